@@ -15,8 +15,7 @@ from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
 from scripts.encoder.training import Bags
 from scripts.encoder.translations import ENGLISH
-from subcog_hooks.embed.multilingual_encoder import normalise
-from subcog_hooks.embed.multilingual_layout import LONGEST
+from subcog_hooks.embed.multilingual_encoder import LONGEST, normalise
 
 BATCH = 1_024
 RATES = (4e-3, 2e-3, 8e-4, 2e-4)  # one epoch each

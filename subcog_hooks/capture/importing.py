@@ -10,16 +10,6 @@ from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.absence import (
-    LIVE,
-    MARKDOWN_SUFFIXES,
-    Absence,
-    find_absence,
-    find_moves,
-    find_renamed,
-    find_sections,
-    section_file,
-)
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import (
     MAX_FIRST,
@@ -31,7 +21,18 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
 )
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
-from subcog_hooks.capture.section_ids import keep_section_ids, section_id
+from subcog_hooks.capture.sections import (
+    LIVE,
+    MARKDOWN_SUFFIXES,
+    Absence,
+    find_absence,
+    find_moves,
+    find_renamed,
+    find_sections,
+    keep_section_ids,
+    section_file,
+    section_id,
+)
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular

@@ -78,7 +78,7 @@ class Row:
 
     is_section: it is a section of a Markdown file, with an id that follows from its headings; is_withheld: its cues and
     questions were left out; remark: the words of a status that is understood in part; group: its file and heading, for
-    `section_ids`.
+    `sections`.
     """
 
     memory: Memory

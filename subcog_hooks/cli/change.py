@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, stopping
+from subcog_hooks.cli.support import author, completion, context, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
@@ -117,7 +117,7 @@ def edit(
             ("keywords", _option_values(keyword)),
             ("triggers", _option_values(trigger)),
             ("paths", _option_values(path)),
-            ("when", condition_inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
+            ("when", inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
             ("standing", standing),
             ("priority", priority),
             ("trust", trust),

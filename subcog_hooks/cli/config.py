@@ -8,8 +8,9 @@ import typer
 from tomlkit.exceptions import TOMLKitError
 from typer import Argument, Option
 
+from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import author, command_groups, completion, context
+from subcog_hooks.cli.support import author, completion, context
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -75,7 +76,7 @@ def list_() -> None:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")
 
 
-command_groups.run_alone(commands, list_)
+command_table.run_alone(commands, list_)
 
 
 @commands.command(name="set")

@@ -9,10 +9,11 @@ from typer import Option
 from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
 from subcog_hooks.cli.checks.findings import Findings, print_report
 from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support import context, embedding, progress
+from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.store import index_sync
 
 
 def doctor(
@@ -92,9 +93,8 @@ def doctor(
 
 
 def _fix_index_and_vectors() -> None:
-    from subcog_hooks.cli.support import repair  # only `--fix` needs it
 
-    repair.rebuild_from_store()
+    rebuild_from_store()
     findings, home = Findings(), context.home()
     if store := store_checks.check_store(home, findings):
         with store:
@@ -102,3 +102,14 @@ def _fix_index_and_vectors() -> None:
             store_checks.check_models(home, store, findings)
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
+
+
+def rebuild_from_store() -> None:
+    """Rebuild the index from the store, embed memories without a neural vector, and report both. Raises StoreError."""
+    with context.writing() as store:
+        store.rebuild_cues()
+        with progress.track_items("indexing", sum(store.counts().values())) as advance:
+            index = index_sync.rebuild_index(context.home(), store, advance)
+        terminal.result(f"indexed {pluralize(index.documents, 'memory', 'memories')}")
+        if embedded := embedding.embed_now(store, afresh=True):
+            terminal.say(f"embedded {embedded}")

@@ -13,7 +13,7 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress, stopping
+from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress, stopping
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -82,7 +82,7 @@ def import_(
     reading = import_from.read_source(origin, source, since, here) if origin else None
     if reading is None:
         importing.check_source(source or "", here.root if here else None)
-    entry = None if dry_run else kept_imports.describe_import(source, origin, since, options)
+    entry = None if dry_run else import_from.describe_import(source, origin, since, options)
     with ExitStack() as opened:
         store = opened.enter_context(context.reading() if dry_run else context.writing())
         if store and not dry_run:
@@ -96,7 +96,7 @@ def import_(
             import_from.print_reading(reading, store, dry_run=dry_run)
         _finish_import(report, store, dry_run=dry_run)
     _print_report(report, dry_run=dry_run)
-    kept_imports.record_import(entry)
+    import_from.record_import(entry)
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
     if not dry_run:
@@ -107,16 +107,16 @@ def import_(
 
 def _import_again(options: ImportOptions, *, wait: bool) -> int:
     """Repeat the recorded imports. Return the exit code."""
-    entries = kept_imports.find_imports(context.here())
+    entries = import_from.find_imports(context.here())
     if not entries:
         terminal.say("nothing was imported here yet")
         return EXIT_NOTHING_FOUND
     has_problems = False
     for entry in entries:
-        terminal.say(f"{safe(kept_imports.describe_place(entry))}:")
+        terminal.say(f"{safe(import_from.describe_place(entry))}:")
         try:
             with context.reading() if options.dry_run else context.writing() as store:
-                report = kept_imports.repeat_import(entry, store, options)
+                report = import_from.repeat_import(entry, store, options)
                 _finish_import(report, store, dry_run=options.dry_run)
         except UsageError as error:
             context.complain(error.message, error.hint)
@@ -167,7 +167,7 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
         keeps_users=is_agents,
         waits=is_agents and not dry_run and author.status() == PENDING,
     )
-    return kept_imports.options_in_project(options, None if for_all else context.here())
+    return import_from.options_in_project(options, None if for_all else context.here())
 
 
 @contextmanager

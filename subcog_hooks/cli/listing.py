@@ -8,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, condition_inputs, context, inputs, stopping
+from subcog_hooks.cli.support import completion, context, inputs, stopping
 from subcog_hooks.cli.support.output import DIM, day, memory_remark, owner_label, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.cues import triggers
@@ -216,7 +216,7 @@ def cue_rows(memory: Memory) -> list[tuple[str, str]]:
         ("keywords", ", ".join(memory.keywords)),
         *_value_rows("triggers", memory.triggers),
         *_value_rows("paths", memory.paths),
-        *_value_rows("when", condition_inputs.condition_texts(memory.when)),
+        *_value_rows("when", inputs.condition_texts(memory.when)),
         *_value_rows("questions", [_question_text(question) for question in memory.questions]),
     ]
 

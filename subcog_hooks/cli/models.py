@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import config
-from subcog_hooks.cli.support import command_groups, context, embedding, progress
+from subcog_hooks.cli import command_table, config
+from subcog_hooks.cli.support import context, embedding, progress
 from subcog_hooks.cli.support.output import ACCENT, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
@@ -54,7 +54,7 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
         terminal.pieces((row.space, ACCENT), (f"  {_row_text(row)}", ""), indent=4)
 
 
-command_groups.run_alone(commands, list_)
+command_table.run_alone(commands, list_)
 
 
 def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:

@@ -10,17 +10,7 @@ from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import (
-    action_trials,
-    author,
-    completion,
-    condition_inputs,
-    context,
-    embedding,
-    inputs,
-    stopping,
-    trigger_trial,
-)
+from subcog_hooks.cli.support import author, completion, context, cue_trials, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -193,7 +183,7 @@ def remember(
             keywords=tuple(keyword or ()),
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
-            when=condition_inputs.parse_conditions(when or ()),
+            when=inputs.parse_conditions(when or ()),
             questions=questions.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
@@ -227,7 +217,7 @@ def remember(
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:
-        terminal.say(condition_inputs.moment_remark(memory, action_trials.find_promised(memory)))
+        terminal.say(inputs.moment_remark(memory, cue_trials.find_promised(memory)))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
     stopping.add_stops(memory, answers)
@@ -243,14 +233,12 @@ def _try_memory(memory: Memory, text: str | None) -> None:
 
     text: to try the triggers on, None for the last prompts. Raises typer.Exit where no trigger matches the text.
     """
-    terminal.say(
-        f"nothing is stored; it would be {condition_inputs.moment_remark(memory, action_trials.find_governed(memory))}"
-    )
+    terminal.say(f"nothing is stored; it would be {inputs.moment_remark(memory, cue_trials.find_governed(memory))}")
     with context.reading() as store:
         for near in similar_to(memory, store) if store else ():
             terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
     tried_on = None if text is None else inputs.text_of([text])
-    has_matched = [trigger_trial.try_trigger(pattern, tried_on) for pattern in memory.triggers]
+    has_matched = [cue_trials.try_trigger(pattern, tried_on) for pattern in memory.triggers]
     if tried_on is not None and True not in has_matched:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

@@ -10,13 +10,12 @@ from typer import Option
 
 from subcog_hooks.cli.decisions import activity, decision_view
 from subcog_hooks.cli.decisions.activity import Activity
-from subcog_hooks.cli.pages.memory_cards import make_cards
+from subcog_hooks.cli.pages.page_changes import make_cards
 from subcog_hooks.cli.support import author, context, inventory, llm_use
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Page, write_page
+from subcog_hooks.cli.support.page import Column, Page, fit_time_line, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
-from subcog_hooks.cli.support.time_line import fit_time_line
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut

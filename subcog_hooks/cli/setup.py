@@ -12,7 +12,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, kept_imports, llm_use
+from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
@@ -146,13 +146,13 @@ def _read_here() -> dict[str, SourceReading]:
 
 def _import_here(name: str, reading: SourceReading) -> None:
     """Import a source of the current repository."""
-    options = kept_imports.options_in_project(ImportOptions(), context.here())
-    entry = kept_imports.describe_import(None, name, None, options)
+    options = import_from.options_in_project(ImportOptions(), context.here())
+    entry = import_from.describe_import(None, name, None, options)
     try:
         with context.writing() as store:
             report = import_from.import_source(reading, store, options)
             import_from.finish_import(report, store)
-        kept_imports.record_import(entry)
+        import_from.record_import(entry)
     except SubcogError as error:
         terminal.complain(f"subcog: {name}: {error.message}")
         return

@@ -8,7 +8,8 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import author, command_groups, completion, context, embedding, progress
+from subcog_hooks.cli import command_table
+from subcog_hooks.cli.support import author, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
@@ -249,7 +250,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 
 
-command_groups.run_alone(commands, status)
+command_table.run_alone(commands, status)
 
 
 def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:

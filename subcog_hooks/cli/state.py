@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli.support import command_groups, context, inputs
+from subcog_hooks.cli import command_table
+from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.inputs import Value
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
@@ -77,7 +78,7 @@ def get(
             terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
 
 
-command_groups.run_alone(commands, get)
+command_table.run_alone(commands, get)
 
 
 def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from subcog_hooks.embed.layout import PackedEncoder
+from subcog_hooks.embed.layout import INT8, PackedEncoder
 from subcog_hooks.embed.query_encoder import MAX_TOKENS, OF_FIRST, OF_SECOND, PACKAGED, token_ids
-from subcog_hooks.embed.row_sums import INT8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

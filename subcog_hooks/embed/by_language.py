@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.embed.row_sums import to_int8
+from subcog_hooks.embed.layout import to_int8
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ import os
 import sys
 from itertools import pairwise
 
-from subcog_hooks.embed import row_sums
+from subcog_hooks.embed import layout
 from subcog_hooks.embed.layout import PackedEncoder
 
 TYPE_CHECKING = False
@@ -236,11 +236,11 @@ class StaticEncoder:
 
         Its length means nothing, its direction is `vector`'s. max_tokens: later tokens are ignored. Raises EncoderUnusable.
         """
-        return row_sums.to_int8(self._sums(text, max_tokens))
+        return layout.to_int8(self._sums(text, max_tokens))
 
     def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
         """Return the vector of `text`, `(dimension,)`, of length 1; [] without a token. Raises EncoderUnusable."""
-        return row_sums.to_unit_length(self._sums(text, max_tokens))
+        return layout.to_unit_length(self._sums(text, max_tokens))
 
     def _sums(self, text: str, max_tokens: int) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
@@ -250,4 +250,4 @@ class StaticEncoder:
             return []
         rows = ids + [packed.tokens + (a * OF_FIRST + b * OF_SECOND) % packed.bigrams for a, b in pairwise(ids)]
         records = [packed.record(row) for row in rows]
-        return row_sums.sum_records(records, packed)
+        return layout.sum_records(records, packed)

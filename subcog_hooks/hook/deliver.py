@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.verdict import Offer, Verdict
     from subcog_hooks.recall.hits import Hit
 
-
 RECEIPT_SETTING = "surfacing.receipt"
 SESSION_UNITS_SETTING = "surfacing.session_characters"
 MIN_UNITS = 200  # A session with fewer units left gets no memories.

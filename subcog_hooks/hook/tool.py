@@ -10,7 +10,7 @@ from subcog_hooks.cues.conditions import READING, TOOLS
 from subcog_hooks.hook import tool_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
-from subcog_hooks.hook.tool_cues import CueSearch
+from subcog_hooks.hook.tool_recall import CueSearch
 from subcog_hooks.hook.tool_target import ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import REPEATED, SPENT

@@ -325,9 +325,9 @@ class Reading:
             return []
         text = f"{self.prompt.text}\n{self.prompt.error}"
         if not text.isascii():
-            from subcog_hooks.text import scripts  # Most prompts have spaces between all words.
+            from subcog_hooks.text import languages  # Most prompts have spaces between all words.
 
-            text = scripts.spread_telling_words(text)
+            text = languages.spread_telling_words(text)
         words = split_prompt(text)
         return [word for word in words if not is_function_word(word)] if self.is_foreign else words
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.learn import fixes, proposals, repetition, transcript
-from subcog_hooks.learn.client_folders import name_session
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
-from subcog_hooks.learn.transcript_files import SessionFolders
+from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING, Memory

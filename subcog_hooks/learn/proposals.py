@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.absence import Absence
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.sections import Absence
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
-from subcog_hooks.learn.client_folders import name_session
 from subcog_hooks.learn.fixes import FixProposal, SessionTimes
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
-from subcog_hooks.learn.transcript_files import SessionFolders
+from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store import learned

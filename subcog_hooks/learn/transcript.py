@@ -20,9 +20,9 @@ from typing import BinaryIO, NamedTuple
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.learn import client_rows, shell_commands, transcript_rows
-from subcog_hooks.learn.client_folders import find_folder, name_session
 from subcog_hooks.learn.opencode_sessions import open_session
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
+from subcog_hooks.learn.transcript_files import find_folder, name_session
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
 LONG_ROW = 2 * 1024 * 1024  # bytes; longer rows are cut before parsing, since one emoji makes each letter take four bytes

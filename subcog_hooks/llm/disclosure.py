@@ -9,13 +9,14 @@ one of 25 real prompts loads them.
 from itertools import pairwise
 
 from subcog_hooks.core.tables import read_words
-from subcog_hooks.redaction import randomness
-from subcog_hooks.redaction.masking import MASK, mask_secrets
-from subcog_hooks.redaction.randomness import (
+from subcog_hooks.redaction import masking
+from subcog_hooks.redaction.masking import (
+    MASK,
     count_changes,
     is_hexadecimal,
     is_unlike_words,
     looks_random,
+    mask_secrets,
     mixes_cases_and_digits,
 )
 
@@ -35,7 +36,7 @@ _STATED, _PREFIXES, _OTHER_NAMES = read_words(__file__, "disclosure.tsv").values
 
 _MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
 # Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
-_OTHER_PREFIXES = randomness.PREFIXES - _PREFIXES
+_OTHER_PREFIXES = masking.PREFIXES - _PREFIXES
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
 _LONGEST_TOKEN = 60  # characters of a token
@@ -65,7 +66,7 @@ _ELSEWHERE = (
 )
 # Words beside which `redact` finds everyday secrets. Tools and PINs have checks of their own.
 _APART = ("tool", "pin")
-_BESIDE = tuple(word for kind, words in randomness.SECRET_NOUNS.items() if kind not in _APART for word in words)
+_BESIDE = tuple(word for kind, words in masking.SECRET_NOUNS.items() if kind not in _APART for word in words)
 _BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"
@@ -111,7 +112,7 @@ def may_hold_secret(text: str) -> bool:
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
         or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= randomness.MIN_JUDGED)
+        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= masking.MIN_JUDGED)
         or any(_has_random_token(text, prefix) for prefix in prefixes)
         or _has_other_telltale(text, lowered)
         or _has_everyday_secret(text, lowered)
@@ -121,8 +122,8 @@ def may_hold_secret(text: str) -> bool:
 def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
-    words = set(plain.translate(randomness.SIGNS).split())
-    longest = randomness.MAX_WHOLE_WORD
+    words = set(plain.translate(masking.SIGNS).split())
+    longest = masking.MAX_WHOLE_WORD
     near = (word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= longest else word in plain))
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
@@ -145,7 +146,7 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
 def _is_compound(value: str) -> bool:
     value = value.strip(_EDGES)
     letters = value.replace("'", "").replace("’", "").replace(".", "")
-    is_compound = not letters.isalpha() or len(letters) >= randomness.MAX_WORD_LETTERS
+    is_compound = not letters.isalpha() or len(letters) >= masking.MAX_WORD_LETTERS
     return len(value) > 5 and is_compound and "/" not in value
 
 
@@ -154,7 +155,7 @@ def _has_words_of_wallet(lowered: str) -> bool:
     run = 0
     for word in (word.strip(_EDGES) for word in lowered.split()):
         if word and not word.isdigit():  # they may be numbered
-            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in randomness.SENTENCE_WORDS else 0
+            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in masking.SENTENCE_WORDS else 0
         if run == _WORDS_OF_WALLET:
             return True
     return False
@@ -183,7 +184,7 @@ def _may_be_random(run: str) -> bool:
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < randomness.MIN_JUDGED:
+        if len(value) < masking.MIN_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
@@ -372,8 +373,8 @@ def _looks_random(word: str) -> bool:
     >>> [_looks_random(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
     [True, True]
     """
-    parts = word.translate(randomness.SIGNS).split()
-    if not parts or tuple(map(len, parts)) == randomness.UUID:
+    parts = word.translate(masking.SIGNS).split()
+    if not parts or tuple(map(len, parts)) == masking.UUID:
         return False
     if word.startswith("AP") and sum(map(str.isdigit, word)) > 1 and len(parts[0]) >= _SHORT:
         return True

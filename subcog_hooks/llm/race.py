@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from subcog_hooks.llm.providers import Provider
     from subcog_hooks.llm.question import Question
 
-
 LATE_S = 8.0  # for a late answer
 SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"  # status of an ended call
 

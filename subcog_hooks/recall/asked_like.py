@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from subcog_hooks.recall import logit
 from subcog_hooks.store.memory import LEARNED
-from subcog_hooks.text import analysis, inflection, languages, scripts
+from subcog_hooks.text import analysis, inflection, languages
 from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
         stems = inflection.stems_by_word(text, language)
         silent = inflection.function_words(text, language)
         words = [stems.get(word.lower(), word) for word in words if word.lower() not in silent]
-    telling = [word for word in words if word.lower() not in STOP and not scripts.unspaced_runs(word)]
-    every_pair = {pair for run in scripts.unspaced_runs(folded) for pair in scripts.bigrams(run)[: max(1, len(run) - 1)]}
-    pairs = {pair for pair in every_pair if not scripts.is_function_pair(pair)} or every_pair
+    telling = [word for word in words if word.lower() not in STOP and not languages.unspaced_runs(word)]
+    every_pair = {pair for run in languages.unspaced_runs(folded) for pair in languages.bigrams(run)[: max(1, len(run) - 1)]}
+    pairs = {pair for pair in every_pair if not languages.is_function_pair(pair)} or every_pair
     return {*analysers.body.analyze(analysis.spread_words(" ".join(telling or ([] if pairs else words)))), *pairs}

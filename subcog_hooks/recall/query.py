@@ -10,7 +10,7 @@ from math import log
 import tantivy
 
 from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
-from subcog_hooks.text import analysis, languages, scripts
+from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import EXACT
 from subcog_hooks.text.typed_prompt import ends_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
-
 
 MAX_TERMS = 24  # the rarest of a prompt
 MAX_GLUE = 12  # function words of a query that count in the ranking
@@ -146,7 +145,7 @@ def _words_of_language(text: str, language: str) -> tuple[AbstractSet[str], Mapp
 
 
 def _is_glue(term: Term, words: AbstractSet[str]) -> bool:
-    return scripts.is_function_pair(term.whole) if term.is_cjk else term.whole in words
+    return languages.is_function_pair(term.whole) if term.is_cjk else term.whole in words
 
 
 def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
@@ -155,7 +154,7 @@ def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     from subcog_hooks.text import prompt_needs  # .2 ms, and few prompts have quotes
 
     spaced = [
-        phrase for phrase in prompt_needs.quoted_phrases(text) if not scripts.unspaced_runs(phrase)
+        phrase for phrase in prompt_needs.quoted_phrases(text) if not languages.unspaced_runs(phrase)
     ]  # phrases without spaces have no order of words
     phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
     return [phrase for phrase in phrases if phrase]
@@ -230,7 +229,7 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
     folded = analysis.fold(text)
     for word in dict.fromkeys(analysis.whole_tokens(folded)):
         whole = "".join(analysers.exact.analyze(word))
-        if whole in terms or not whole or scripts.unspaced_runs(whole):
+        if whole in terms or not whole or languages.unspaced_runs(whole):
             continue
         stems = dict.fromkeys(analysers.body.analyze(analysis.spread_words(word)))
         if whole.isalpha() and len(stems) == 1:
@@ -245,8 +244,8 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
             if len(stems) > 1:
                 stems.pop(whole, None)  # a single number stays, because INC-4211 has 4211 too
             terms[whole] = Term(whole, tuple(stems), is_identifier=True, is_cjk=False)
-    for run in scripts.unspaced_runs(folded):
-        for bigram in scripts.bigrams(run)[: max(1, len(run) - 1)]:
+    for run in languages.unspaced_runs(folded):
+        for bigram in languages.bigrams(run)[: max(1, len(run) - 1)]:
             terms.setdefault(bigram, Term(bigram, (), is_identifier=False, is_cjk=True))
     return list(terms.values())
 

@@ -14,7 +14,7 @@ from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
-from subcog_hooks.text import analysis, languages, scripts
+from subcog_hooks.text import analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class AskedTerms:
         self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
         self.count = sum(shares)
         self.total = sum(self._weights)
-        words = min(MAX_PROMPT_WORDS, scripts.count_words(query.text))
+        words = min(MAX_PROMPT_WORDS, languages.count_words(query.text))
         self._prose, self._words = [log((1 + max(usual, words)) / (1 + usual)) for usual in (USUAL_WORDS, USUAL_FOREIGN_WORDS)]
         self._by_stem: dict[str, float] = {}
         for term in query.terms:

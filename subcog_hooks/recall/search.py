@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import diversity, exact, pipeline, query, ranking, vectors, words
+from subcog_hooks.recall import diversity, exact, pipeline, query, vectors, words
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.hits import BY_RELEVANCE, IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
@@ -178,22 +178,22 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     while True:
         if not has_page:  # a longer search only counts results: it does not change this page
             page_candidates = candidates
-            alpha, alpha_reason = ranking.choose_alpha(
+            alpha, alpha_reason = pipeline.choose_alpha(
                 candidates, tuning, lambda: words.count_memories(sources.index, request.scope)
             )
         earlier_seqs = {memory.seq for memory, _, _ in ordered}
         scores = {
-            seq: score for seq, score in ranking.fused_scores(candidates, tuning, alpha).items() if seq not in earlier_seqs
+            seq: score for seq, score in pipeline.fused_scores(candidates, tuning, alpha).items() if seq not in earlier_seqs
         }
         fusions.append((scores, candidates, alpha))
         placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
-        max_distinct = None if request.is_explained else max(needed, ranking.REORDERED)
+        max_distinct = None if request.is_explained else max(needed, pipeline.REORDERED)
         places = [*islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)]
         distinct = [ordered[position] for position in places]
         has_page = len(distinct) >= needed
         if deeper == 1:
-            last = places[ranking.REORDERED - 1] if len(places) >= ranking.REORDERED else len(ordered)
-            first_hits = _hits_by_relevance(distinct[: ranking.REORDERED], ordered[: last + 1], candidates, request, sources)
+            last = places[pipeline.REORDERED - 1] if len(places) >= pipeline.REORDERED else len(ordered)
+            first_hits = _hits_by_relevance(distinct[: pipeline.REORDERED], ordered[: last + 1], candidates, request, sources)
         if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
             break
         deeper *= 4
@@ -234,7 +234,7 @@ def _hits_by_relevance(
     """
     memories = [memory for memory, _, _ in scored]
     is_hybrid = request.mode == HYBRID and SEMANTIC in candidates.strategies
-    if not (is_hybrid and sources.tuning.by_relevance and ranking.are_long(memories)) or candidates.sole:
+    if not (is_hybrid and sources.tuning.by_relevance and pipeline.are_long(memories)) or candidates.sole:
         return {}
     candidates.leave_out_copies([memory for memory, _, _ in read])
     hits = [candidates.hit(*one) for one in scored]
@@ -251,11 +251,11 @@ def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tun
         scored = [hit for hit in hits if hit.memory.seq in scores]
         if not scored:
             continue
-        by_channel = ranking.channel_contributions(candidates, tuning, alpha)
+        by_channel = pipeline.channel_contributions(candidates, tuning, alpha)
         for hit in scored:
             seq = hit.memory.seq
             hit.contributions = {name: amounts[seq] for name, amounts in by_channel.items() if amounts.get(seq)}
-            hit.agreement_factor = ranking.agreement_factor(seq, candidates, tuning)
+            hit.agreement_factor = pipeline.agreement_factor(seq, candidates, tuning)
             total = sum(hit.contributions.values())
             if seq in candidates.sole and (lifted := hit.score / (hit.agreement_factor * hit.recency) - total) > _MIN_LIFT:
                 hit.contributions[IDENTIFIER] = lifted

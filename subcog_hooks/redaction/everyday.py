@@ -15,7 +15,7 @@ import re2
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
-from subcog_hooks.redaction.randomness import MAX_WHOLE_WORD, SECRET_NOUNS
+from subcog_hooks.redaction.masking import MAX_WHOLE_WORD, SECRET_NOUNS
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.

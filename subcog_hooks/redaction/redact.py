@@ -2,7 +2,7 @@
 
 The patterns come from detect-secrets, from a catalogue of vendors' tokens (`catalogue`), and from a table of secrets that
 both miss. RE2 searches for them, in linear time for any text. A secret is known by its form, by the name it is assigned to,
-or by random letters beside such a name (`nearby`). Random letters alone suffice only where digits, capitals and small
+or by random letters beside such a name (`patterns`). Random letters alone suffice only where digits, capitals and small
 letters mix, because developers' notes are full of hashes, UUIDs and commit ids.
 """
 
@@ -15,10 +15,9 @@ import re2
 
 from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
-from subcog_hooks.redaction import everyday, nearby, patterns, randomness, secret_values
+from subcog_hooks.redaction import everyday, masking, patterns, secret_values
 from subcog_hooks.redaction.masking import remove_private
-from subcog_hooks.redaction.nearby import find_public
-from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
+from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned, find_public
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 
 PRIVATE = "private block"
@@ -128,8 +127,8 @@ def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
 
 
 # A prefix alone is the last resort: any other rule has a better name for the secret.
-_PREFIX_CHARACTERS = {randomness.OPAQUE: r"[A-Za-z0-9_-]", randomness.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
-_PREFIX_PATTERNS = [_prefix_pattern(randomness.list_prefixes(form), letters) for form, letters in _PREFIX_CHARACTERS.items()]
+_PREFIX_CHARACTERS = {masking.OPAQUE: r"[A-Za-z0-9_-]", masking.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
+_PREFIX_PATTERNS = [_prefix_pattern(masking.list_prefixes(form), letters) for form, letters in _PREFIX_CHARACTERS.items()]
 
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
@@ -178,7 +177,7 @@ def _find_spans(text: str) -> list[_Span]:
 
 
 def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
-    values = nearby.find_random_values(text, _has_secret)
+    values = patterns.find_random_values(text, _has_secret)
     guesses = [_Span(start, end, rank + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
     if _assignment_gate().search(data):
         guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import re2
 
 from subcog_hooks.core.tables import read_words
-from subcog_hooks.redaction import randomness
-from subcog_hooks.redaction.randomness import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
+from subcog_hooks.redaction import masking
+from subcog_hooks.redaction.masking import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
 MARKER = "[redacted: "  # begins the text that replaces a secret
 MAX_VALUE = 200  # characters that are judged; the rest of a longer value is removed with them
@@ -225,7 +225,7 @@ def is_app_password(value: str) -> bool:
     >>> is_app_password("htfu ysul slis tndy"), is_app_password("must stay very long")
     (True, False)
     """
-    ordinary = randomness.SENTENCE_WORDS | _MESSAGE_WORDS
+    ordinary = masking.SENTENCE_WORDS | _MESSAGE_WORDS
     return ordinary.isdisjoint(value.split()) and re.search(r"[^aeiou ]{3}", value) is not None
 
 
@@ -237,7 +237,7 @@ def is_base32(value: str) -> bool:
 def is_seed(value: str) -> bool:
     """Return whether the words of `value` are a wallet's phrase: no word of ordinary sentences is among them."""
     words = re.findall(r"[^\W\d_]+", value)
-    return len(words) in range(12, 25) and randomness.SENTENCE_WORDS.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
+    return len(words) in range(12, 25) and masking.SENTENCE_WORDS.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
 
 
 def is_no_address(value: str) -> bool:
@@ -298,7 +298,7 @@ def is_bare(value: str) -> bool:
     return is_value(value[:MAX_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
 
-_PREFIXES = tuple(sorted(randomness.PREFIXES, key=len, reverse=True))
+_PREFIXES = tuple(sorted(masking.PREFIXES, key=len, reverse=True))
 _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
@@ -306,7 +306,7 @@ def _is_vendor_token(value: str) -> bool:
     """Return whether the part behind a vendor's prefix is no name: `sk-learn-contrib-package` begins like a token, too."""
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
     rest = value[len(prefix) : MAX_VALUE]
-    if prefix in randomness.UNMISTAKABLE:
+    if prefix in masking.UNMISTAKABLE:
         return is_token(value) and (_has_digit(rest) or mixes_cases(rest)) and not is_made_of_words(rest)
     return is_token(value) and (looks_random(rest) or is_unlike_words(rest))
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.state import State
 
-
 _LARGEST = 1e15  # larger numbers are damage: a lifetime has fewer microseconds
 _COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # the arguments of read_decision
 

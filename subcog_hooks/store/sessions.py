@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.state import State
 
-
 MAX_SESSIONS = 1_000
 SESSION_DAYS = 400  # a user who returns after a year still counts as known
 TOPICS_MS = 30 * 60_000

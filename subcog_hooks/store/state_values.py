@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.state import State
 
-
 REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next day begins an hour earlier
 
 _REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review

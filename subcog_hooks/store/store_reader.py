@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from subcog_hooks.store.cue_tables import Trigger
     from subcog_hooks.store.outlines import Outline
 
-
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 
 

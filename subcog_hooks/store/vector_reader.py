@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay
 
-
 _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
 
 

@@ -14,7 +14,7 @@ import tantivy
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text import languages
-from subcog_hooks.text.scripts import bigrams, is_unspaced, unspaced_runs
+from subcog_hooks.text.languages import bigrams, is_unspaced, unspaced_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.absence import Absence
 from subcog_hooks.capture.import_changes import ImportOptions
+from subcog_hooks.capture.sections import Absence
 from subcog_hooks.capture.sources import catalogue, foreign_database
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project

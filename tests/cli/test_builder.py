@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.support import page as cli_support_page
 from subcog_hooks.cli.support.output import safe
-from subcog_hooks.cli.support.page import Column, Page
-from subcog_hooks.cli.support.time_line import Moment
+from subcog_hooks.cli.support.page import Column, Moment, Page
 
 HOSTILE = "</td></script><script>alert(1)</script><img src=x onerror=alert(1)>"
 

@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.cli.jobs import job_list
 from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.cli.support import kept_imports
+from subcog_hooks.cli.support import import_from
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record
@@ -50,7 +50,7 @@ def contents(subcog: Run) -> str:
 
 def work_at_rest() -> str:
     home = Home.find()
-    return kept_imports.repeat_in_background(home, JobPace(home, 60.0))
+    return import_from.repeat_in_background(home, JobPace(home, 60.0))
 
 
 def test_one_command_repeats_the_imports_of_a_project(subcog: Run, quay: Path, tmp_path: Path) -> None:

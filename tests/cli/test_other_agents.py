@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
-from subcog_hooks.cli.support import client_settings, hook_lines
+from subcog_hooks.cli.support import client_settings
 from subcog_hooks.cli.support.client_settings import CLIENTS
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
@@ -340,21 +340,21 @@ def lines(folder: Path) -> Iterator[tuple[list[list[str]], str]]:
 @posix
 def test_a_missing_or_failing_hook_stays_silent(tmp_path: Path) -> None:
     for commands, output in lines(tmp_path):
-        line = hook_lines.make_line(commands, "gemini", is_windows=False)
+        line = hook_entries.make_line(commands, "gemini", is_windows=False)
         done = subprocess.run(["bash", "-c", line], input="payload", capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
         words = hook_entries.words_of({"command": line})
-        assert hook_lines.is_line(words)
-        assert hook_lines.split_line(words) == [[*command, "hook", "--client", "gemini"] for command in commands]
+        assert hook_entries.is_line(words)
+        assert hook_entries.split_line(words) == [[*command, "hook", "--client", "gemini"] for command in commands]
 
 
 def test_the_line_for_windows_is_recognised() -> None:
     program = "C:\\Users\\Jane Doe\\subcog.exe"
-    line = hook_lines.make_line([["python"], [program]], "qwen", is_windows=True)
+    line = hook_entries.make_line([["python"], [program]], "qwen", is_windows=True)
     assert line == f'cmd /d /c if exist "{program}" "{program}" hook --client qwen'
     words = hook_entries.words_of({"command": line})
     assert hook_entries.is_ours({"command": line})
-    assert hook_lines.split_line(words) == [[program, "hook", "--client", "qwen"]]
+    assert hook_entries.split_line(words) == [[program, "hook", "--client", "qwen"]]
 
 
 def test_lines_of_others_are_not_ours() -> None:
@@ -413,7 +413,7 @@ def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, 
     other = {"type": "command", "command": "date"}
     settings_of("codex").write_text(json.dumps({"hooks": {"Stop": [{"matcher": "x", "hooks": [other]}]}}))
     monkeypatch.setattr(registration, "hook_command", lambda: ["sh"])
-    monkeypatch.setattr(hook_lines, "make_line", lambda *_, **__: "subcog hook --client codex # é")
+    monkeypatch.setattr(hook_entries, "make_line", lambda *_, **__: "subcog hook --client codex # é")
     monkeypatch.setenv("PATH", str(write_program(tmp_path / "bin" / "subcog", "").parent))
     subcog("init", "--for", "codex")
     assert "is not trusted yet" in subcog("doctor").out

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.page import MAX_INITIAL_ROWS, Column, Page, write_page
-from subcog_hooks.cli.support.time_line import MAX_BARS
+from subcog_hooks.cli.support.page import MAX_BARS, MAX_INITIAL_ROWS, Column, Page, write_page
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store

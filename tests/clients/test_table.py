@@ -23,7 +23,7 @@ from subcog_hooks.clients.description import (
 )
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
-from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
+from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS
 from subcog_hooks.settings.keys import KEYS, WordsKey
 from tests.documents import README
 

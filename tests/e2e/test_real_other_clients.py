@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.clients.description import find_client
-from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
+from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
 

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models
 
 from scripts.encoder import pieces
 from subcog_hooks.embed import layout
-from subcog_hooks.embed import multilingual_layout as packing
+from subcog_hooks.embed import multilingual_encoder as packing
 from subcog_hooks.embed.multilingual_encoder import MAX_TOKENS, MultilingualEncoder, Segmenter, normalise
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from tests.embed import material
@@ -260,5 +260,5 @@ print(sorted(set(sys.modules) - bare))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     own = {"subcog_hooks", "subcog_hooks.core", "subcog_hooks.core.errors", "subcog_hooks.embed", "unicodedata"}
-    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "row_sums", "multilingual_layout", "multilingual_encoder")}
+    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "multilingual_encoder")}
     assert set(ast.literal_eval(done.stdout.decode())) - {"__future__"} == own

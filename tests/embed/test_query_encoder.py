@@ -192,5 +192,5 @@ print(sorted(set(sys.modules) - bare))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     own = {"subcog_hooks", "subcog_hooks.core", "subcog_hooks.core.errors", "subcog_hooks.embed"}
-    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "row_sums", "query_encoder")}
+    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "query_encoder")}
     assert set(ast.literal_eval(done.stdout.decode())) - {"__future__", "itertools"} == own

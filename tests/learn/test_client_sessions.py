@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.learn import transcript, transcript_files
-from subcog_hooks.learn.client_folders import CLIENT_FOLDERS, find_session_files
 from subcog_hooks.learn.signs import CALL_FAILED, TypedTurn
-from subcog_hooks.learn.transcript_files import TranscriptFile
+from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS, TranscriptFile, find_session_files
 from subcog_hooks.settings.keys import KEYS, WordsKey
 from tests import client_sessions
 from tests.client_sessions import FOLDER, WRITERS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.recall import fusion, ranking
+from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LABELS, PATTERN, SEMANTIC, STATE
@@ -50,7 +50,7 @@ def test_an_adaptive_share_moves_with_the_type_of_the_query(shelf: Shelf) -> Non
     shelf.add(TEXTS)
     of = shelf.with_cosines(PLACES, alpha="adaptive")
     texts = ('"lamp relay"', "ask Melanie about the lamp", "lamp 2024", "lamp relay", "how does the lamp work")
-    shares = [ranking.choose_alpha(candidates_for(of, text), of.tuning, lambda: 3)[0] for text in texts]
+    shares = [pipeline.choose_alpha(candidates_for(of, text), of.tuning, lambda: 3)[0] for text in texts]
     assert shares == sorted(shares)
     assert len(set(shares)) == len(shares)
 
@@ -59,8 +59,8 @@ def test_the_corpus_is_counted_only_when_the_share_hangs_on_it(shelf: Shelf) -> 
     shelf.add(TEXTS)
     of = shelf.with_cosines(PLACES)
     candidates = candidates_for(of, TEXT)
-    assert ranking.choose_alpha(candidates, tuning_of(alpha=0.6), lambda: pytest.fail("counted")) == (0.6, "fusion.alpha")
-    assert "unknown size" in ranking.choose_alpha(candidates, tuning_of(alpha="adaptive"), lambda: None)[1]
+    assert pipeline.choose_alpha(candidates, tuning_of(alpha=0.6), lambda: pytest.fail("counted")) == (0.6, "fusion.alpha")
+    assert "unknown size" in pipeline.choose_alpha(candidates, tuning_of(alpha="adaptive"), lambda: None)[1]
 
 
 def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
@@ -69,7 +69,7 @@ def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
     of = shelf.with_cosines(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
     candidates = candidates_for(of, "lamp relay")
     seq = shelf.store.get("both").seq
-    scores = ranking.fused_scores(candidates, of.tuning, 0.7)
+    scores = pipeline.fused_scores(candidates, of.tuning, 0.7)
     by_words = fusion.ranks_by_row(sorted(((score, seq) for seq, score in candidates.words.items()), reverse=True))
     in_labels = 0.5 * 0.3 * candidates.named["relay"] / (60 + candidates.lists[LABELS][seq])
     assert scores[seq] == pytest.approx(0.7 / (60 + candidates.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
@@ -91,8 +91,8 @@ def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: st
     of = shelf.with_cosines(PLACES, mode=mode, rrf_k=60)
     by_id = shelf.store.by_ids(["words", "rule", "also"])
     exact = ExactMatches({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
-    before = ranking.fused_scores(candidates_for(of, TEXT), of.tuning, 0.6)
-    after = ranking.fused_scores(candidates_for(of, TEXT, exact=exact), of.tuning, 0.6)
+    before = pipeline.fused_scores(candidates_for(of, TEXT), of.tuning, 0.6)
+    after = pipeline.fused_scores(candidates_for(of, TEXT, exact=exact), of.tuning, 0.6)
     added = {name: after[row.seq] - before.get(row.seq, 0.0) for name, row in by_id.items()}
     first, second = (1.0, 0.5) if mode == "weighted" else (1 / 61, 1 / 62)
     assert added == pytest.approx(
@@ -105,8 +105,8 @@ def test_a_trigger_decides_between_equally_near_memories(shelf: Shelf) -> None:
     exact = ExactMatches({PATTERN: [shelf.store.get("two")]})
     for mode in ("weighted", "rrf"):
         of = shelf.with_cosines({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
-        plain = ranking.fused_scores(candidates_for(of, "crane"), of.tuning, 0.6)
-        fused = ranking.fused_scores(candidates_for(of, "crane", exact=exact), of.tuning, 0.6)
+        plain = pipeline.fused_scores(candidates_for(of, "crane"), of.tuning, 0.6)
+        fused = pipeline.fused_scores(candidates_for(of, "crane", exact=exact), of.tuning, 0.6)
         row, two = (shelf.store.get(name).seq for name in ("one", "two"))
         assert plain[row] > plain[two]
         assert fused[row] < fused[two]
@@ -122,17 +122,17 @@ def test_equal_word_scores_have_equal_ranks_in_rrf(shelf: Shelf) -> None:
 def test_a_score_has_the_digits_that_tell_reciprocal_ranks_apart(k: int) -> None:
     ranks = {seq: seq for seq in range(1, 101)}
     fused = fusion.reciprocal_ranks([(0.5, ranks)], k)
-    scores = [ranking.apply_recency(fused[seq], 1_000, now_ms(), tuning_of())[0] for seq in ranks]
+    scores = [pipeline.apply_recency(fused[seq], 1_000, now_ms(), tuning_of())[0] for seq in ranks]
     assert scores == sorted(set(scores), reverse=True)
 
 
 def test_a_score_is_multiplied_by_the_factor_of_its_age() -> None:
     now = now_ms()
     old = now - 70 * DAY_MS
-    score, factor = ranking.apply_recency(0.5, old, now, tuning_of(decay=0.01, floor=0.0))
+    score, factor = pipeline.apply_recency(0.5, old, now, tuning_of(decay=0.01, floor=0.0))
     assert factor == pytest.approx(0.5, abs=0.01)
     assert score == pytest.approx(0.5 * factor, abs=1e-6)
-    assert ranking.apply_recency(0.5, old, now, tuning_of(decay=0.0)) == (0.5, 1.0)
+    assert pipeline.apply_recency(0.5, old, now, tuning_of(decay=0.0)) == (0.5, 1.0)
 
 
 # ---- relevance ---------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.llm.disclosure import disclosable_text
-from subcog_hooks.redaction import everyday, randomness
+from subcog_hooks.redaction import everyday, masking
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples
 
@@ -31,7 +31,7 @@ def test_what_was_redacted_once_stays_as_it_is(group: str) -> None:
     assert [text for text in once if redact(text).removed] == []
 
 
-NOUNS = st.sampled_from(sorted({word for words in randomness.SECRET_NOUNS.values() for word in words}))
+NOUNS = st.sampled_from(sorted({word for words in masking.SECRET_NOUNS.values() for word in words}))
 VALUES = st.sampled_from(
     "tin-kettle-moss Gale!Reed 4711 903-118 Teal99Otter hunter22 8842B 4111-1111-1111-1111 required too Kiln7Mallow x".split()
 )
@@ -56,7 +56,7 @@ def test_whatever_an_llm_is_shown_holds_no_everyday_secret(text: str) -> None:
 def test_each_pattern_compiles() -> None:
     for row in everyday.ROWS:
         assert everyday._compile_pattern(row.pattern)
-        assert set(row.nouns) <= set(randomness.SECRET_NOUNS)
+        assert set(row.nouns) <= set(masking.SECRET_NOUNS)
 
 
 ORDINARY = [

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.absence import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.decision_record import in_record_folder
 from subcog_hooks.capture.markdown_document import DECISIONS, FileDates, is_decision_record
+from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular

@@ -8,11 +8,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.absence import Absence, find_absence
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
+from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError

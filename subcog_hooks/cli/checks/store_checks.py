@@ -5,7 +5,7 @@ import shlex
 
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding, namesakes, stale_files, stopping, trial_folders
+from subcog_hooks.cli.support import context, editor, embedding, stale_files, stopping, trial_folders
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
@@ -15,10 +15,11 @@ from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
-from subcog_hooks.store import index_sync, index_writer, state_values, stops
+from subcog_hooks.store import index_sync, index_writer, project, state_values, stops
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import USER, now_ms
+from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
@@ -26,6 +27,8 @@ from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 MAX_NAMED_IDS = 10  # named memories of missing files
+
+MAX_NAMESAKES = 3
 
 
 def check_home(home: Home, findings: Findings) -> None:
@@ -191,7 +194,7 @@ def check_stale_files(store: Store, findings: Findings) -> None:
 
 def check_namesakes(store: Store, findings: Findings) -> None:
     here = context.here()
-    for name in namesakes.find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
+    for name in find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
         count = store.count(Filter(audiences=(audience_of("project", name),)))
         command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
         findings.note(
@@ -251,3 +254,34 @@ def check_stops(home: Home, store: Store | None, findings: Findings) -> None:
         if memory.trust != USER or not memory.is_live(now_ms()):
             state = memory.status if memory.trust == USER else "another's word by now"
             findings.note(f"{id_} no longer {stopping.stop_phrase(answers_by_id[id_])}: it is {state}; `subcog show {id_}`")
+
+
+def find_namesakes(store: Store, here: Project) -> list[str]:
+    """Return the names of projects with memories that are named as the project at hand, and of a fork's upstream."""
+    own_names = {name for member in here.with_parents() for name in member.names}
+    upstream = project.find_upstream(here.root)
+    alike = [
+        name
+        for name in store.projects()
+        if name not in own_names
+        and (name == upstream or _are_alike(name, here.identity))
+        and store.count(Filter(audiences=(audience_of("project", name),)))
+    ]
+    return alike[:MAX_NAMESAKES]
+
+
+def _are_alike(name: str, other: str) -> bool:
+    """Return whether two names end alike: remotes in their last two parts, folders and a remote in the last one.
+
+    >>> _are_alike("github.com/acme/shop", "git.acme.io/acme/shop"), _are_alike("github.com/acme/shop", "github.com/bob/shop")
+    (True, False)
+    >>> _are_alike("/old/shop", "github.com/acme/shop"), _are_alike("/old/shop", "/new/blog")
+    (True, False)
+    """
+    parts, others = (_last_parts(text) for text in (name, other))
+    length = 1 if os.path.isabs(name) or os.path.isabs(other) else 2
+    return parts[-length:] == others[-length:]
+
+
+def _last_parts(name: str) -> list[str]:
+    return name.replace(os.sep, "/").lower().rstrip("/").removesuffix(".git").rstrip("/").split("/")

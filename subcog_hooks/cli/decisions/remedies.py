@@ -1,4 +1,6 @@
-"""A throw-away copy of the store, for trying a change before it is recommended."""
+"""Remedies for a decision: the words that prompt and memory share, and changes tried on a throw-away copy of the store."""
+
+from __future__ import annotations
 
 import operator
 import os
@@ -11,8 +13,6 @@ from typing import NamedTuple
 
 import re2
 
-from subcog_hooks.cli.decisions import word_comparison
-from subcog_hooks.cli.decisions.word_comparison import SharedTerm
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.core import database
@@ -25,7 +25,7 @@ from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
-from subcog_hooks.recall import asked_like, logit, tuning
+from subcog_hooks.recall import asked_like, logit, query, tuning
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources
@@ -42,8 +42,10 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_file import ExtensionMissing
-from subcog_hooks.text import prompt_needs
+from subcog_hooks.text import analysis, languages, prompt_needs
+from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
+from subcog_hooks.text.vocabulary import STOP
 
 MAX_BYTES = 400_000_000  # of store and index: about 200,000 memories, copied in one or two seconds
 SEARCH_MS = 10_000.0  # No prompt waits for this search.
@@ -184,7 +186,7 @@ def _find_project(identity: str) -> Project | None:
 
 def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
     """Return the words of a decision's prompt that a memory has and lacks today."""
-    comparison = word_comparison.compare_terms(decision, memory, index)
+    comparison = compare_terms(decision, memory, index)
     lacks = [term.whole for term in comparison.lacking]
     return Words(comparison.words, lacks, _matching_question(decision, memory, index))
 
@@ -215,7 +217,7 @@ def find_remedies(rerun: Rerun, decision: Decision, memory: Memory, index: Lexic
 
     Raises SubcogError, OSError.
     """
-    comparison = word_comparison.compare_terms(decision, memory, index)
+    comparison = compare_terms(decision, memory, index)
     remedies: list[Remedy] = []
     with open_trial() as copy:
         if learned := find_question(copy, rerun, decision, memory):
@@ -319,3 +321,81 @@ def _common_beginning(asked: str, words: Sequence[str]) -> str:
         if len(words) == 1 and len(shorter) >= MIN_KEYWORD and _has_letters(shorter) and longer.startswith(shorter)
         else ""
     )
+
+
+class SharedTerm(NamedTuple):
+    """A term of a prompt, with the memory's words for it as the memory spells them."""
+
+    term: Term
+    words: tuple[str, ...]
+
+
+class Comparison(NamedTuple):
+    """The terms of a prompt that a memory has and lacks, the rarest first.
+
+    A memory with only parts of an identifier has the parts and lacks the identifier.
+    """
+
+    shared: list[SharedTerm]
+    lacking: list[Term]
+
+    @property
+    def words(self) -> list[str]:
+        """The memory's own words for the prompt's terms."""
+        return list(dict.fromkeys(word for shared in self.shared for word in shared.words))
+
+
+def compare_terms(decision: Decision, memory: Memory, index: LexicalIndex) -> Comparison:
+    """Return the terms of a decision's prompt that a memory has and lacks today."""
+    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
+    terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
+    own = _OwnWords(memory, index.analysers)
+    shared = [SharedTerm(term, words) for term in terms if (words := own.words_for(term))]
+    whole = {found.term.whole for found in shared if not found.term.is_identifier or own.has_whole(found.term)}
+    asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
+    return Comparison(shared, [term for term in terms if term.whole not in whole and term.whole in asked])
+
+
+def _fold_letters(text: str, analysers: Analysers) -> str:
+    return " ".join(analysers.exact.analyze(analysis.fold(text)))
+
+
+class _OwnWords:
+    """The words of a memory by their forms in the index. A number within a version, date or name is no word of its own."""
+
+    def __init__(self, memory: Memory, analysers: Analysers) -> None:
+        text = "\n".join((memory.content, *memory.tags, *memory.keywords))
+        language = languages.language_of(text)
+        self._folded = _fold_letters(text, analysers)
+        self._by_whole: dict[str, str] = {}
+        self._by_stem: dict[str, str] = {}
+        for word in dict.fromkeys(analysis.whole_tokens(analysis.separate_scripts(text))):
+            for whole in analysers.exact_terms(word):
+                self._by_whole.setdefault(whole, word)
+            for stem in analysers.body_terms(word):
+                if not stem.isdecimal() or stem == word:
+                    self._by_stem.setdefault(stem, word)
+        if language:
+            from subcog_hooks.text import inflection  # Most texts are English.
+
+            for word, base in inflection.stems_by_word(text, language).items():
+                for stem in analysers.body.analyze(base):
+                    self._by_stem.setdefault(stem, self._by_whole.get(word, word))
+
+    def has_whole(self, term: Term) -> bool:
+        return term.whole in self._by_whole
+
+    def words_for(self, term: Term) -> tuple[str, ...]:
+        """Return the memory's words that match a term, at least in part; an acronym also by its long form."""
+        if term.is_cjk:
+            return (term.whole,) * (term.whole in self._folded)
+        if term.whole in self._by_whole:
+            return (self._by_whole[term.whole],)
+        if term.is_identifier:
+            parts = [stem for stem in term.stems if not (stem.isdecimal() or stem in STOP)]
+            return tuple([self._by_stem[stem] for stem in parts if stem in self._by_stem])
+        if term.stems[0] in self._by_stem:
+            return (self._by_stem[term.stems[0]],)
+        if term.spelled_out and self._by_stem.keys() >= set(term.spelled_out):
+            return tuple([self._by_stem[stem] for stem in term.spelled_out])
+        return ()

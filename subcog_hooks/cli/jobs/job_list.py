@@ -119,9 +119,9 @@ def _import_notes(home: Home, breath: JobPace) -> str:
 
 
 def _repeat_imports(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.support import kept_imports
+    from subcog_hooks.cli.support import import_from
 
-    return kept_imports.repeat_in_background(home, breath)
+    return import_from.repeat_in_background(home, breath)
 
 
 def _note_changed_files(home: Home, breath: JobPace) -> str:

@@ -4,13 +4,15 @@ The replay follows each session: a memory comes once, and a prompt may borrow to
 a decision needs lie in a folder of their own, which is removed at the end.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import remedies
-from subcog_hooks.cli.proposals.note_origins import NoteOrigins
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
@@ -18,6 +20,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.deliver import SESSION_UNITS_SETTING
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.record import UNREAD
+from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals, repetition
 from subcog_hooks.learn.proposals import Proposal
 from subcog_hooks.learn.repetition import RepeatedMeaning, Utterance
@@ -26,6 +29,7 @@ from subcog_hooks.learn.transcript_files import IDLE_MS, SessionFolders
 from subcog_hooks.learn.turn_scores import CORRECTION, REPEATED_BAR
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import BY_HASH
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync, state_values
 from subcog_hooks.store.decision import SPOKE, Decision
@@ -41,6 +45,9 @@ DECIDING_MS = 10_000.0  # No prompt waits for this run.
 MAX_COMPARED = 4_000  # latest questions, and latest sentences, that are compared pairwise
 MIN_QUESTION_WORDS = 4  # fewer words do not distinguish a question
 _ASKING_WORDS = frozenset(("how", "what", "why", "where", "which", "who", "whose"))
+
+OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
+SLACK_MS = 60_000  # A hook, a transcript and a list of prompts date the same prompt some seconds apart.
 
 
 class Replayed(NamedTuple):
@@ -265,3 +272,35 @@ def _copy_flags(home: Home, state: State) -> None:
     with context.existing_state(home, tell=terminal.say) as with_flags:
         for name, value in state_values.find_flags(with_flags).items() if with_flags else ():
             state_values.set_flag(state, name, value)
+
+
+class NoteOrigins:
+    """The origins of notes: the prompts that have their text, and the sessions that they were learned from."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self._by_opening: dict[tuple[str, ...], list[tuple[list[str], str]]] = {}
+        self._by_session: dict[str, list[Memory]] = {}
+        for memory in memories:
+            if words := _words(memory.content):
+                self._by_opening.setdefault(tuple(words[:OPENING_WORDS]), []).append((words, memory.id))
+            if proposals.is_from_session(memory):
+                self._by_session.setdefault(proposals.session_id(memory), []).append(memory)
+
+    def ids_from(self, prompt: str, session: str, at_ms: int) -> set[str]:
+        """Return the notes that come from a prompt: it has their text, or leads to the turn of its session that taught them.
+
+        at_ms: milliseconds since the epoch, 0 for unknown.
+        """
+        taught = self._by_session.get(session, ()) if at_ms else ()
+        ids = {memory.id for memory in taught if at_ms <= memory.created_at + SLACK_MS}
+        words = _words(note_in_prompt(prompt, BY_HASH) or prompt)
+        ids |= {id_ for note, id_ in self._by_opening.get(tuple(words), ()) if note == words}
+        for start in range(len(words) - OPENING_WORDS + 1):
+            for note, id_ in self._by_opening.get(tuple(words[start : start + OPENING_WORDS]), ()):
+                if note == words[start : start + len(note)]:
+                    ids.add(id_)
+        return ids
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

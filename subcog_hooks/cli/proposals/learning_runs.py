@@ -16,11 +16,10 @@ from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
-from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.signs import TypedTurn
-from subcog_hooks.learn.transcript_files import TranscriptFile
+from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS, TranscriptFile
 from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING

@@ -12,7 +12,7 @@ from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.proposals.note_origins import NoteOrigins
+from subcog_hooks.cli.proposals.auditing import NoteOrigins
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.amendment import apply_changes, merge_changes
 from subcog_hooks.core.errors import StoreError, UsageError

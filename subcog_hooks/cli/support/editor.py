@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 
-from subcog_hooks.cli.support import condition_inputs, context
+from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
 from subcog_hooks.store import questions
@@ -122,7 +122,7 @@ def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
-    when = list(map(_one_line_entry, condition_inputs.condition_texts(memory.when)))
+    when = list(map(_one_line_entry, inputs.condition_texts(memory.when)))
     return {
         "trigger": list(map(_one_line_entry, memory.triggers)),
         "path": list(map(_one_line_entry, memory.paths)),
@@ -182,7 +182,7 @@ def _parse_field(name: str, text: str) -> object:
 
 def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
     if name == "when":
-        return condition_inputs.parse_conditions(lines)
+        return inputs.parse_conditions(lines)
     if name == "question":
         return questions.questions_by(lines, origin, memory.questions)
     return _restore_entries(lines, getattr(memory, _REPEATED[name]))

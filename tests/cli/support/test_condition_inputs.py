@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support import condition_inputs
+from subcog_hooks.cli.support import inputs
 from subcog_hooks.core.errors import InvalidMemory
 
 
@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import InvalidMemory
     ],
 )
 def test_conditions_are_read_as_short_texts_or_as_json(texts: list[str], when: dict[str, object]) -> None:
-    assert condition_inputs.parse_conditions(texts) == when
+    assert inputs.parse_conditions(texts) == when
 
 
 def test_an_invalid_condition_is_named(subtests: pytest.Subtests) -> None:
@@ -37,7 +37,7 @@ def test_an_invalid_condition_is_named(subtests: pytest.Subtests) -> None:
     for texts, message in cases:
         with subtests.test(texts=texts):
             with pytest.raises(InvalidMemory) as raised:
-                condition_inputs.parse_conditions(texts)
+                inputs.parse_conditions(texts)
             assert message in str(raised.value)
 
 
@@ -63,8 +63,8 @@ def test_conditions_have_their_shortest_form(subtests: pytest.Subtests) -> None:
     ]
     for when, texts in cases:
         with subtests.test(when=when):
-            assert condition_inputs.condition_texts(when) == texts
-            assert condition_inputs.parse_conditions(texts) == when
+            assert inputs.condition_texts(when) == texts
+            assert inputs.parse_conditions(texts) == when
 
 
 VALUES = st.booleans() | st.integers(-10, 10) | st.floats(-10, 10) | st.text(max_size=5) | st.sampled_from(["a,b", '"a"', "7"])
@@ -79,6 +79,6 @@ FORMS = (
 
 @given(st.dictionaries(st.sampled_from(["calm", "mood", "build"]), FORMS.filter(lambda form: form != {}), max_size=3))
 def test_formatted_conditions_parse_to_the_same(when: dict[str, object]) -> None:
-    parsed = condition_inputs.parse_conditions(condition_inputs.condition_texts(when))
+    parsed = inputs.parse_conditions(inputs.condition_texts(when))
     assert {name: json.dumps(parsed[name]) for name in when} == {name: json.dumps(when[name]) for name in when}
     assert len(parsed) == len(when)

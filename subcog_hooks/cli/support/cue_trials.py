@@ -1,28 +1,78 @@
-"""Trial of triggers before a memory has them, for `subcog remember --dry-run`: on a text, or on the last prompts."""
+"""Trials of cues before a memory has them: triggers on texts, and the actions for which a note can be promised."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import NoDecision
+from subcog_hooks.core.errors import NoDecision, SubcogError
 from subcog_hooks.cues import triggers
+from subcog_hooks.hook import dry_run
 from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.cue_tables import MAX_UNKEYED
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.text import actions
 from subcog_hooks.text.sanitise import cut
+from subcog_hooks.text.standing_rules import is_standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re2 import _Regexp
+
+MAX_TRIED = 4  # calls that are tried for an action
 
 MAX_PROMPTS = 100  # latest prompts that are tried
 MAX_MATCHES_SHOWN = 20
 _PREVIEW_CHARACTERS = 100
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re2 import _Regexp
+
+def find_governed(memory: Memory) -> Sequence[str]:
+    """Return the actions that a rule is to come at, by its text."""
+    return actions.actions_of_rule(memory.content) if is_standing(memory.standing, memory.content) else ()
+
+
+def find_promised(memory: Memory) -> Sequence[str]:
+    """Return the actions at which the hook brings a memory, after a remark about the others.
+
+    A memory that waits, has conditions, or is of another project cannot be tried here: its text decides.
+    """
+    governed = find_governed(memory)
+    here = context.here()
+    is_here = memory.project is None or (here is not None and memory.project in here.names)
+    if not governed or memory.when or not is_here or not memory.is_live(memory.updated_at):
+        return governed
+    folder = here.root if here else os.getcwd()
+    promised = []
+    for action in governed:
+        calls = actions.example_calls(action, memory.content)[:MAX_TRIED]
+        if any(_brings(memory, tool, tool_input, folder) for tool, tool_input in calls):
+            promised.append(action)
+        else:
+            remedy = _describe_remedy(memory, [tool_input["command"] for tool, tool_input in calls if tool == "Bash"])
+            terminal.say(f"it does not come when the agent is about to {actions.describe_action(action)}{remedy}")
+    return promised
+
+
+def _describe_remedy(memory: Memory, commands: Sequence[str]) -> str:
+    if not context.settings()["surfacing.tools"]:
+        return ": surfacing.tools is false"
+    return f'; to make it come: subcog edit {memory.id} --trigger "{commands[0]}"' if commands else ""
+
+
+def _brings(memory: Memory, tool: str, tool_input: dict[str, str], folder: str) -> bool:
+    if "file_path" in tool_input:
+        tool_input = {**tool_input, "file_path": os.path.join(folder, tool_input["file_path"])}
+    try:
+        return memory.id in dry_run.find_ids_at_call(tool, tool_input, folder, context.home())
+    except (SubcogError, OSError):
+        return False
 
 
 class Match(NamedTuple):
