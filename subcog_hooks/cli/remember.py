@@ -194,6 +194,7 @@ def remember(
             expires_at=read_expiry(expires, now) if expires else None,
         )
     )
+    stopping.check_stop_conditions(answers, memory.when)
     if memory.priority > MAX_UNPINNED_PRIORITY and not memory.is_pinnable:
         raise InvalidMemory(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",

@@ -38,7 +38,7 @@ MAX_VALUES = 200  # values of a list
 MAX_NAME = 64  # characters
 
 CHOICES = {  # the only values of these facts
-    "source": ("startup", "resume", "clear", "compact"),
+    "source": ("startup", "resume", "clear", "compact", "fork"),
     "platform": ("linux", "macos", "windows"),
 }
 MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "auto", "dontAsk")  # The client may get others.
@@ -113,6 +113,8 @@ def _check_value(name: str, prefix: str, value: object, kind: str) -> None:
         raise condition_error(
             name, prefix + format_value(value), f"a text has {'0' if kind == FLAG else '1'} to {MAX_TEXT:,} characters"
         )
+    if kind == PATH and "\\" in str(value):
+        raise condition_error(name, prefix + format_value(value), "use / between folders, on Windows too")
     _check_can_hold(name, prefix, value)
 
 

@@ -1,4 +1,4 @@
-"""The tools of the client that a hook handles: conditions may name them, and the client calls the hook for them."""
+"""The conditions of a memory on the facts of a hook call, such as branch, tool and source: do they hold? Pure."""
 
 from __future__ import annotations
 

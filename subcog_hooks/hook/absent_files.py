@@ -54,7 +54,9 @@ def _is_gone(glob: str, root: str) -> bool:
         literal.append(part)
     if not literal or ("/" not in glob.rstrip("/") and not globs.is_absolute(glob)):
         return False
-    return not os.path.lexists(os.path.join(os.sep if whole.startswith("/") else root, *literal))
+    name = "/".join(literal)  # Windows reads it, too: a drive with its folders is absolute.
+    start = "/" if whole.startswith("/") else "" if globs.is_absolute(whole) else f"{root}/"
+    return not os.path.lexists(start + name)
 
 
 def mark_loaded(hits: Sequence[Hit], call: HookCall) -> None:

@@ -78,15 +78,16 @@ class Pointer:
 class RenderedBlock:
     """The rendered memories. text: the block, "" when nothing fits.
 
-    ids: of the entries, in order; pointed: ids of the lines that point at memories.
+    ids: of the entries, in order; pointed: ids of the lines that point at memories; cut: ids of the entries that are cut.
     """
 
-    __slots__ = ("ids", "pointed", "text")
+    __slots__ = ("cut", "ids", "pointed", "text")
 
-    def __init__(self, text: str, ids: tuple[str, ...] = (), pointed: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str, ids: tuple[str, ...] = (), pointed: tuple[str, ...] = (), cut: tuple[str, ...] = ()) -> None:
         self.text = text
         self.ids = ids
         self.pointed = pointed
+        self.cut = cut
 
     @property
     def units(self) -> int:
@@ -135,7 +136,7 @@ def render_block(
     placed, room = _fit_entries(entries, room)
     share = _fair_share([line.units for line in placed], room)
     spare = room - sum(min(line.units, share) for line in placed)
-    rows, ids = [], []
+    rows, ids, cut_ids = [], [], []
     for line in placed:
         text = line.text
         if line.units > share:  # The first long entry takes the room that short ones leave.
@@ -144,6 +145,8 @@ def render_block(
         if text and text != "…":
             rows.append(line.head + text)
             ids.append(line.id)
+            if text != line.text:
+                cut_ids.append(line.id)
     source = _source_phrase([entry.noted for entry in entries if entry.id in ids])
     head = _first_line(len(ids) if is_brief else 0, extra, source) if ids else "<subcog-memories>"
     hinted = f"{head[:-1]}{_command_attribute(command)}>"
@@ -151,7 +154,7 @@ def render_block(
     if not ids and not lines:
         return NOTHING_RENDERED
     text = "\n".join((hinted if lines else head, *rows, *lines.values(), _LAST_LINE))
-    return RenderedBlock(text, tuple(ids), tuple(lines))
+    return RenderedBlock(text, tuple(ids), tuple(lines), tuple(cut_ids))
 
 
 def _command_attribute(command: str) -> str:
@@ -286,7 +289,7 @@ def make_harmless(text: str) -> str:
 def add_last_line(block: RenderedBlock, line: str) -> RenderedBlock:
     """Return a block with a line behind its memories."""
     text = f"{block.text.removesuffix(_LAST_LINE)}{line}\n{_LAST_LINE}"
-    return RenderedBlock(text, block.ids, block.pointed)
+    return RenderedBlock(text, block.ids, block.pointed, block.cut)
 
 
 def _harmless_line(content: str, bound: int) -> str:

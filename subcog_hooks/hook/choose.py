@@ -130,14 +130,14 @@ def judge_hits(
 
 def choose_pointers(
     judgements: Sequence[Judgement],
-    pointed: AbstractSet[str],
+    seen: AbstractSet[str],
     bar: float,
     max_lines: int,
     distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
 ) -> None:
     """Let lines point at the most relevant memories that are not injected, each once a session.
 
-    pointed: ids of the session's earlier lines; bar: the relevance that a line needs; distinct: as for `judge_hits`.
+    seen: ids given to the session or pointed at; bar: the relevance that a line needs; distinct: as for `judge_hits`.
     """
     injected = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
     if any(hit.relevance >= SURE or hit.is_pinned for hit in injected):
@@ -147,7 +147,7 @@ def choose_pointers(
         for judgement in judgements
         if judgement.outcome in (BELOW, INTENT, COUNT)
         and judgement.hit.relevance >= bar
-        and judgement.hit.memory.id not in pointed
+        and judgement.hit.memory.id not in seen
         and not judgement.hit.is_loaded
     }
     nearest = sorted([judgement.hit for judgement in possible.values()], key=lambda hit: -hit.relevance)

@@ -20,7 +20,7 @@ from subcog_hooks.hook.block import (
     to_hook_output,
 )
 from subcog_hooks.hook.call import PRINT_MS
-from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.hook.payload import MAX_BYTES, PROMPT_EVENT
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 RECEIPT_SETTING = "surfacing.receipt"
 SESSION_UNITS_SETTING = "surfacing.session_characters"
+BYTES_OF_UNIT = 3  # of UTF-8 in a UTF-16 unit, at most
 MIN_UNITS = 200  # A session with fewer units left gets no memories.
 
 
@@ -87,7 +88,7 @@ def _hand_over(
         raise
     call.stages.end(RENDER)
     if has_lock:
-        _commit_ledger(call, block, is_repeat=is_repeat, when_given=offer.when_given)
+        _commit_ledger(call, offer, block, is_repeat=is_repeat)
     return _outcome_of_block(block, offer, judgements), judgements, block
 
 
@@ -156,15 +157,15 @@ def _lock_ledger(call: HookCall) -> bool:
     return True
 
 
-def _commit_ledger(
-    call: HookCall, block: RenderedBlock, *, is_repeat: bool, when_given: Callable[[Sequence[str]], None] | None
-) -> None:
+def _commit_ledger(call: HookCall, offer: Offer, block: RenderedBlock, *, is_repeat: bool) -> None:
+    # A brief cuts long memories: a prompt that asks for one gets it whole.
+    given = [id_ for id_ in block.ids if not (offer.is_brief and id_ in block.cut)]
     try:
         if block.text and not call.is_trial:
-            if when_given:
-                when_given(block.ids)
-            if block.ids:
-                sessions.record_given(call.state, call.ledger_key, block.ids, call.now_ms, call.id)
+            if offer.when_given:
+                offer.when_given(block.ids)
+            if given:
+                sessions.record_given(call.state, call.ledger_key, given, call.now_ms, call.id)
             if block.pointed:
                 sessions.record_pointed(call.state, call.ledger_key, block.pointed, call.now_ms, call.id)
             if not is_repeat:
@@ -187,18 +188,27 @@ def _render_offer(
         _pointers_for([judgement.hit for judgement in pointers], offer, is_first=is_first) if pointers else ([], "")
     )
     is_late = any(judgement.hit.is_judged for judgement in injected)
-    block = render_block(
-        [
-            _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
-            for judgement in injected
-        ],
-        attributes={**offer.attributes, "look": "second"} if is_late else offer.attributes,
-        max_units=max_units,
-        is_brief=offer.is_brief,
-        pointers=lines,
-        command=command,
-        hard_cap=HARD_CAP_UNITS - utf16_units(offer.last_line),
-    )
+    entries = [
+        _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
+        for judgement in injected
+    ]
+    attributes = {**offer.attributes, "look": "second"} if is_late else offer.attributes
+
+    def render(hard_cap: int) -> RenderedBlock:
+        return render_block(
+            entries,
+            attributes=attributes,
+            max_units=max_units,
+            is_brief=offer.is_brief,
+            pointers=lines,
+            command=command,
+            hard_cap=hard_cap - utf16_units(offer.last_line),
+        )
+
+    block = render(HARD_CAP_UNITS)
+    max_bytes = call.payload.get(MAX_BYTES)
+    if isinstance(max_bytes, int) and len(block.text.encode()) + len(offer.last_line.encode()) >= max_bytes:
+        block = render(max_bytes // BYTES_OF_UNIT)
     for judgement in (*injected, *pointers):
         if judgement.hit.memory.id not in (*block.ids, *block.pointed):
             judgement.outcome = ROOM

@@ -12,6 +12,7 @@ import sys
 from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.homes import find_home
+from subcog_hooks.hook.payload import MAX_BYTES
 from subcog_hooks.hook.watchdog import MAX_WORK_MS, Output, end_in_time, process_age_ms
 
 TYPE_CHECKING = False
@@ -189,7 +190,11 @@ def _answer_client(
             outputs.append(rendered)
 
     for payload in payloads:
-        _answer_event(str(payload["hook_event_name"]), payload, home, add_text, deadline)
+        room = translator.contract.max_bytes - sum(len(text.encode()) + 1 for text in texts)
+        try:
+            _answer_event(str(payload["hook_event_name"]), {**payload, MAX_BYTES: room}, home, add_text, deadline)
+        except OSError as error:  # The next payload may have a text that fits.
+            _log_error(error)
     if outputs[-1]:
         output.write(outputs[-1])
 

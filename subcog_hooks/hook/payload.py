@@ -11,6 +11,7 @@ TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
 OF_CLIENT = "subcog_client"  # the field with another client's name
+MAX_BYTES = "subcog_bytes"  # the field with the longest text that another client takes, in bytes
 START_KIND = "subcog_start"  # the field with the kind of another client's start
 # A session begins with its first prompt, it was compacted, it will be compacted and then start anew, or it is resumed with all
 # the texts that it was given.

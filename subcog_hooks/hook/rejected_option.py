@@ -39,7 +39,11 @@ def names_option(content: str, payload: Mapping[str, object]) -> bool:
 
 
 def _text_of(payload: Mapping[str, object]) -> str:
-    """Return the prompt, else the strings of a tool's input, in lower case."""
+    """Return the prompt, else the strings of a tool's input and of its edits, in lower case."""
     tool_input = payload.get("tool_input")
-    values = [payload.get("prompt"), *(tool_input.values() if isinstance(tool_input, dict) else ())]
+    fields = tool_input if isinstance(tool_input, dict) else {}
+    edits = fields.get("edits")
+    values = [payload.get("prompt"), *fields.values()]
+    for edit in edits if isinstance(edits, list) else ():
+        values += edit.values() if isinstance(edit, dict) else ()
     return "\n".join([value[:MAX_TEXT] for value in values if isinstance(value, str)]).lower()

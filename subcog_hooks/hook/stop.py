@@ -10,12 +10,11 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.command_patterns import matches_text
 from subcog_hooks.hook.payload import OF_CLIENT, TOOL_EVENT, text_of
 from subcog_hooks.hook.show_command import permission_output
-from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.decision import ASKED, DENIED
 from subcog_hooks.store.memory import USER
 from subcog_hooks.store.stops import ASK, DENY, read_stops
 from subcog_hooks.store.store_reader import audience_of
-from subcog_hooks.text.sanitise import cut, one_line
+from subcog_hooks.text.sanitise import cut
 from subcog_hooks.text.simple_commands import find_commands
 
 TYPE_CHECKING = False
@@ -84,9 +83,11 @@ def _counts(memory: Memory, call: HookCall) -> bool:
 
 def _reason(stopping: Mapping[Memory, str], *, is_denied: bool) -> str:
     """Return the reason that the person sees, and the model where the command is denied."""
+    from subcog_hooks.hook.block import make_harmless  # Few commands are stopped.
+
     says = "forbids" if is_denied else "says to ask before"
     notes = [
-        f"The person's note {memory.id} {says} `{pattern}`: {cut(one_line(mask_secrets(memory.content)), MAX_NOTE_UNITS)}"
+        f"The person's note {memory.id} {says} `{pattern}`: {cut(make_harmless(memory.content), MAX_NOTE_UNITS)}"
         for memory, pattern in list(stopping.items())[:MAX_NOTES]
     ]
     return "subcog: " + "\n".join(notes)

@@ -110,6 +110,7 @@ class Translator:
         if self.contract.escapes:
             import re  # 4 ms, and few clients escape
 
+            text = re.sub(r"\[(?=\s*/?\s*subcog)", "(", text, flags=re.IGNORECASE)  # No note may end the block.
             text = re.sub(r"<(/?)subcog-memories([^<>]*)>", r"[\1subcog-memories\2]", text)
         if len(text.encode()) > self.contract.max_bytes:
             raise OSError(f"{self.name} cuts a text of more than {self.contract.max_bytes} bytes")

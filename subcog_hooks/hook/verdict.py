@@ -101,7 +101,7 @@ class Offer:
             *self.held_back,
         ]
         if self.pointer_bar:
-            choose.choose_pointers(judgements, pointed, self.pointer_bar, self.max_lines, self.distinct)
+            choose.choose_pointers(judgements, pointed | excluded, self.pointer_bar, self.max_lines, self.distinct)
         if self.line_candidates:
             judgements += choose.point_at_first(self.line_candidates, judgements, given | pointed, self.distinct)
         return judgements

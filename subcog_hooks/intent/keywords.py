@@ -11,10 +11,6 @@ from subcog_hooks.text.languages import is_foreign, is_function_word
 from subcog_hooks.text.typed_prompt import Prompt, is_typed, prepare_prompt, runs_between_signs
 from subcog_hooks.text.vocabulary import FILLERS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subcog_hooks.text.typed_prompt import Prompt
-
 MAX_GAP = 4  # words
 END, QUESTION = ".", "?"
 GAP = ".."

@@ -86,7 +86,7 @@ def judge_turn(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
     """Judge whether a turn is worth remembering, and choose its text; None if it says nothing."""
     if turn.kind == NOTE:
         return JudgedTurn(NOTE_CERTAINTY, " ".join(turn.text.split())[:MAX_PROPOSAL], {})
-    if not is_typed(turn.text) and not turn.text.lstrip().startswith(("/", "#")):
+    if not is_typed(turn.text) and not turn.text.lstrip().startswith("/"):
         return None
     sentences = read_sentences(turn)
     if not sentences:

@@ -21,7 +21,7 @@ if __name__ != "__main__":  # as a program it finds no package
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import IO, Self
+    from typing import Self
 
     from subcog_hooks.llm.question import Question
 

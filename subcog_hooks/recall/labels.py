@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tantivy
 
-from subcog_hooks.recall import logit, words
+from subcog_hooks.recall import logit
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.recall.query import Query, rarity
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.channel import Ranked
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.recall.query import Query, Term
+    from subcog_hooks.recall.query import Term
     from subcog_hooks.recall.relevance import MemoryTexts
-    from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store_reader import Filter
 
@@ -110,10 +109,10 @@ def find_holders(query: Query, index: LexicalIndex, scope: Filter) -> tuple[list
     identifiers: list[str] = []
     sole: dict[int, None] = {}  # a memory may have several
     for term in known_identifiers(query)[:MAX_IDENTIFIERS]:
-        hits = words.search_index(index, words.identifier_query(index, term), scope, 2)
+        hits = recall_words.search_index(index, recall_words.identifier_query(index, term), scope, 2)
         if hits:
             identifiers.append(term.whole)
-        if len(hits) == 1 and words.count_holders(index, term) <= MAX_RARE_HOLDERS:
+        if len(hits) == 1 and recall_words.count_holders(index, term) <= MAX_RARE_HOLDERS:
             sole[hits[0][1]] = None
     return identifiers, list(sole)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import diversity, exact, pipeline, query, vectors, words
+from subcog_hooks.recall import diversity, exact, pipeline, query, vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.hits import BY_RELEVANCE, IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import tantivy
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall.candidates import Candidates, Request
+    from subcog_hooks.recall.candidates import Candidates
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.recall.pipeline import ScoredMemory
     from subcog_hooks.recall.tuning import Tuning
@@ -67,8 +67,13 @@ def _common_words(index: LexicalIndex, within: tantivy.Query) -> list[str]:
 
 PRIMARY_SHARE = 0.5  # of the time: 150 of 300 ms in S1
 STAGES = (  # (label, strictness, share of the remaining time: 100 of 150 ms in S1, then the rest; note)
-    (LOW, Strictness(0.7, words.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
-    (SPECULATIVE, Strictness(0.5, words.Pieces), 1.0, "nothing matches; these share pieces of words, or a distant meaning"),
+    (LOW, Strictness(0.7, recall_words.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
+    (
+        SPECULATIVE,
+        Strictness(0.5, recall_words.Pieces),
+        1.0,
+        "nothing matches; these share pieces of words, or a distant meaning",
+    ),
 )
 
 
@@ -179,7 +184,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         if not has_page:  # a longer search only counts results: it does not change this page
             page_candidates = candidates
             alpha, alpha_reason = pipeline.choose_alpha(
-                candidates, tuning, lambda: words.count_memories(sources.index, request.scope)
+                candidates, tuning, lambda: recall_words.count_memories(sources.index, request.scope)
             )
         earlier_seqs = {memory.seq for memory, _, _ in ordered}
         scores = {

@@ -8,7 +8,6 @@ from math import sqrt
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.hits import SEMANTIC
-from subcog_hooks.store.store_reader import Filter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

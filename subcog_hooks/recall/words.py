@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.channel import Ranked
     from subcog_hooks.recall.query import Query, Term
-    from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.store_reader import Filter
 
 TIES = 8  # a factor on the depth, the limit for including all memories that score like the last

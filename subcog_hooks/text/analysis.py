@@ -181,16 +181,12 @@ def add_stems(text: str) -> str:
     return " ".join((words, *dict.fromkeys(inflection.stems_by_word(text, language).values())))
 
 
-def word_parts(word: str) -> list[str]:
+def _parts_of(stretches: Sequence[tuple[str, bool]]) -> list[str]:
     """Return a word's humps, and its runs of letters without digits, by which the word is found, too.
 
-    >>> word_parts("parseHTTPResponse2"), word_parts("snake_case")
+    >>> _parts_of(_stretches("parseHTTPResponse2")), _parts_of(_stretches("snake_case"))
     (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
     """
-    return _parts_of(_stretches(word))
-
-
-def _parts_of(stretches: Sequence[tuple[str, bool]]) -> list[str]:
     parts: list[str] = []
     for stretch, has_digit in stretches:
         if not (stretch.islower() or stretch.isupper()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 
-_WRITING = frozenset(("--in-place", "--fix", "--write", "--update", "--snapshot-update"))
+_WRITING = frozenset(("--in-place", "--fix", "--write", "--update", "--snapshot-update", "--delete", "-D", "-X"))
 _LEADING = frozenset(("sudo", "time", "command", "npx", "bunx", "env"))
 _MAX_WORDS = 12  # words of a command that are read
 _LOOKING = {program: frozenset(" ".join(words).split()) for program, *words in read_rows(__file__, "looking_commands.tsv")}
@@ -16,7 +16,7 @@ def only_looks(command: str) -> bool:
 
     >>> only_looks("cd web && git log --oneline -5 | head"), only_looks("kubectl -n jobs logs worker-1")
     (True, True)
-    >>> only_looks("git push"), only_looks("cat notes > plan.md"), only_looks("./deploy.sh"), only_looks("eslint --fix src")
+    >>> only_looks("git push"), only_looks("cat notes >> plan.md"), only_looks("./deploy.sh"), only_looks("eslint --fix src")
     (False, False, False, False)
     """
     return all(map(_part_looks, commands_of(command[:MAX_COMMAND])))
@@ -30,7 +30,7 @@ def _part_looks(part: str) -> bool:
         return True
     if not _WRITING.isdisjoint(words) or any(">" in word and not word.endswith(("/dev/null", "&1", ">")) for word in words):
         return False
-    if ">" in words and "/dev/null" not in words:
+    if not {">", ">>"}.isdisjoint(words) and "/dev/null" not in words:
         return False
     program, *rest = words
     allowed = _LOOKING.get(program.rpartition("/")[2])

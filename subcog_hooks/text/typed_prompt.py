@@ -106,18 +106,19 @@ def query_text(prompt: str, prepared: Prompt | None = None) -> str:
 def is_typed(prompt: str) -> bool:
     """Return whether a person asks the model something: no client's command, shell line or note.
 
-    >>> is_typed("/usr/lib is full"), is_typed("/compact"), is_typed("!ls"), is_typed("# use tabs"), is_typed("#42 fails")
-    (True, False, False, False, True)
+    >>> is_typed("/usr/lib is full"), is_typed("/compact"), is_typed("!ls"), is_typed("# Why does it fail?")
+    (True, False, False, True)
     """
     bare = prompt.strip()
+    if bare.startswith("<"):
+        bare = _without_added(bare).strip()
     start = bare[:80].lower()
     if not start or start.startswith(NOT_TYPED):
         return False
     head = start.split(None, 1)[0]
     is_command = head[0] == "/" and "/" not in head[1:]
     is_shell = head[0] == "!" and not head.startswith("!!")
-    is_note = head[0] == "#" and not head.startswith("##") and not head[1:2].isdigit() and "\n" not in bare
-    return not (is_command or is_shell or is_note)
+    return not (is_command or is_shell)
 
 
 def runs_between_signs(text: str) -> list[str]:

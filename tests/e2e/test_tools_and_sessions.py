@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import OTHER_REMOTE, PROJECT, QUESTION, REMOTE, Machine, assert_harmless, assert_silent, ids_in
+from tests.e2e.machine import NO_BRIEF, OTHER_REMOTE, PROJECT, QUESTION, REMOTE, Machine, assert_harmless, assert_silent, ids_in
 from tests.hook.recorded import ODD_INPUTS
 
 HARBOUR: list[dict[str, object]] = [  # what is remembered of the project
@@ -209,3 +209,43 @@ def errors(machine: Machine) -> list[str]:
     """What the hook has written of itself into its log."""
     folder = machine.home / "log"
     return [line for file in folder.glob("*") for line in file.read_text().splitlines()] if folder.exists() else []
+
+
+# ---- memories that come in part, and those that came ------------------------------------------------------------------------
+
+
+def test_a_memory_that_a_brief_cuts_comes_whole_later(bare: Machine) -> None:
+    waits = "The quokka gateway takes long to come up, and the balancer sees it late. " * 9
+    rule = "A restart of the quokka gateway needs the flag --drain-first."
+    bare.imports(
+        {"id": "gateway", "content": f"{waits}{rule}", "questions": ["Which flag does a restart of the gateway need?"]},
+        {"id": "tides", "content": "The tide table is loaded before the berths are planned. " * 12},
+    )
+    bare.environment[NO_BRIEF] = "900"
+    begun = bare.begun("startup", "s")
+    assert " gateway, imported] " in begun
+    assert rule not in begun
+    question = "Which flag does a restart of the quokka gateway need?"
+    assert rule in bare.answer(bare.asking(question, "s"))
+    assert_silent(bare.prompt(question, "s"))
+
+
+def test_no_line_points_at_a_memory_that_was_told(bare: Machine) -> None:
+    bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
+    assert bare.recall("Why does pgbouncer drop idle connections in billing?", "s") == ["pool"]
+    assert_silent(bare.prompt("Where are the connections of the redis client configured?", "s"))
+
+
+def test_a_heading_or_an_editors_element_hides_no_question(bare: Machine) -> None:
+    bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
+    question = "Why does pgbouncer drop idle connections in billing?"
+    for before in ("# ", "<system-reminder>read it</system-reminder>\n"):
+        assert bare.recall(f"{before}{question}") == ["pool"]
+
+
+def test_a_rejected_option_is_seen_in_each_edit_of_a_call(bare: Machine, harbour: Path) -> None:
+    rejected = {"id": "kafka", "content": "Use Kafka for the event bus", "namespace": "rejected", "paths": ["src/**"]}
+    bare.imports({**rejected, "project": PROJECT})
+    edits = [{"old_string": "a", "new_string": "from kafka import Producer"}]
+    file = str(harbour / "src" / "bus.py")
+    assert bare.at_call("MultiEdit", None, harbour, file_path=file, edits=edits) == ["kafka"]

@@ -64,3 +64,16 @@ def test_memories_about_gone_files_are_half_as_relevant(decide: Decide, home: Ho
     assert first_candidate()[0] == pytest.approx(there * STALE_FACTOR, abs=0.0002)
     configure(home, f"[surfacing]\nmin_relevance = {there * 0.9}\n")
     assert first_candidate()[1] == STALE
+
+
+def test_a_drive_or_the_users_folder_is_looked_for_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+
+    def exists(path: str) -> bool:
+        looked_for.append(path)
+        return True
+
+    monkeypatch.setattr("os.path.lexists", exists)
+    monkeypatch.setattr("os.path.expanduser", lambda _: "C:/Users/ada")
+    assert not any(are_gone((glob,), "C:/work/shop") for glob in ("~/notes/**", "D:/data/x.csv", "src/**"))
+    assert looked_for == ["C:/Users/ada/notes", "D:/data/x.csv", "C:/work/shop/src"]

@@ -132,7 +132,7 @@ def test_a_prompt_that_asks_for_nothing_has_none() -> None:
 
 def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
     cases = [
-        *("", " \n", "/clear", "/compact keep the names", "!ls -la", "# remember this"),
+        *("", " \n", "/clear", "/compact keep the names", "!ls -la"),
         "<task-notification>\n<task-id>b1</task-id> why did it fail with an error?",
         "<command-name>/cost</command-name>",
         "[Request interrupted by user]",

@@ -94,7 +94,7 @@ def test_an_element_of_an_editor_that_is_not_closed_is_left() -> None:
 
 def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
     cases = [
-        *("", " \n", "/clear", "/compact keep the names", "!ls -la", "# remember this", "  # use tabs  "),
+        *("", " \n", "/clear", "/compact keep the names", "!ls -la"),
         "<task-notification>\n<task-id>b1</task-id> failed with an error",
         "<command-name>/cost</command-name>",
         "[Request interrupted by user]",

@@ -10,6 +10,7 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues.command_patterns import check_command_pattern
+from subcog_hooks.cues.conditions import conditions_hold
 from subcog_hooks.store import stops
 from subcog_hooks.store.memory import USER, Memory
 from subcog_hooks.store.stops import ASK, DENY
@@ -33,6 +34,16 @@ def read_stop_options(ask_before: Sequence[str] | None, deny: Sequence[str] | No
             terminal.say("nothing is stored")
             raise typer.Exit(EXIT_NOTHING_FOUND)
     return answers
+
+
+def check_stop_conditions(answers: Mapping[str, str], when: dict[str, object]) -> None:
+    """Raise UsageError for conditions that hold at no command, so that the stops would never count."""
+    if not answers:
+        return
+    if "file" in when:
+        raise UsageError("a command has no file, so this note would stop none", "leave the condition on file out")
+    if "tool" in when and not conditions_hold({"tool": when["tool"]}, {"tool": "Bash"}):
+        raise UsageError("commands are run by the tool Bash, so this note would stop none", "leave the condition on tool out")
 
 
 def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
