@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,6 +135,28 @@ def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) ->
         assert store.by_ids([old.id]) == {}
     with closing(State.open(Home.find(), 1_000)) as state:
         assert [suggestion.memory for suggestion in find_open_suggestions(state)] == [new.id]
+
+
+@pytest.mark.parametrize("arguments", [("edit", "--tag", "mine"), ("import", "notes")])
+def test_a_renamed_file_may_be_changed_by_another_command(
+    subcog: Run, quay: Path, monkeypatch: MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    subcog("import", "notes")
+    buoys = id_of(subcog, "buoys")
+    (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
+    move = Store.move
+
+    def change_and_move(store: Store, *moves: Any) -> dict[str, str]:  # as another process does meanwhile
+        monkeypatch.setattr(Store, "move", move)
+        command, *options = arguments
+        assert subcog(command, *([] if command == "import" else [buoys]), *options).code == 0
+        return store.move(*moves)
+
+    monkeypatch.setattr(Store, "move", change_and_move)
+    assert subcog("import", "notes").code == 0
+    rows = [row for row in subcog("export").rows if "buoys" in row["content"]]
+    assert [row["source"].partition(":")[0] for row in rows] == ["notes/beacons.md"]
+    assert rows[0].get("tags", []) == (["mine"] if arguments[0] == "edit" else [])
 
 
 def test_an_edited_memory_of_a_deleted_file_stays(subcog: Run, quay: Path) -> None:
