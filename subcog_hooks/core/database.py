@@ -72,12 +72,17 @@ def _open_checked_reader(name: str, schema: Schema, flags: int, busy_ms: float, 
 
 
 def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
-    """Return whether SQLite has no place for its shared memory, while the file is complete without its log."""
+    """Return whether SQLite has no place for its shared memory, while the file is complete without its log.
+
+    Raises StoreError in a read-only folder for a file that is not complete.
+    """
+    has_log = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
+        if has_log:
+            remedy = "copy your home to a writable folder, and set SUBCOG_HOME to that"
+            raise StoreError(f"{path} has a log, which cannot be read in a read-only folder", remedy) from error
         return True
-    if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
-        return False
-    return not os.path.exists(f"{path}-wal") or os.path.getsize(f"{path}-wal") == 0
+    return not has_log and isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)
 
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
