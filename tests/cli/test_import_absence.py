@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store.sessions import find_given, find_pointed, record_given, record_pointed
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
@@ -120,13 +121,15 @@ def test_a_file_with_other_sections_is_no_move(subcog: Run, quay: Path) -> None:
     assert active(subcog) == ["notes/buoys.md", "notes/gates.md", "notes/gates.md"]
 
 
-def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
+def test_marks_suggestions_and_the_ledger_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
         (old,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
         store.mark(Mark(old.seq, "d1", "{}", 1))
     with closing(State.open(Home.find(), 1_000)) as state:
         add_suggestion(state, Suggestion("s1", old.id, KEYWORD, "beacon", "person", 1))
+        record_given(state, "s", [old.id], 1, "d2")
+        record_pointed(state, "s", [old.id], 1, "d3")
     (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
@@ -135,6 +138,7 @@ def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) ->
         assert store.by_ids([old.id]) == {}
     with closing(State.open(Home.find(), 1_000)) as state:
         assert [suggestion.memory for suggestion in find_open_suggestions(state)] == [new.id]
+        assert (find_given(state, "s"), find_pointed(state, "s")) == ({new.id}, {new.id})
 
 
 @pytest.mark.parametrize("arguments", [("edit", "--tag", "mine"), ("import", "notes")])
