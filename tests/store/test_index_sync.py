@@ -206,7 +206,7 @@ def watermark_file(home: Home) -> Path:
     return Path(LexicalIndex.open(home).folder) / "WATERMARK"
 
 
-@pytest.mark.parametrize("written", [None, b"", b"garbage", b"-5\n", b"\xff\xfe"])
+@pytest.mark.parametrize("written", [None, b"", b"garbage", b"-5\n", b"\xff\xfe", b"9" * 26])
 def test_index_without_a_readable_watermark_is_rebuilt(home: Home, store: Store, make: Maker, written: bytes | None) -> None:
     memories = store.add([make("alpha", id="a"), make("alpha", id="b")])
     folder = index_sync.bring_up_to_date(home, store).folder
