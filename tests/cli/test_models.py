@@ -143,6 +143,21 @@ def test_an_installed_model_can_be_set_and_an_incomplete_one_not(with_memories: 
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
     assert with_memories("config", "set", "embedding.model", OTHER).code == 5
     assert with_memories("config", "get", "embedding.model").out == "minilm\n"
+    assert f"`subcog models use {SLUG}` searches with it" in with_memories("models", "pull", OTHER, "--from", FILES).err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_damaged_model_is_listed_as_incomplete(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    tokenizer, description = (Path(home.models, SLUG, name) for name in ("tokenizer.json", "space.json"))
+    tokenizer.rename(tokenizer.with_suffix(".old"))
+    tokenizer.symlink_to("nowhere")
+    assert list_models(with_memories)[SLUG]["missing"] == ["tokenizer.json"]
+    description.write_text(json.dumps({**json.loads(description.read_text()), "files": []}))
+    assert list_models(with_memories)[SLUG]["missing"] == ["space.json"]
+    done = with_memories("models", "use", OTHER)
+    assert (done.code, done.err.count("\n")) == (5, 1)
+    assert "lacks space.json" in done.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
