@@ -90,6 +90,22 @@ def test_read_only_home_hides_no_memory_of_its_log(machine: Machine) -> None:
 
 
 @posix
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("doctor",), 0, b"hook ran in"),
+        (("block", QUESTION), 0, ANSWER.encode()),
+        (("brief",), 2, b"the removed folder is no folder"),
+        (("remember", "never run make deploy on Fridays"), 0, b"when the agent is about to deploy"),
+    ],
+)
+def test_removed_working_folder_stops_no_command(machine: Machine, arguments: tuple[str, ...], code: int, words: bytes) -> None:
+    away = ["/bin/sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', machine.command]
+    done = machine.start([*away, *arguments])
+    assert (done.code, words in done.stdout + done.stderr) == (code, True), done
+
+
+@posix
 def test_unreadable_home_does_no_harm(machine: Machine) -> None:
     machine.home.chmod(0)
     try:

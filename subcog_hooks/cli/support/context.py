@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.core.homes import IN_AN_AGENT, find_home
+from subcog_hooks.core.homes import IN_AN_AGENT, find_home, working_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -99,10 +99,8 @@ def home() -> Home:
 
 def here() -> project.Project | None:
     """Return the project of the current folder, None outside of any."""
-    try:
-        return project.find_project(os.getcwd())
-    except FileNotFoundError:
-        return None  # the folder has been removed
+    folder = working_folder()
+    return project.find_project(folder) if folder else None
 
 
 def root_of(project_name: str | None) -> str | None:
