@@ -230,7 +230,8 @@ def translate_error(error: apsw.Error, path: str) -> StoreError:
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
         delete_it = "delete it; it is made anew"
-        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else delete_it
+        import_anew = "restore a backup, or move it and the folder index away and import your last export"
+        remedy = import_anew if _is_truth(path) else delete_it
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
         return StoreError(f"{path} cannot be used: the disk is full", "free some space and run the command again")
