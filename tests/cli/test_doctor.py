@@ -219,10 +219,18 @@ def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
     assert not state_values.is_paused(State.open(home, 100), 0)
 
 
-def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
-    Path(home.root).write_text("")
-    assert "is not a folder; move it away" in subcog("doctor").out
-    assert subcog("list").code == 3
+@pytest.mark.parametrize("name", ["", "log", "models", "at-rest.lock"])
+def test_a_file_or_folder_in_the_place_of_the_other_is_named(subcog: Run, home: Home, name: str) -> None:
+    path = Path(home.root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == "at-rest.lock":
+        path.mkdir()
+    else:
+        path.write_text("")
+    done = subcog("doctor")
+    kind = "a folder" if name == "at-rest.lock" else "not a folder"
+    assert (done.code, f" BAD  {path} is {kind}; move it away\n" in done.out, "ok  home" in done.out) == (3, True, False)
+    assert name or subcog("list").code == 3
 
 
 def test_files_that_others_can_read_are_named(with_hook: Run, home: Home) -> None:
