@@ -140,10 +140,10 @@ def check_index(index: LexicalIndex) -> None:
                     searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
 
 
-def open_writer(index: LexicalIndex, heap: int = SMALL_HEAP, threads: int = 1) -> IndexWriter:
+def open_writer(index: LexicalIndex, heap: int = SMALL_HEAP) -> IndexWriter:
     """Return the writer of an index. Raises IndexBusy when another process has it, IndexUnusable."""
     with IndexErrors(f"{index.description} cannot be written"):
-        return IndexWriter(index, index.tantivy_index.writer(heap, threads))
+        return IndexWriter(index, index.tantivy_index.writer(heap, 1))
 
 
 def _make_document(memory: Memory) -> tantivy.Document:
