@@ -339,13 +339,13 @@ def _rename_section(stored: Memory, section: Memory) -> Memory:
 
 def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
     untouched = [memory for memory in memories if is_untouched(memory) and not (options.keeps_users and memory.trust == USER)]
-    report.archived += len(untouched)
     if untouched and not options.dry_run:
-        store.modify(
+        untouched = store.modify(
             [memory.id for memory in untouched],  # The user may have edited a memory since it was read.
             lambda memory: memory.with_changes(status="archived") if is_untouched(memory) else memory,
             may_be_gone=True,
         )
+    report.archived += len(untouched)
 
 
 def _archive_missing_sections(

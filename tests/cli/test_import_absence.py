@@ -157,7 +157,8 @@ def test_a_renamed_file_may_be_changed_by_another_command(
         return store.move(*moves)
 
     monkeypatch.setattr(Store, "move", change_and_move)
-    assert subcog("import", "notes").code == 0
+    done = subcog("import", "notes")
+    assert (done.code, "archived" in done.out) == (0, False)
     rows = [row for row in subcog("export").rows if "buoys" in row["content"]]
     assert [row["source"].partition(":")[0] for row in rows] == ["notes/beacons.md"]
     assert rows[0].get("tags", []) == (["mine"] if arguments[0] == "edit" else [])
