@@ -18,8 +18,7 @@ import zlib
 import numpy as np
 from tokenizers import Tokenizer
 
-from scripts.encoder import corpus, sources
-from subcog_hooks.embed import layout
+from scripts.encoder import corpus, packing, sources
 
 CHUNK = 16_384  # texts whose targets are computed and kept together
 TEXTS = 26 * CHUNK  # taken of all 638,000 by lot: half an hour of targets on two cores
@@ -67,7 +66,7 @@ def main() -> None:
     kinds = {kind: [index[line] for line in some if line in index] for kind, some in texts.lines.items()}
     print(training.quality(data, encoder, kinds))
     if options.pack:
-        layout.write_encoder(options.pack, tokenizer.get_vocab(), *encoder)
+        packing.write_encoder(options.pack, tokenizer.get_vocab(), *encoder)
 
 
 def held_back(lines: list[str], untrained: set[str]) -> list[bool]:

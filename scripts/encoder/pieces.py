@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subcog_hooks.embed.multilingual_encoder import COSTS, UNKNOWN_COST, write_pieces
+from scripts.encoder.packing import COSTS, UNKNOWN_COST, write_pieces
 
 COMMON = 3e-3  # the probability of a piece whose row is halved
 

@@ -1,6 +1,5 @@
 """`subcog block`: the text that the hook would give with a prompt. `__main__` answers all calls but `--help`."""
 
-import os
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
+from subcog_hooks.core.homes import working_folder
 from subcog_hooks.hook import dry_run
 
 
@@ -21,7 +21,8 @@ def block(
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """
-    answer = dry_run.block_for_prompt(dry_run.read_stdin() if prompt == dry_run.STDIN else prompt, os.getcwd(), terminal.say)
+    text = dry_run.read_stdin() if prompt == dry_run.STDIN else prompt
+    answer = dry_run.block_for_prompt(text, working_folder(), terminal.say)
     if answer is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if as_json:

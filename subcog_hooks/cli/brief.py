@@ -15,6 +15,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.homes import working_folder
 from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore
@@ -43,9 +44,9 @@ def brief(
 
     Example: subcog brief --explain
     """
-    root = os.path.abspath(folder) if folder else os.getcwd()
+    root = os.path.abspath(folder) if folder else working_folder()
     if not os.path.isdir(root):
-        raise UsageError(f"{root} is no folder", "--cwd takes the folder in which a session would begin")
+        raise UsageError(f"{root or 'the removed folder'} is no folder", "--cwd takes the folder where a session would begin")
     home = context.home()
     if not context.has_store(home):
         terminal.say("there are no memories; `subcog remember` makes the first")

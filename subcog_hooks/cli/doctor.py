@@ -13,6 +13,7 @@ from subcog_hooks.cli.support import context, embedding, progress
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.embed import pull
 from subcog_hooks.store import index_sync
 
 
@@ -93,18 +94,6 @@ def doctor(
 
 
 def _fix_index_and_vectors() -> None:
-
-    rebuild_from_store()
-    findings, home = Findings(), context.home()
-    if store := store_checks.check_store(home, findings):
-        with store:
-            store_checks.check_index(home, store, findings)
-            store_checks.check_models(home, store, findings)
-    if findings.exit_code:
-        raise typer.Exit(findings.exit_code)
-
-
-def rebuild_from_store() -> None:
     """Rebuild the index from the store, embed memories without a neural vector, and report both. Raises StoreError."""
     with context.writing() as store:
         store.rebuild_cues()
@@ -113,3 +102,11 @@ def rebuild_from_store() -> None:
         terminal.result(f"indexed {pluralize(index.documents, 'memory', 'memories')}")
         if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")
+    findings, home = Findings(), context.home()
+    pull.remove_leftovers(home)
+    if checked := store_checks.check_store(home, findings):
+        with checked:
+            store_checks.check_index(home, checked, findings)
+            store_checks.check_models(home, checked, findings)
+    if findings.exit_code:
+        raise typer.Exit(findings.exit_code)

@@ -117,7 +117,7 @@ def pull(
 
     home = context.home()
     home.create()
-    known_names = {space.name for space in models.installed_spaces(home)}
+    known_names = {space.name for space in models.installed_spaces(home) if not models.missing_files(space)}
     with progress.track_bytes(name) as advance:
         space = pull_model(home, name, from_, advance)
     if space.name in known_names:

@@ -72,12 +72,17 @@ def _open_checked_reader(name: str, schema: Schema, flags: int, busy_ms: float, 
 
 
 def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
-    """Return whether SQLite has no place for its shared memory, while the file is complete without its log."""
+    """Return whether SQLite has no place for its shared memory, while the file is complete without its log.
+
+    Raises StoreError in a read-only folder for a file that is not complete.
+    """
+    has_log = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
+        if has_log:
+            remedy = "copy your home to a writable folder, and set SUBCOG_HOME to that"
+            raise StoreError(f"{path} has a log, which cannot be read in a read-only folder", remedy) from error
         return True
-    if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
-        return False
-    return not os.path.exists(f"{path}-wal") or os.path.getsize(f"{path}-wal") == 0
+    return not has_log and isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)
 
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
@@ -225,7 +230,8 @@ def translate_error(error: apsw.Error, path: str) -> StoreError:
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
         delete_it = "delete it; it is made anew"
-        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else delete_it
+        import_anew = "restore a backup, or move it and the folder index away and import your last export"
+        remedy = import_anew if _is_truth(path) else delete_it
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
         return StoreError(f"{path} cannot be used: the disk is full", "free some space and run the command again")

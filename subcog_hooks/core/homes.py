@@ -52,13 +52,14 @@ def _may_come_from_repository(home: Home, named: str, folder: str) -> bool:
 
 def folders_at_hand() -> set[str]:
     """Return the working folder of this process and the client's start folder, without removed ones."""
-    return {_working_folder(), os.environ.get(STARTED_IN, "")} - {""}
+    return {working_folder(), os.environ.get(STARTED_IN, "")} - {""}
 
 
-def _working_folder() -> str:
+def working_folder() -> str:
+    """Return the working folder, "" where it has been removed."""
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it has been removed
+    except FileNotFoundError:
         return ""
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-from subcog_hooks.core.regular_files import open_regular
+from subcog_hooks.core.regular_files import open_regular, replace_file
 
 if sys.platform != "win32":
     import fcntl
@@ -57,7 +57,7 @@ class WholeFile:
                 os.fsync(self.file.fileno())
                 if sys.platform == "win32":
                     self.file.close()  # or it cannot be moved
-                os.replace(self.path, self.target)
+                replace_file(self.path, self.target)
         finally:
             self.file.close()
             if os.path.lexists(self.path):

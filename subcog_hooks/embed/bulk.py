@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_CACHED_WORDS = 100_000  # words; some 20 MB
 
 
-def encode_many(texts: Iterable[str], path: str = PACKAGED, max_tokens: int = MAX_TOKENS) -> list[bytes]:
+def encode_many(texts: Iterable[str], path: str = PACKAGED) -> list[bytes]:
     """Return the vectors of the texts, equal to StaticEncoder.encode up to a unit of rounding in a value.
 
     Each is `dimension` signed bytes, or b"". Raises EncoderUnusable.
@@ -31,7 +31,7 @@ def encode_many(texts: Iterable[str], path: str = PACKAGED, max_tokens: int = MA
         for text in texts:
             if len(ids_by_word) > MAX_CACHED_WORDS:
                 ids_by_word.clear()
-            ids = np.array(token_ids(text, packed.match, max_tokens, ids_by_word), np.int64)
+            ids = np.array(token_ids(text, packed.match, MAX_TOKENS, ids_by_word), np.int64)
             if not len(ids):
                 encoded.append(b"")
                 continue

@@ -18,7 +18,7 @@ from subcog_hooks.core.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import numpy as np
 
@@ -31,15 +31,12 @@ ENCODER_FORMAT = 1  # raised when the layout changes: a file of another format i
 MAGIC = b"subcogQE"
 HEADER = 64  # bytes
 SCALE = 4  # bytes behind the row of a record
-MAX_VOCABULARY = 1 << 21  # an id is three bytes of seven bits
 LANES = 4  # a row is summed in four interleaved lanes
 CONTINUES = b"\xfe"  # the prefix of a piece that continues a word
 HASHED_HEAD = 6  # bytes for hashing a piece: 12 SHA-1 sums take 3.2 ms; 17 ms with a lookup for each length
-BUCKETS = 1021  # a prime; the widest has 700 bytes
 
 _FIELDS = ("format", "dimension", "tokens", "bigrams", "buckets", "width", "longest", "checksum")
-_EDGE = b"\xff"
-_UNREACHABLE = "[unused"  # placeholders: a bracket is a word of its own, so no text contains them
+EDGE = b"\xff"
 
 _FIX = "reinstall subcog"
 
@@ -169,7 +166,7 @@ class PackedEncoder(PackedFile):
         if length > HASHED_HEAD:
             head = piece[:HASHED_HEAD]
             bucket = self._bucket(head)
-            start = bucket.find(_EDGE + head)
+            start = bucket.find(EDGE + head)
             if start < 0:
                 length = HASHED_HEAD - 1
             while length >= HASHED_HEAD:
@@ -187,7 +184,7 @@ class PackedEncoder(PackedFile):
         return 0, 0
 
     def _bucket(self, head: bytes) -> bytes:
-        return self.read_bytes(self._width, HEADER + _hash(head, self._buckets) * self._width)
+        return self.read_bytes(self._width, HEADER + hash_head(head, self._buckets) * self._width)
 
     def _id_at(self, bucket: bytes, offset: int) -> int:
         high, middle, low = bucket[offset : offset + 3]
@@ -217,83 +214,8 @@ class PackedEncoder(PackedFile):
         return values.view(np.int8), scales
 
 
-def _hash(head: bytes, buckets: int) -> int:
+def hash_head(head: bytes, buckets: int) -> int:
     return int.from_bytes(head, "little") % buckets
-
-
-def check_encoder(path: str, kind: type[PackedFile] = PackedEncoder) -> None:
-    """Read all of a packed encoder and compare it with its checksum. Raises EncoderUnusable."""
-    import zlib  # off the hook's path
-
-    packed = kind(path)
-    packed.close()
-    with open(path, "rb") as file:
-        file.seek(HEADER)
-        if zlib.crc32(file.read()) != packed.checksum:
-            raise packed.damage("its checksum does not hold")
-
-
-def write_encoder(
-    path: str, vocabulary: dict[str, int], tokens: Rows, token_scale: Scales, bigrams: Rows, bigram_scale: Scales
-) -> None:
-    """Pack an encoder into the file `path`, which is replaced.
-
-    vocabulary: token to id, continuations as `##ing`; tokens, bigrams: `(n, dimension) int8`; scales: `(n,) float32`, above 0.
-    Raises ValueError when shapes, ids and scales do not fit together.
-    """
-    _verify(vocabulary, tokens, token_scale, bigrams, bigram_scale)
-    stored = {_stored_form(token): number for token, number in vocabulary.items() if not token.startswith(_UNREACHABLE)}
-    buckets = [b""] * BUCKETS
-    for token, number in stored.items():
-        number_bytes = bytes((number >> 14, number >> 7 & 127, number & 127))
-        buckets[_hash(token[:HASHED_HEAD], BUCKETS)] += _EDGE + token + _EDGE + number_bytes
-    width = max(map(len, buckets))
-    body = b"".join(
-        (
-            *(bucket.ljust(width, b"\x00") for bucket in buckets),
-            pack_records(tokens, token_scale),
-            pack_records(bigrams, bigram_scale),
-        )
-    )
-    longest = max(map(len, stored))
-    fields = (ENCODER_FORMAT, tokens.shape[1], len(tokens), len(bigrams), BUCKETS, width, longest)
-    write_packed(path, MAGIC, fields, body)
-
-
-def write_packed(path: str, magic: bytes, fields: Iterable[int], body: bytes) -> None:
-    """Replace the file `path` by a header and `body`; the last field of the header is the checksum of `body`."""
-    import zlib  # off the hook's path
-
-    header = magic + b"".join(field.to_bytes(4, "little") for field in (*fields, zlib.crc32(body)))
-    with open(f"{path}.{os.getpid()}", "wb") as file:
-        file.write(header.ljust(HEADER, b"\x00") + body)
-    os.replace(f"{path}.{os.getpid()}", path)
-
-
-def _verify(vocabulary: dict[str, int], tokens: Rows, token_scale: Scales, bigrams: Rows, bigram_scale: Scales) -> None:
-    for rows, scales in ((tokens, token_scale), (bigrams, bigram_scale)):
-        if rows.dtype.name != "int8" or rows.shape != (len(scales), tokens.shape[1]) or not len(scales):
-            raise ValueError(f"rows of {rows.dtype} {rows.shape} do not fit {len(scales)} scales")
-        if not all(0 < scale < float("inf") for scale in scales.tolist()):
-            raise ValueError("every scale must be above 0 and finite")
-    if tokens.shape[1] % LANES:
-        raise ValueError(f"the dimension {tokens.shape[1]} is not a multiple of {LANES}")
-    if len(tokens) > MAX_VOCABULARY or not all(0 <= number < len(tokens) for number in vocabulary.values()):
-        raise ValueError(f"an id of the vocabulary is outside the {len(tokens)} rows, {MAX_VOCABULARY} at most")
-
-
-def _stored_form(token: str) -> bytes:
-    return CONTINUES + token[2:].encode() if token.startswith("##") and len(token) > 2 else token.encode()
-
-
-def pack_records(rows: Rows, scales: Scales) -> bytes:
-    """Return the records of rows, as PackedEncoder.record reads them."""
-    import numpy as np  # only where an encoder is built
-
-    records = np.empty((len(rows), rows.shape[1] + SCALE), np.uint8)
-    records[:, :-SCALE] = rows.astype(np.int16) + 128
-    records[:, -SCALE:] = scales.astype("<f4").view(np.uint8).reshape(-1, SCALE)
-    return records.tobytes()
 
 
 def sum_records(records: list[bytes], packed: PackedFile, bits: int = 8) -> list[float]:
@@ -337,13 +259,3 @@ def to_int8(sums: list[float]) -> bytes:
         return b""
     factor = INT8 / max(map(abs, sums))
     return bytes([round(value * factor) & 255 for value in sums])
-
-
-def to_unit_length(sums: list[float]) -> list[float]:
-    """Return sums divided by their length.
-
-    >>> to_unit_length([3.0, -4.0]), to_unit_length([])
-    ([0.6, -0.8], [])
-    """
-    length = sum([value * value for value in sums]) ** 0.5
-    return [value / length for value in sums]

@@ -87,7 +87,9 @@ def missing_files(space: Space) -> list[str]:
     """Return the model's files that are missing or have another size than at their installation. No file is read."""
     if space.is_packaged:
         return [name for name in REQUIRED_FILES if not _file_size(os.path.join(space.folder, name))]
-    files = _read_description(space.folder).get("files", {})
+    files = _read_description(space.folder).get("files")
+    if not isinstance(files, dict):
+        return [DESCRIPTION]
     return [name for name, size in files.items() if _file_size(os.path.join(space.folder, name)) != size]
 
 
@@ -166,7 +168,7 @@ def checksum_of(folder: str, names: Iterable[str]) -> str:
 
 def size_of(space: Space) -> int:
     """Return the size of the model on disk in bytes."""
-    return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(space.folder) for name in names)
+    return sum(_file_size(os.path.join(folder, name)) for folder, _, names in os.walk(space.folder) for name in names)
 
 
 def remove_model(home: Home, space: Space) -> None:

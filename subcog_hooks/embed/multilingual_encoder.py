@@ -9,21 +9,15 @@ import os
 import sys
 
 from subcog_hooks.embed import layout
-from subcog_hooks.embed.layout import BIAS, HEADER, SCALE, PackedFile, write_packed
+from subcog_hooks.embed.layout import HEADER, SCALE, PackedFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-
-    Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+    from collections.abc import Callable
 
 FORMAT = 1  # raised when the layout changes: a file of another format is refused
 MAGIC = b"subcogME"
 BITS = 4  # of a column
-BUCKETS = 16_381  # a prime; the widest has 1,700 bytes
-COSTS = 10_000  # per unit of a log probability, which the vocabulary gives with four decimals
 NUMBERS = 0x10000  # the character of the number 0, behind surrogates
 BEGIN = "\u2581"  # begins a word
 LONGEST = 16  # characters of a piece
@@ -32,10 +26,8 @@ LEVELS_BEGIN = ((1, 1), (2, 3), (4, 5), (6, LONGEST))
 LEVELS = ((1, 2), (3, LONGEST))
 
 _OFFSET = 4  # bytes
-_COLUMNS = 8  # in a lane of row_sums
-_CUTS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # shares of a row's largest value that its columns may reach
+COLUMNS = 8  # in a lane of row_sums
 _MAX_BUCKETS, _MAX_BUCKET = 1 << 20, 1 << 16  # buckets, and bytes of a bucket, in a file that is not damaged
-UNKNOWN_COST = 10 * COSTS  # a character that is no piece costs this more than the rarest piece
 
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multilingual-encoder.bin")
 MAX_TOKENS = 256  # of a text, as many as the English encoder reads
@@ -64,11 +56,11 @@ class PackedPieces(PackedFile):
         self._vocabulary = HEADER + len(self._index)
         self._rows = self._vocabulary + int.from_bytes(self._index[-_OFFSET:], "little")
         self._record = self.dimension * BITS // 8 + SCALE
-        return -1 if self.dimension % _COLUMNS else self._rows + self.pieces * self._record
+        return -1 if self.dimension % COLUMNS else self._rows + self.pieces * self._record
 
     def bucket(self, key: str) -> str:
         """Return the bucket of a piece's first characters, "" for an empty one. Raises EncoderUnusable."""
-        number = _hash(key, self._buckets) * _OFFSET
+        number = hash_key(key, self._buckets) * _OFFSET
         start = int.from_bytes(self._index[number : number + _OFFSET], "little")
         end = int.from_bytes(self._index[number + _OFFSET : number + 2 * _OFFSET], "little")
         if start == end:
@@ -87,71 +79,8 @@ class PackedPieces(PackedFile):
         return self.read_bytes(self._record, self._rows + number * self._record)
 
 
-def _hash(key: str, buckets: int) -> int:
+def hash_key(key: str, buckets: int) -> int:
     return int.from_bytes(key.encode("utf-8", "surrogatepass"), "little") % buckets
-
-
-def write_pieces(path: str, costs: dict[str, int], unknown: int, vectors: Vectors) -> None:
-    """Pack a multilingual encoder into the file `path`, which is replaced.
-
-    costs: by each piece, above 0; unknown: the cost of a character that is no piece; vectors: `(len(costs), dimension)`, in the
-    order of the costs. Raises ValueError when they do not fit together.
-    """
-    import numpy as np  # only where an encoder is built
-
-    if len(vectors) != len(costs) or vectors.shape[1] % _COLUMNS:
-        raise ValueError(f"{len(costs)} pieces and vectors {vectors.shape} do not fit together")
-    unfit = [
-        piece
-        for piece, cost in costs.items()
-        if not (0 < len(piece) <= LONGEST and 0 < cost <= unknown) or not {"\n", "\t"}.isdisjoint(piece)
-    ]
-    if unfit:
-        raise ValueError(f"{unfit[0]!r} with cost {costs[unfit[0]]} cannot be packed")
-    buckets: list[list[str]] = [[] for _ in range(BUCKETS)]
-    for piece in sorted(costs):
-        buckets[_hash(bucket_key(piece), BUCKETS)].append(piece)
-    numbers = {piece: number for number, piece in enumerate(costs)}
-    order = [numbers[piece] for pieces in buckets for piece in pieces]
-    contents = list(_bucket_contents(buckets, costs))
-    index = np.concatenate(([0], np.cumsum([len(content) for content in contents]))).astype("<u4").tobytes()
-    body = b"".join((index, *contents, _pack_rows(vectors[order])))
-    write_packed(path, MAGIC, (FORMAT, vectors.shape[1], len(costs), BUCKETS, unknown), body)
-
-
-def bucket_key(piece: str) -> str:
-    """Return the first characters that a piece is found by.
-
-    >>> bucket_key("schlüssel"), bucket_key("▁schlüssel")
-    ('sch', '▁schlü')
-    """
-    levels = LEVELS_BEGIN if piece.startswith(BEGIN) else LEVELS
-    return piece[: max(length for length, _ in levels if length <= len(piece))]
-
-
-def _bucket_contents(buckets: list[list[str]], costs: dict[str, int]) -> Iterator[bytes]:
-    first = 0
-    for pieces in buckets:
-        lines = "".join(f"\n{piece}\t{chr(NUMBERS + costs[piece])}" for piece in pieces)
-        yield (chr(NUMBERS + first) + lines).encode() if pieces else b""
-        first += len(pieces)
-
-
-def _pack_rows(vectors: Vectors) -> bytes:
-    """Return the records of vectors, each with the scale that loses least: its largest values may be cut."""
-    import numpy as np  # only where an encoder is built
-
-    peaks = np.maximum(np.abs(vectors).max(1), 1e-6)
-    best = np.full(len(vectors), np.inf)
-    columns, scales = np.zeros(vectors.shape, np.uint8), np.zeros(len(vectors), "<f4")
-    for share in _CUTS:
-        tried = (peaks * (share / BIAS[BITS])).astype("<f4")
-        values = np.rint(vectors / tried[:, None] + BIAS[BITS]).clip(0, (1 << BITS) - 1)
-        loss = (((values - BIAS[BITS]) * tried[:, None] - vectors) ** 2).sum(1)
-        better = loss < best
-        best[better], columns[better], scales[better] = loss[better], values[better], tried[better]
-    halves = columns[:, ::2] | columns[:, 1::2] << BITS
-    return np.hstack((halves, scales.view(np.uint8).reshape(-1, SCALE))).tobytes()
 
 
 def normalise(text: str) -> list[str]:
@@ -288,22 +217,18 @@ class MultilingualEncoder:
         """The checksum of the packed file, which identifies the encoder."""
         return self._packed.checksum
 
-    def encode(self, text: str, max_tokens: int = MAX_TOKENS) -> bytes:
+    def encode(self, text: str) -> bytes:
         """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a piece.
 
-        Its length means nothing, its direction is `vector`'s. max_tokens: later pieces are ignored. Raises EncoderUnusable.
+        Its length means nothing. Later pieces than MAX_TOKENS are ignored. Raises EncoderUnusable.
         """
-        return layout.to_int8(self._sums(text, max_tokens))
+        return layout.to_int8(self._sums(text))
 
-    def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
-        """Return the vector of `text`, `(dimension,)`, of length 1; [] without a piece. Raises EncoderUnusable."""
-        return layout.to_unit_length(self._sums(text, max_tokens))
-
-    def _sums(self, text: str, max_tokens: int) -> list[float]:
+    def _sums(self, text: str) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
         packed = self._packed
         try:
-            rows = self._segmenter.piece_rows(text, max_tokens)
+            rows = self._segmenter.piece_rows(text, MAX_TOKENS)
         except IndexError as error:
             raise packed.damage("a piece of its vocabulary has no cost") from error
         return layout.sum_records([packed.row(row) for row in rows], packed, BITS) if rows else []

@@ -9,13 +9,14 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 
-from subcog_hooks.core.errors import ModelError, StoreBusy, UsageError
+from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store.vector_file import find_vector_files, remove_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def pull_model(home: Home, name: str, folder: str | None, progress: Progress | N
         return installed[0]
     make_private_folder(home.models)
     try:
-        with ProcessLock(os.path.join(home.models, "pull.lock"), 0, "pulling a model"):
-            _remove_partial_folders(home)
+        with ProcessLock(_lock_path(home), 0, "pulling a model"):
+            _delete_leftovers(home)
             beside = Space(
                 models.slug(entry.model),
                 entry.model,
@@ -118,11 +119,33 @@ def _find_entry(name: str) -> CatalogueEntry:
     raise UsageError(f"{name[:80]!r} is not a text model of fastembed's catalogue", hint)
 
 
-def _remove_partial_folders(home: Home) -> None:
-    for name in os.listdir(home.models):
-        if name.startswith(models.PARTIAL_PREFIX):
-            with suppress(OSError):
-                models.delete_folder(os.path.join(home.models, name))
+def find_leftovers(home: Home) -> list[str]:
+    """Return the folders of killed pulls, and the vectors whose model is gone; [] while a pull is under way."""
+    return [] if is_held(_lock_path(home)) else _list_leftovers(home)
+
+
+def remove_leftovers(home: Home) -> None:
+    """Delete the leftovers, unless a pull is under way. Raises StoreError."""
+    if _list_leftovers(home):
+        with suppress(StoreBusy), ProcessLock(_lock_path(home), 0, "pulling a model"):
+            _delete_leftovers(home)
+
+
+def _lock_path(home: Home) -> str:
+    return os.path.join(home.models, "pull.lock")
+
+
+def _list_leftovers(home: Home) -> list[str]:
+    names = os.listdir(home.models) if os.path.isdir(home.models) else []
+    folders = [os.path.join(home.models, name) for name in names if name.startswith(models.PARTIAL_PREFIX)]
+    ends = tuple(f"-{space.name}.db" for space in models.installed_spaces(home))
+    return [*folders, *(path for path in find_vector_files(home) if not path.endswith(ends))]
+
+
+def _delete_leftovers(home: Home) -> None:
+    for path in _list_leftovers(home):
+        with suppress(OSError, StoreError):
+            models.delete_folder(path) if os.path.isdir(path) else remove_file(path)
 
 
 def _copy_files(entry: CatalogueEntry, folder: str, target: str) -> None:

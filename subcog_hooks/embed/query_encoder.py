@@ -234,15 +234,11 @@ class StaticEncoder:
     def encode(self, text: str, max_tokens: int = MAX_TOKENS) -> bytes:
         """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a token.
 
-        Its length means nothing, its direction is `vector`'s. max_tokens: later tokens are ignored. Raises EncoderUnusable.
+        Its length means nothing. max_tokens: later tokens are ignored. Raises EncoderUnusable.
         """
         return layout.to_int8(self._sums(text, max_tokens))
 
-    def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
-        """Return the vector of `text`, `(dimension,)`, of length 1; [] without a token. Raises EncoderUnusable."""
-        return layout.to_unit_length(self._sums(text, max_tokens))
-
-    def _sums(self, text: str, max_tokens: int) -> list[float]:
+    def _sums(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
         packed = self._packed
         ids = token_ids(text, packed.match, max_tokens)

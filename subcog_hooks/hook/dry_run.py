@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.homes import find_home, working_folder
 from subcog_hooks.hook import deliver, recall_sources, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
@@ -163,7 +163,7 @@ def print_block_for_prompt(prompt: str, as_json: bool, is_quiet: bool) -> int:
     """Answer `subcog block` on this process's streams. Return the exit code; never raises. prompt: or STDIN."""
     try:
         text = read_stdin() if prompt == STDIN else prompt
-        block = block_for_prompt(text, os.getcwd(), _ignore_message if is_quiet else _print_stderr)
+        block = block_for_prompt(text, working_folder(), _ignore_message if is_quiet else _print_stderr)
         if block is not None:
             _print_stdout(block_to_json(block) if as_json else block.verdict.text + "\n")
     except BrokenPipeError:

@@ -9,7 +9,7 @@ import os
 import sys
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.homes import find_home, working_folder
 from subcog_hooks.core.light_json import quote
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ def print_memories(words: Sequence[str]) -> int | None:
     if words[:1] != [SHOW] or not are_ids(words[1:]):
         return None
     try:
-        text = open_block(words[1:], os.getcwd(), os.environ.get(SESSION_VARIABLE, ""))
+        text = open_block(words[1:], working_folder(), os.environ.get(SESSION_VARIABLE, ""))
     except StoreError:
         return None  # The terminal reports the error.
     if not text:

@@ -209,7 +209,7 @@ def put_cues(connection: apsw.Connection, memory: Memory, audience: str) -> None
         if not _put_trigger(connection, memory.seq, pattern, memory.priority, number):
             raise _no_room_error(pattern)
     _put_globs(connection, memory.seq, memory.paths, number)
-    _put_mentions(connection, memory.seq, names, number)
+    connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, number, memory.seq) for name in names])
 
 
 def rebuild_cues(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]]) -> None:
@@ -264,10 +264,6 @@ def _put_globs(connection: apsw.Connection, seq: int, paths: Sequence[str], audi
 
     for glob in dict.fromkeys(paths):
         connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of_glob(glob), audience, seq, glob))
-
-
-def _put_mentions(connection: apsw.Connection, seq: int, names: Sequence[str], audience: int) -> None:
-    connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, audience, seq) for name in names])
 
 
 def _unkeyed_triggers(memory: Memory) -> list[str]:

@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.regular_files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class CutOff:
 def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
     """Return the runs of the last KEPT_DAYS that were cut off, the newest first; [] for an unreadable file."""
     try:
-        with open(home.cut_offs, "rb") as file:
-            lines = file.read(MAX_CUT_OFF_BYTES).splitlines()
+        lines = read_regular(home.cut_offs, MAX_CUT_OFF_BYTES).splitlines()
     except OSError:
         return []
     cut_offs = []
@@ -86,8 +85,7 @@ def find_latest_silent_calls(home: Home, limit: int) -> list[SilentCall]:
 def _silent_call_lines(home: Home) -> Iterator[bytes]:
     for path in (home.silent_calls + _BEFORE, home.silent_calls):
         try:
-            with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-                yield from file.read(MAX_CALL_BYTES).splitlines()
+            yield from read_regular(path, MAX_CALL_BYTES).splitlines()
         except OSError:
             continue
 

@@ -231,9 +231,10 @@ class LexicalIndex:
 def _read_watermark(folder: str) -> int:
     """Return the revision in the file WATERMARK, 0 without a readable one: then everything is indexed once more."""
     try:
-        return max(0, int(read_regular(os.path.join(folder, WATERMARK), 30)))
+        revision = int(read_regular(os.path.join(folder, WATERMARK), 30))
     except (OSError, ValueError):
         return 0
+    return revision if 0 <= revision < 2**63 else 0  # SQLite takes no other number.
 
 
 def current_folder(home: Home) -> str | None:

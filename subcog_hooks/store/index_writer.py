@@ -9,6 +9,7 @@ import time
 import tantivy
 
 from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.regular_files import replace_file
 from subcog_hooks.store.index import (
     ANY,
     ASKED,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.memory import Memory
 
-_REPLACE_TRIES = 20  # Windows refuses while another process reads the file
 SMALL_HEAP = 15_000_000  # bytes, tantivy's minimum: for a handful of documents
 BULK_HEAP = 200_000_000  # bytes, for a whole store: a larger heap means fewer segments
 
@@ -119,7 +119,7 @@ def put_in_place(index: LexicalIndex, home: Home) -> None:
         file.write(name + "\n")
         file.flush()
         os.fsync(file.fileno())
-    os.replace(f"{pointer}.{os.getpid()}", pointer)
+    replace_file(f"{pointer}.{os.getpid()}", pointer)
     remove_other_indexes(home, keep=(name, before))
 
 
@@ -140,10 +140,10 @@ def check_index(index: LexicalIndex) -> None:
                     searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
 
 
-def open_writer(index: LexicalIndex, heap: int = SMALL_HEAP, threads: int = 1) -> IndexWriter:
+def open_writer(index: LexicalIndex, heap: int = SMALL_HEAP) -> IndexWriter:
     """Return the writer of an index. Raises IndexBusy when another process has it, IndexUnusable."""
     with IndexErrors(f"{index.description} cannot be written"):
-        return IndexWriter(index, index.tantivy_index.writer(heap, threads))
+        return IndexWriter(index, index.tantivy_index.writer(heap, 1))
 
 
 def _make_document(memory: Memory) -> tantivy.Document:
@@ -186,15 +186,7 @@ def _write_watermark(folder: str, revision: int) -> None:
     path = os.path.join(folder, WATERMARK)
     with open(f"{path}.partial", "w", encoding="ascii") as file:
         file.write(f"{revision}\n")
-    for tries in range(1, _REPLACE_TRIES + 1):
-        try:
-            os.replace(f"{path}.partial", path)
-        except PermissionError:
-            if tries == _REPLACE_TRIES:
-                raise
-            time.sleep(0.01)
-        else:
-            break
+    replace_file(f"{path}.partial", path)
 
 
 def remove_other_indexes(home: Home, keep: tuple[str, ...]) -> None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.state import State
 
-_COLUMNS = (("suggestions", "memory"), ("suggestions", "value"), ("sought", "memory"), ("enriched", "memory"))
+_TABLES = ("ledger", "pointers", "suggestions", "sought", "enriched")
+_COLUMNS = (*((table, "memory") for table in _TABLES), ("suggestions", "value"))
 
 
 def rename_memories(state: State, new_ids: Mapping[str, str]) -> None:

@@ -15,14 +15,13 @@ from subcog_hooks.store.vector_file import PASSAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     import apsw
     import numpy as np
 
     Array = np.ndarray[Any, Any]
-    Progress = Callable[[int], None]
 
 LARGE = 100_000  # active codes; larger files use cells
 LARGE_AUDIENCE = 20_000  # active codes; larger audiences lie in cells
@@ -70,17 +69,17 @@ def has_outdated_pivots(connection: apsw.Connection) -> bool:
     return bool(_select_rows(connection, "SELECT EXISTS (SELECT 1 FROM parted WHERE NOT codes)")[0][0])
 
 
-def part_audiences(connection: apsw.Connection, progress: Progress | None = None) -> int:
+def part_audiences(connection: apsw.Connection) -> int:
     """Put large audiences into cells and remove the cells of shrunken ones. Return how many changed.
 
     One transaction holds _PLACED_AT_ONCE codes; until the last one, searches read the audience whole. A kill loses the
-    progress: the next run begins again. progress: is called with the number of codes placed.
+    progress: the next run begins again.
     """
     due = _find_due_audiences(connection)
     for reach, count in due:
         _forget_cells(connection, reach)
         if count > LARGE_AUDIENCE:
-            _part_audience(connection, reach, count, progress)
+            _part_audience(connection, reach, count)
     connection.execute("UPDATE space SET counted = (SELECT coalesce(max(key), 0) / ? FROM vectors)", (PASSAGES,))
     return len(due)
 
@@ -118,7 +117,7 @@ def _forget_cells(connection: apsw.Connection, reach: int) -> None:
         _count_parted(connection)
 
 
-def _part_audience(connection: apsw.Connection, reach: int, count: int, progress: Progress | None) -> None:
+def _part_audience(connection: apsw.Connection, reach: int, count: int) -> None:
     pivots = _make_pivots(connection, reach, count)
     with _WriteTransaction(connection):  # from here on the triggers place new codes
         connection.execute("INSERT INTO parted VALUES (?, ?, 0)", (reach, count))
@@ -141,8 +140,6 @@ def _part_audience(connection: apsw.Connection, reach: int, count: int, progress
             rows = [(reach, cell, key, code) for (key, code, _), cell in zip(codes, nearest, strict=True)]
             connection.executemany("INSERT OR REPLACE INTO placed VALUES (?, ?, ?, ?)", rows)
         after = codes[-1][0]
-        if progress:
-            progress(len(codes))
 
 
 def _count_parted(connection: apsw.Connection) -> None:

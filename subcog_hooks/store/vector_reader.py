@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
 
-    MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay
 
 _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
 
@@ -43,7 +42,7 @@ _FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
 _ACTIVE, _DELETED = _FROM_STATUS["active"], _FROM_STATUS["deleted"]
 
 
-_LAST_KEY, _LAST_PASSAGE = PASSAGES - 1, FIRST_QUESTION - 1
+_LAST_KEY = PASSAGES - 1
 
 
 class VectorReader:

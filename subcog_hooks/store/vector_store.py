@@ -25,7 +25,7 @@ from subcog_hooks.store.vector_reader import _DELETED, _FROM_STATUS, _LAST_KEY, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay
 
@@ -72,8 +72,6 @@ class VectorStore(VectorReader):
                 failure = error
         if failure:
             raise failure
-
-    # searching
 
     # following the store
 
@@ -190,11 +188,10 @@ class VectorStore(VectorReader):
         """Record that every memory has to be visited again; inside `begin` and `commit`."""
         self._execute("UPDATE space SET watermark = -1")
 
-    def part(self, progress: Callable[[int], None] | None = None) -> int:
+    def part(self) -> int:
         """Put large audiences into cells and return how many changed. Some 15 to 45 s for 1,000,000 memories.
 
-        Cells of another model's vectors are made anew once no memory waits for its final vector. progress: is called with the
-        number of codes placed.
+        Cells of another model's vectors are made anew once no memory waits for its final vector.
         """
         from subcog_hooks.store import vector_cells  # loads numpy where there is work
 
@@ -203,7 +200,7 @@ class VectorStore(VectorReader):
                 is_due = not self.pending(1)
             else:
                 is_due = vector_cells.is_check_due(self._connection)
-            return vector_cells.part_audiences(self._connection, progress) if is_due else 0
+            return vector_cells.part_audiences(self._connection) if is_due else 0
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
     from subcog_hooks.store.vector_store import MadeBy
 
@@ -130,9 +129,9 @@ def _put_changes(vectors: VectorStore, store: Store, after: int, until: int, enc
         try:
             chunk = store.changes(after, until, from_seq, FOLLOWED_AT_ONCE)
             if chunk:
+                texts = [(memory.seq, memory.content) for memory in vectors.lacking(chunk)]
                 questions = vectors.lacking_questions(chunk)
-                first_vectors = _encode_memories(vectors.lacking(chunk), encode)
-                vectors.put(chunk, first_vectors, _encode_by_key(questions, encode))
+                vectors.put(chunk, _encode_by_key(texts, encode), _encode_by_key(questions, encode))
             else:
                 vectors.remove_memories(store.purged_after(after))
                 if after < 0:
@@ -150,10 +149,6 @@ def _put_changes(vectors: VectorStore, store: Store, after: int, until: int, enc
             all_seqs += [memory.seq for memory in chunk]
         if progress:
             progress(len(chunk))
-
-
-def _encode_memories(lacking: list[Memory], encode: Encode) -> dict[int, bytes]:
-    return _encode_by_key([(memory.seq, memory.content) for memory in lacking], encode)
 
 
 def _encode_by_key(texts: list[tuple[int, str]], encode: Encode) -> dict[int, bytes]:

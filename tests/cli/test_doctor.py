@@ -76,6 +76,22 @@ def test_json_holds_the_findings_and_no_memory(with_hook: Run) -> None:
     assert str(Path.home()) not in done.out
 
 
+@pytest.mark.parametrize("user", [os.sep, "own"])
+def test_json_shortens_paths_of_the_users_folder_alone(
+    subcog: Run, home: Home, monkeypatch: MonkeyPatch, tmp_path: Path, user: str
+) -> None:
+    root = tmp_path / "owner" / "own" / "home"
+    monkeypatch.setenv("SUBCOG_HOME", str(root))
+    monkeypatch.setenv("HOME", user if user == os.sep else str(tmp_path / "own"))
+    monkeypatch.setenv("USERPROFILE", os.environ["HOME"])
+    texts = [finding["text"] for finding in subcog("doctor", "--json").json["findings"]]
+    assert f"{root} is not there yet; `subcog remember` makes it" in texts
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "own" / "home"))
+    texts = [finding["text"] for finding in subcog("doctor", "--json").json["findings"]]
+    shortened = str(tmp_path / "own") if user == os.sep else "~"
+    assert f"{Path(shortened, 'home')} is not there yet; `subcog remember` makes it" in texts
+
+
 def test_json_takes_no_prompt(subcog: Run) -> None:
     assert subcog("doctor", "--json", "--prompt", "how do we release?").code == 2
 
@@ -108,6 +124,27 @@ def test_a_hook_whose_executable_is_gone_is_named(with_hook: Run) -> None:
     done = with_hook("doctor")
     assert done.code == 4
     assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe with a name")
+def test_a_pipe_in_the_place_of_a_trace_is_not_waited_for(subcog: Run, home: Home) -> None:
+    home.create()
+    os.mkfifo(home.cut_offs)
+    assert subcog("doctor").code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell script")
+def test_a_command_that_prints_other_text_is_named(with_hook: Run, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    wrapper = tmp_path / "own" / "subcog"
+    wrapper.write_text("#!/bin/sh\necho hello\n")
+    wrapper.chmod(0o755)
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    settings.write_text(settings.read_text().replace(json.dumps(str(SCRIPT)), json.dumps(str(wrapper))))
+    done = with_hook("doctor")
+    assert done.code == 4
+    assert " BAD  the registered command prints more than the hook's JSON; `subcog init` registers it anew" in done.out
+    assert "hook ran in" not in done.out
 
 
 @pytest.mark.parametrize("event", [*hook_entries.EVENTS][1:])
@@ -182,10 +219,18 @@ def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
     assert not state_values.is_paused(State.open(home, 100), 0)
 
 
-def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
-    Path(home.root).write_text("")
-    assert "is not a folder; move it away" in subcog("doctor").out
-    assert subcog("list").code == 3
+@pytest.mark.parametrize("name", ["", "log", "models", "at-rest.lock"])
+def test_a_file_or_folder_in_the_place_of_the_other_is_named(subcog: Run, home: Home, name: str) -> None:
+    path = Path(home.root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == "at-rest.lock":
+        path.mkdir()
+    else:
+        path.write_text("")
+    done = subcog("doctor")
+    kind = "a folder" if name == "at-rest.lock" else "not a folder"
+    assert (done.code, f" BAD  {path} is {kind}; move it away\n" in done.out, "ok  home" in done.out) == (3, True, False)
+    assert name or subcog("list").code == 3
 
 
 def test_files_that_others_can_read_are_named(with_hook: Run, home: Home) -> None:

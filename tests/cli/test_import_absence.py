@@ -6,10 +6,12 @@ import shutil
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store.sessions import find_given, find_pointed, record_given, record_pointed
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
@@ -119,13 +121,15 @@ def test_a_file_with_other_sections_is_no_move(subcog: Run, quay: Path) -> None:
     assert active(subcog) == ["notes/buoys.md", "notes/gates.md", "notes/gates.md"]
 
 
-def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
+def test_marks_suggestions_and_the_ledger_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
         (old,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
         store.mark(Mark(old.seq, "d1", "{}", 1))
     with closing(State.open(Home.find(), 1_000)) as state:
         add_suggestion(state, Suggestion("s1", old.id, KEYWORD, "beacon", "person", 1))
+        record_given(state, "s", [old.id], 1, "d2")
+        record_pointed(state, "s", [old.id], 1, "d3")
     (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
@@ -134,6 +138,30 @@ def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) ->
         assert store.by_ids([old.id]) == {}
     with closing(State.open(Home.find(), 1_000)) as state:
         assert [suggestion.memory for suggestion in find_open_suggestions(state)] == [new.id]
+        assert (find_given(state, "s"), find_pointed(state, "s")) == ({new.id}, {new.id})
+
+
+@pytest.mark.parametrize("arguments", [("edit", "--tag", "mine"), ("import", "notes")])
+def test_a_renamed_file_may_be_changed_by_another_command(
+    subcog: Run, quay: Path, monkeypatch: MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    subcog("import", "notes")
+    buoys = id_of(subcog, "buoys")
+    (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
+    move = Store.move
+
+    def change_and_move(store: Store, *moves: Any) -> dict[str, str]:  # as another process does meanwhile
+        monkeypatch.setattr(Store, "move", move)
+        command, *options = arguments
+        assert subcog(command, *([] if command == "import" else [buoys]), *options).code == 0
+        return store.move(*moves)
+
+    monkeypatch.setattr(Store, "move", change_and_move)
+    done = subcog("import", "notes")
+    assert (done.code, "archived" in done.out) == (0, False)
+    rows = [row for row in subcog("export").rows if "buoys" in row["content"]]
+    assert [row["source"].partition(":")[0] for row in rows] == ["notes/beacons.md"]
+    assert rows[0].get("tags", []) == (["mine"] if arguments[0] == "edit" else [])
 
 
 def test_an_edited_memory_of_a_deleted_file_stays(subcog: Run, quay: Path) -> None:

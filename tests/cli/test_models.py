@@ -14,7 +14,8 @@ from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -143,6 +144,37 @@ def test_an_installed_model_can_be_set_and_an_incomplete_one_not(with_memories: 
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
     assert with_memories("config", "set", "embedding.model", OTHER).code == 5
     assert with_memories("config", "get", "embedding.model").out == "minilm\n"
+    assert f"`subcog models use {SLUG}` searches with it" in with_memories("models", "pull", OTHER, "--from", FILES).err
+
+
+def test_leftovers_of_models_are_named_and_deleted(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    with_memories("models", "use", OTHER)
+    with_memories("doctor", "--fix")
+    with_memories("models", "use", "default")
+    partial, vectors = Path(home.models, ".partial-x"), Path(vectors_path(home, SLUG))
+    shutil.move(Path(home.models, SLUG), partial)
+    with ProcessLock(str(Path(home.models, "pull.lock")), 0, "pulling a model"):
+        assert "left of a killed pull" not in with_memories("doctor").out
+    done = with_memories("doctor")
+    for path in (partial, vectors):
+        assert f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it\n" in done.out
+    with_memories("doctor", "--fix")
+    assert (partial.exists(), vectors.exists(), Path(vectors_path(home, "minilm")).exists()) == (False, False, True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_damaged_model_is_listed_as_incomplete(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    tokenizer, description = (Path(home.models, SLUG, name) for name in ("tokenizer.json", "space.json"))
+    tokenizer.rename(tokenizer.with_suffix(".old"))
+    tokenizer.symlink_to("nowhere")
+    assert list_models(with_memories)[SLUG]["missing"] == ["tokenizer.json"]
+    description.write_text(json.dumps({**json.loads(description.read_text()), "files": []}))
+    assert list_models(with_memories)[SLUG]["missing"] == ["space.json"]
+    done = with_memories("models", "use", OTHER)
+    assert (done.code, done.err.count("\n")) == (5, 1)
+    assert "lacks space.json" in done.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")

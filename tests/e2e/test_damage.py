@@ -71,6 +71,41 @@ def test_read_only_home_is_searched_and_refuses_memories(machine: Machine) -> No
 
 
 @posix
+def test_read_only_home_hides_no_memory_of_its_log(machine: Machine) -> None:
+    with closing(apsw.Connection(str(machine.home / "memories.db"))) as other:  # keeps the log from being emptied
+        other.execute("SELECT count(*) FROM memories").fetchall()
+        assert machine.run("remember", CONTENT).code == 0
+        log = (machine.home / "memories.db-wal").read_bytes()
+        file = (machine.home / "memories.db").read_bytes()
+    (machine.home / "memories.db").write_bytes(file)
+    (machine.home / "memories.db-wal").write_bytes(log)
+    with read_only(machine.home):
+        subcog = [*as_ordinary_user(machine), machine.command]
+        assert_silent(machine.start([*subcog, "hook"], machine.asking()))
+        for arguments in (["list"], ["export", "-"]):
+            done = machine.start([*subcog, *arguments])
+            assert_one_line_error(done, 3)
+            assert b"copy your home to a writable folder" in done.stderr
+    assert CONTENT.encode() in machine.run("export", "-").stdout
+
+
+@posix
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("doctor",), 0, b"hook ran in"),
+        (("block", QUESTION), 0, ANSWER.encode()),
+        (("brief",), 2, b"the removed folder is no folder"),
+        (("remember", "never run make deploy on Fridays"), 0, b"when the agent is about to deploy"),
+    ],
+)
+def test_removed_working_folder_stops_no_command(machine: Machine, arguments: tuple[str, ...], code: int, words: bytes) -> None:
+    away = ["/bin/sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', machine.command]
+    done = machine.start([*away, *arguments])
+    assert (done.code, words in done.stdout + done.stderr) == (code, True), done
+
+
+@posix
 def test_unreadable_home_does_no_harm(machine: Machine) -> None:
     machine.home.chmod(0)
     try:

@@ -153,6 +153,17 @@ def test_an_emptied_store_is_an_error(emptied: Machine, subtests: pytest.Subtest
             assert (emptied.home / "memories.db").stat().st_size == 0
 
 
+def test_a_missing_store_is_an_error_until_its_index_is_deleted(machine: Machine) -> None:
+    remove(machine.home / "memories.db", "", "-wal", "-shm")
+    for command in ("remember text", "list", "export -"):
+        done = machine.run(*command.split())
+        assert_one_line_error(done, 3)
+        assert b"memories.db is missing, but the index has memories; restore a backup, or delete " in done.stderr
+    assert_silent(machine.prompt(QUESTION))
+    shutil.rmtree(machine.home / "index")
+    assert machine.run("remember", "text").code == 0
+
+
 def test_an_emptied_store_is_silence_and_a_line_of_the_log(emptied: Machine) -> None:
     (emptied.home / "log" / "hook.log").unlink(missing_ok=True)
     for _ in range(5):  # a busy machine may need more than the hook's deadline

@@ -12,7 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from subcog_hooks.embed import layout
-from subcog_hooks.embed.query_encoder import SPECIAL
+from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
+from subcog_hooks.embed.query_encoder import SPECIAL, StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 
 TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
@@ -50,6 +51,13 @@ def library() -> Tokenizer:
 def vocabulary() -> dict[str, int]:
     token_ids: dict[str, int] = json.loads(TOKENIZER_JSON.read_text(encoding="utf-8"))["model"]["vocab"]
     return token_ids
+
+
+def unit_vector(encoder: StaticEncoder | MultilingualEncoder, text: str) -> list[float]:
+    """The vector of a text before it is rounded to bytes, of length 1; [] where the text has none."""
+    sums = encoder._sums(text)
+    length = sum(value * value for value in sums) ** 0.5
+    return [value / length for value in sums]
 
 
 def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[layout.Rows, layout.Scales]:

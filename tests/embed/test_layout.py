@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.encoder import packing
 from subcog_hooks.core.errors import EXIT_MODEL, SubcogError
 from subcog_hooks.embed import layout
 from tests.embed import material
@@ -32,7 +33,7 @@ BIGRAMS = material.random_rows(4, 5, 8)
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     made = str(tmp_path / "encoder.bin")
-    layout.write_encoder(made, VOCABULARY, *TOKENS, *BIGRAMS)
+    packing.write_encoder(made, VOCABULARY, *TOKENS, *BIGRAMS)
     return made
 
 
@@ -87,19 +88,19 @@ def test_continuations_are_apart_from_beginnings(path: str) -> None:
 
 def test_every_token_of_the_vocabulary_is_found(tmp_path: Path) -> None:
     path, vocabulary = str(tmp_path / "encoder.bin"), material.vocabulary()
-    layout.write_encoder(path, vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
+    packing.write_encoder(path, vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
     packed = layout.PackedEncoder(path)
     wrong = [
         token
         for token, number in vocabulary.items()
-        if packed.match(stored := layout._stored_form(token)) != (len(stored), number) and not token.startswith("[unused")
+        if packed.match(stored := packing.stored_form(token)) != (len(stored), number) and not token.startswith("[unused")
     ]
     packed.close()
     assert not wrong
 
 
 def test_writing_replaces_the_file_and_leaves_no_other(path: str) -> None:
-    layout.write_encoder(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
+    packing.write_encoder(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
     packed = layout.PackedEncoder(path)
     assert packed.bigrams == 6
     packed.close()
@@ -166,12 +167,12 @@ def test_an_id_that_has_no_row_is_damage(path: str) -> None:
 
 
 def test_any_changed_byte_is_found_by_the_check(path: str) -> None:
-    layout.check_encoder(path)
+    packing.check_encoder(path)
     content = bytearray(Path(path).read_bytes())
     content[-20] ^= 1
     Path(path).write_bytes(content)
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        layout.check_encoder(path)
+        packing.check_encoder(path)
 
 
 @pytest.mark.parametrize(
@@ -194,5 +195,5 @@ def test_what_does_not_fit_together_is_not_written(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        layout.write_encoder(str(tmp_path / "encoder.bin"), vocabulary, *tokens, *bigrams)
+        packing.write_encoder(str(tmp_path / "encoder.bin"), vocabulary, *tokens, *bigrams)
     assert not os.listdir(tmp_path)

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
-from scripts.encoder import pieces
-from subcog_hooks.embed import layout
-from subcog_hooks.embed import multilingual_encoder as packing
+from scripts.encoder import packing, pieces
+from subcog_hooks.embed import layout, multilingual_encoder
 from subcog_hooks.embed.multilingual_encoder import MAX_TOKENS, MultilingualEncoder, Segmenter, normalise
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from tests.embed import material
@@ -50,7 +49,7 @@ def scored_pieces() -> list[tuple[str, float]]:
     chance = np.random.default_rng(1)
     words = [word for text in TEXTS for word in normalise(text.replace("\ue000", ""))]
     stretches = {word[start : start + length] for word in words for start in range(len(word)) for length in (1, 2, 3, 4, 6, 9)}
-    chosen = [piece for piece in sorted(stretches) if len(piece) > 1 or ord(piece) % 2 or piece == packing.BEGIN]
+    chosen = [piece for piece in sorted(stretches) if len(piece) > 1 or ord(piece) % 2 or piece == multilingual_encoder.BEGIN]
     return [(piece, -round(float(score), 1)) for piece, score in zip(chosen, chance.uniform(3, 18, len(chosen)), strict=True)]
 
 
@@ -71,17 +70,17 @@ LIBRARY = library()
 def pieces_of_library(text: str) -> list[str]:
     encoded = [LIBRARY.encode(word) for word in normalise(text)]
     words = [[piece for piece, number in zip(one.tokens, one.ids, strict=True) if number] for one in encoded]
-    return [piece for word in words if word != [packing.BEGIN] for piece in word][:MAX_TOKENS]
+    return [piece for word in words if word != [multilingual_encoder.BEGIN] for piece in word][:MAX_TOKENS]
 
 
-def packed_names(packed: packing.PackedPieces) -> dict[int, str]:
+def packed_names(packed: multilingual_encoder.PackedPieces) -> dict[int, str]:
     """The piece of each row."""
     names = {}
     for piece, _ in PIECES:
         bucket = packed.bucket(packing.bucket_key(piece))
         offset = bucket.find(f"\n{piece}\t")
         if offset >= 0:
-            names[ord(bucket[0]) - packing.NUMBERS + bucket.count("\n", 0, offset)] = piece
+            names[ord(bucket[0]) - multilingual_encoder.NUMBERS + bucket.count("\n", 0, offset)] = piece
     return names
 
 
@@ -93,8 +92,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def packed(path: str) -> Iterator[packing.PackedPieces]:
-    opened = packing.PackedPieces(path)
+def packed(path: str) -> Iterator[multilingual_encoder.PackedPieces]:
+    opened = multilingual_encoder.PackedPieces(path)
     yield opened
     opened.close()
 
@@ -113,17 +112,17 @@ def copy(path: str, tmp_path: Path) -> Path:
     return copied
 
 
-def cut(packed: packing.PackedPieces, text: str) -> list[str]:
+def cut(packed: multilingual_encoder.PackedPieces, text: str) -> list[str]:
     names = packed_names(packed)
     return [names[row] for row in Segmenter(packed.bucket, packed.unknown).piece_rows(text, MAX_TOKENS)]
 
 
-def test_texts_in_eight_languages_are_cut_as_by_the_library(packed: packing.PackedPieces) -> None:
+def test_texts_in_eight_languages_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
     for text in TEXTS:
         assert cut(packed, text) == pieces_of_library(text), text
 
 
-def test_texts_of_every_kind_are_cut_as_by_the_library(packed: packing.PackedPieces) -> None:
+def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
     names, segmenter = packed_names(packed), Segmenter(packed.bucket, packed.unknown)
     for text in material.texts(12, 300):
         assert [names[row] for row in segmenter.piece_rows(text, MAX_TOKENS)] == pieces_of_library(text), ascii(text)
@@ -132,23 +131,23 @@ def test_texts_of_every_kind_are_cut_as_by_the_library(packed: packing.PackedPie
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([piece for piece, _ in PIECES] + [" ", "\ue000"])).map("".join))
 def test_any_pieces_side_by_side_are_cut_as_by_the_library(path: str, text: str) -> None:
-    packed = packing.PackedPieces(path)
+    packed = multilingual_encoder.PackedPieces(path)
     assert cut(packed, text) == pieces_of_library(text)
     packed.close()
 
 
-def test_a_word_without_blanks_is_cut_up_to_the_limit(packed: packing.PackedPieces) -> None:
+def test_a_word_without_blanks_is_cut_up_to_the_limit(packed: multilingual_encoder.PackedPieces) -> None:
     text = TEXTS[5] * 60
     assert len(pieces_of_library(text)) == MAX_TOKENS
     assert cut(packed, text) == pieces_of_library(text)
 
 
-def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: packing.PackedPieces) -> None:
+def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: multilingual_encoder.PackedPieces) -> None:
     encoder = MultilingualEncoder.open(path)
     rows = {piece: row for (piece, _), row in zip(PIECES, pieces.weigh_rows(PIECES, ROWS), strict=True)}
     for text in TEXTS:
         total = np.sum([rows[piece] for piece in cut(packed, text)], axis=0)
-        vector, encoded = np.array(encoder.vector(text)), np.frombuffer(encoder.encode(text), np.int8)
+        vector, encoded = np.array(material.unit_vector(encoder, text)), np.frombuffer(encoder.encode(text), np.int8)
         assert vector @ total / np.linalg.norm(total) > 0.98, text
         assert np.abs(encoded).max() == 127
         assert np.abs(vector * (127 / np.abs(vector).max()) - encoded).max() < 0.5 + 1e-9
@@ -158,20 +157,19 @@ def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: packing.Packe
 @pytest.mark.parametrize("text", EMPTY)
 def test_a_text_without_a_piece_has_no_vector(text: str, packaged: MultilingualEncoder) -> None:
     assert packaged.encode(text) == b""
-    assert packaged.vector(text) == []
+    assert material.unit_vector(packaged, text) == []
 
 
 @pytest.mark.parametrize("part", ["a", "größe ", "設定を変更する", "한국어 ", "\u0301"])
 def test_half_a_million_characters_count_as_their_beginning(part: str, packaged: MultilingualEncoder) -> None:
     text = part * (500_000 // len(part))
     assert packaged.encode(text) == packaged.encode(text[:10_000])
-    assert packaged.encode(text, max_tokens=3) == packaged.encode(text[:10_000], max_tokens=3)
 
 
 def test_needs_in_other_languages_lie_near_english_notes(packaged: MultilingualEncoder) -> None:
     english = StaticEncoder.open()
-    notes = np.array([english.vector(note) for _, note in PAIRS])
-    nearest = [int(np.argmax(notes @ packaged.vector(need))) for need, _ in PAIRS]
+    notes = np.array([material.unit_vector(english, note) for _, note in PAIRS])
+    nearest = [int(np.argmax(notes @ material.unit_vector(packaged, need))) for need, _ in PAIRS]
     english.close()
     assert nearest == list(range(len(PAIRS)))
     assert packaged.dimension == notes.shape[1]
@@ -180,7 +178,7 @@ def test_needs_in_other_languages_lie_near_english_notes(packaged: MultilingualE
 def test_the_packaged_file_is_whole() -> None:
     from subcog_hooks.embed.multilingual_encoder import PACKAGED
 
-    layout.check_encoder(PACKAGED, packing.PackedPieces)
+    packing.check_encoder(PACKAGED, multilingual_encoder.PackedPieces)
     assert os.path.getsize(PACKAGED) < 13_500_000
 
 
@@ -207,31 +205,31 @@ def test_a_damaged_file_is_refused(start: int, end: int | None, content: bytes, 
 
 def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
     whole = copy.read_bytes()
-    start = layout.HEADER + 4 * (packing.BUCKETS + 1)
+    start = layout.HEADER + 4 * (packing.PIECE_BUCKETS + 1)
     copy.write_bytes(whole[:start] + b"\xff" * 8_000 + whole[start + 8_000 :])
     with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary is not text"):
-        MultilingualEncoder.open(str(copy)).vector(" ".join(TEXTS))
+        MultilingualEncoder.open(str(copy)).encode(" ".join(TEXTS))
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        layout.check_encoder(str(copy), packing.PackedPieces)
+        packing.check_encoder(str(copy), multilingual_encoder.PackedPieces)
 
 
-def test_a_piece_without_a_cost_is_named(packed: packing.PackedPieces, copy: Path) -> None:
-    words = [piece for piece, _ in PIECES if piece.startswith(packing.BEGIN) and len(piece) > 1]
+def test_a_piece_without_a_cost_is_named(packed: multilingual_encoder.PackedPieces, copy: Path) -> None:
+    words = [piece for piece, _ in PIECES if piece.startswith(multilingual_encoder.BEGIN) and len(piece) > 1]
     last = next(word for word in words if packed.bucket(packing.bucket_key(word)).rpartition("\n")[2].startswith(f"{word}\t"))
     whole = copy.read_bytes()
-    index = np.frombuffer(whole[layout.HEADER :], "<u4", packing.BUCKETS + 1).copy()
-    index[packing._hash(packing.bucket_key(last), packing.BUCKETS) + 1] -= len("\t\U00010000".encode())
+    index = np.frombuffer(whole[layout.HEADER :], "<u4", packing.PIECE_BUCKETS + 1).copy()
+    index[multilingual_encoder.hash_key(packing.bucket_key(last), packing.PIECE_BUCKETS) + 1] -= len("\t\U00010000".encode())
     copy.write_bytes(whole[: layout.HEADER] + index.tobytes() + whole[layout.HEADER + index.nbytes :])
     with pytest.raises(layout.EncoderUnusable, match="a piece of its vocabulary has no cost"):
-        MultilingualEncoder.open(str(copy)).vector(last[1:])
+        MultilingualEncoder.open(str(copy)).encode(last[1:])
 
 
 def test_damaged_places_of_the_vocabulary_are_named(copy: Path) -> None:
     whole = copy.read_bytes()
-    index = (np.arange(packing.BUCKETS) << 17).astype("<u4").tobytes()
+    index = (np.arange(packing.PIECE_BUCKETS) << 17).astype("<u4").tobytes()
     copy.write_bytes(whole[: layout.HEADER] + index + whole[layout.HEADER + len(index) :])
     with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary has no end"):
-        MultilingualEncoder.open(str(copy)).vector(TEXTS[0])
+        MultilingualEncoder.open(str(copy)).encode(TEXTS[0])
 
 
 @pytest.mark.parametrize(

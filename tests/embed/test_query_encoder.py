@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.encoder import packing
 from subcog_hooks.embed import layout
 from subcog_hooks.embed.bulk import encode_many
 from subcog_hooks.embed.query_encoder import MAX_TOKENS, StaticEncoder
@@ -28,7 +29,7 @@ TOKENIZER = material.library()
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("encoder") / "encoder.bin")
     vocabulary = material.vocabulary()
-    layout.write_encoder(
+    packing.write_encoder(
         made, vocabulary, *material.random_rows(1, len(vocabulary)), *material.random_rows(2, material.BIGRAMS)
     )
     return made
@@ -70,13 +71,13 @@ def small(path: Path, tokens: list[list[int]], scales: list[float]) -> StaticEnc
     """An encoder of four dimensions with the tokens a, b, c ... and no bigrams to speak of."""
     vocabulary = {chr(ord("a") + i): i for i in range(len(tokens))}
     nothing = np.zeros((1, 4), np.int8), np.array([1e-30], np.float32)
-    layout.write_encoder(str(path), vocabulary, np.array(tokens, np.int8), np.array(scales, np.float32), *nothing)
+    packing.write_encoder(str(path), vocabulary, np.array(tokens, np.int8), np.array(scales, np.float32), *nothing)
     return StaticEncoder.open(str(path))
 
 
 def test_vectors_are_those_of_the_recipe(encoder: StaticEncoder, recipe: Recipe) -> None:
     for text in TEXTS:
-        actual, expected = encoder.vector(text), recipe(text)
+        actual, expected = material.unit_vector(encoder, text), recipe(text)
         if actual:
             assert np.abs(actual - expected).max() < 1e-5, ascii(text)
         else:
@@ -85,7 +86,7 @@ def test_vectors_are_those_of_the_recipe(encoder: StaticEncoder, recipe: Recipe)
 
 def test_bytes_are_the_vector_with_its_largest_value_at_127(encoder: StaticEncoder) -> None:
     for text in TEXTS:
-        vector, encoded = np.array(encoder.vector(text)), signed_values(encoder.encode(text))
+        vector, encoded = np.array(material.unit_vector(encoder, text)), signed_values(encoder.encode(text))
         assert len(vector) == len(encoded)
         if encoded:
             assert max(map(abs, encoded)) == 127
@@ -107,7 +108,7 @@ def test_no_texts_give_no_vectors(path: str) -> None:
 @pytest.mark.parametrize("text", ["", " \n\t", "\x00\x07\x1b", "\u200b\ufeff", "\u0301", "\ud800"])
 def test_a_text_without_a_token_has_no_vector(text: str, encoder: StaticEncoder) -> None:
     assert encoder.encode(text) == b""
-    assert encoder.vector(text) == []
+    assert material.unit_vector(encoder, text) == []
 
 
 def test_tokens_behind_the_first_256_are_not_looked_at(encoder: StaticEncoder) -> None:
@@ -119,7 +120,7 @@ def test_tokens_behind_the_first_256_are_not_looked_at(encoder: StaticEncoder) -
 @pytest.mark.parametrize("piece", ["a", "word ", "😀", "東", "."])
 def test_half_a_million_characters_have_a_vector(piece: str, encoder: StaticEncoder, recipe: Recipe) -> None:
     text = piece * (500_000 // len(piece))
-    assert np.abs(encoder.vector(text) - recipe(text)).max() < 1e-5
+    assert np.abs(material.unit_vector(encoder, text) - recipe(text)).max() < 1e-5
 
 
 def test_a_language_that_the_model_does_not_know_has_a_vector(encoder: StaticEncoder) -> None:
@@ -130,13 +131,13 @@ def test_a_language_that_the_model_does_not_know_has_a_vector(encoder: StaticEnc
 def test_no_sum_overflows(extreme: list[int], tmp_path: Path) -> None:
     encoder = small(tmp_path / "e", [extreme], [0.5])
     expected = np.array(extreme) / np.linalg.norm(extreme)
-    assert encoder.vector("a " * 600, max_tokens=600) == pytest.approx(expected.tolist(), abs=1e-6)
+    assert material.unit_vector(encoder, "a " * MAX_TOKENS) == pytest.approx(expected.tolist(), abs=1e-6)
     encoder.close()
 
 
 def test_scales_of_any_size_add_up(tmp_path: Path) -> None:
     encoder = small(tmp_path / "e", [[100, 0, 0, 0], [0, 50, 0, 0], [0, 0, 80, 0]], [1e30, 1e30, 1e-30])
-    assert encoder.vector("a b c") == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
+    assert material.unit_vector(encoder, "a b c") == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
     encoder.close()
 
 
@@ -173,11 +174,11 @@ def test_the_trained_encoder_gives_its_published_vectors(tmp_path: Path) -> None
     trained = np.load(TRAINED)
     path = str(tmp_path / "encoder.bin")
     rows = (trained["tokens"], trained["token_scale"], trained["bigrams"], trained["bigram_scale"])
-    layout.write_encoder(path, material.vocabulary(), *rows)
+    packing.write_encoder(path, material.vocabulary(), *rows)
     encoder = StaticEncoder.open(path)
-    deadlocks = encoder.vector("how do we handle deadlocks in the postgres job queue?")
+    deadlocks = material.unit_vector(encoder, "how do we handle deadlocks in the postgres job queue?")
     assert deadlocks[:4] == pytest.approx([-0.10515, -0.01108, -0.07082, -0.00311], abs=1e-5)
-    failing = encoder.vector("tests are failing with exit code 101")
+    failing = material.unit_vector(encoder, "tests are failing with exit code 101")
     assert failing[:4] == pytest.approx([0.02309, -0.00191, -0.00651, 0.00590], abs=1e-5)
     encoder.close()
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.encoder import packing
 from subcog_hooks.embed import layout, query_encoder
 from tests.embed import material
 
@@ -21,7 +22,7 @@ MIXED = st.lists(TEXT | st.sampled_from([*query_encoder.SPECIAL, "##", "[", "e\u
 def packed_encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[layout.PackedEncoder]:
     path = tmp_path_factory.mktemp("encoder") / "encoder.bin"
     vocabulary = material.vocabulary()
-    layout.write_encoder(str(path), vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
+    packing.write_encoder(str(path), vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
     opened = layout.PackedEncoder(str(path))
     yield opened
     opened.close()

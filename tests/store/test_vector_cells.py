@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -176,13 +177,19 @@ def test_what_was_broken_off_is_not_searched_and_begins_again(
 ) -> None:
     monkeypatch.setattr(vector_cells, "_PLACED_AT_ONCE", 60)
 
-    def stop(_: int) -> None:
-        raise KeyboardInterrupt
+    select_rows = vector_cells._select_rows
 
+    def stop_after_first(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> Any:
+        if sql.startswith("SELECT codes.key") and values[2] >= 0:  # behind the first codes
+            raise KeyboardInterrupt
+        return select_rows(connection, sql, values)
+
+    monkeypatch.setattr(vector_cells, "_select_rows", stop_after_first)
     with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as vectors:
         put(vectors, many, of_topic)
         with pytest.raises(KeyboardInterrupt):
-            vectors.part(stop)
+            vectors.part()
+        monkeypatch.setattr(vector_cells, "_select_rows", select_rows)
         assert len(rows(vectors, "SELECT key FROM placed")) == 60
         moved = many[90:99]
         assert [nearest_seqs(vectors, of_topic(memory.seq), (SHOP,), 1) for memory in moved] == [[m.seq] for m in moved]

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from dataclasses import dataclass, field
 
 from subcog_hooks import __version__
@@ -33,9 +34,15 @@ class Findings:
 
     def _line(self, word: str, style: str, text: str) -> None:
         if self.is_collected:
-            self.rows.append({"level": word.lower(), "text": escape_controls(text).replace(os.path.expanduser("~"), "~")})
+            self.rows.append({"level": word.lower(), "text": _shorten_paths(escape_controls(text))})
             return
         terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""), indent=6)
+
+
+def _shorten_paths(text: str) -> str:
+    """Return a text in which paths begin with ~ instead of the user's folder."""
+    user = os.path.expanduser("~").rstrip(os.sep)
+    return re.sub(rf"(?<![\w.~/\\-]){re.escape(user)}(?![\w.-])", "~", text) if user else text
 
 
 def print_report(findings: Findings) -> None:

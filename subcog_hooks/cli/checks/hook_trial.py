@@ -14,6 +14,7 @@ from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError
+from subcog_hooks.core.homes import working_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.payload import TRIAL
@@ -58,7 +59,7 @@ def try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bo
 
     The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
     """
-    session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": os.getcwd()}
+    session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": working_folder()}
     payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     started = time.perf_counter()
     try:
@@ -78,11 +79,15 @@ def try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bo
         findings.bad(
             f"the hook ended with {completed.returncode}: {completed.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG
         )
+    try:
+        answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
+    except (ValueError, AttributeError):
+        findings.bad("the registered command prints more than the hook's JSON; `subcog init` registers it anew", EXIT_CONFIG)
+        return True
     findings.good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
     if findings.is_collected:
         return bool(completed.stdout)
     terminal.say("its answer:" if completed.stdout else "it printed nothing")
-    answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
     if answer and terminal.is_drawn:
         terminal.result(answer)
     else:

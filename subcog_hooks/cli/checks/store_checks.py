@@ -10,7 +10,7 @@ from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.paths import Home, is_open_to_others
-from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
@@ -45,7 +45,13 @@ def check_home(home: Home, findings: Findings) -> None:
     for path in (home.root, home.memories_db, home.state_db, home.config):
         if os.path.exists(path) and is_open_to_others(path):
             findings.note(f"{path} can be read by others; chmod go-rwx {path}")
-    findings.good(f"home {home.root}")
+    for path in (home.root, home.log, home.models):
+        if os.path.exists(path) and not os.path.isdir(path):
+            findings.bad(f"{path} is not a folder; move it away")
+    if os.path.isdir(home.jobs_lock):
+        findings.bad(f"{home.jobs_lock} is a folder; move it away")
+    if not findings.exit_code:
+        findings.good(f"home {home.root}")
 
 
 def check_leftovers(home: Home, findings: Findings) -> None:
@@ -56,6 +62,8 @@ def check_leftovers(home: Home, findings: Findings) -> None:
             findings.good(f"a trial is under way on a copy of the store, {folder}")
         else:
             findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
+    for path in pull.find_leftovers(home):
+        findings.note(f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it")
     if edits := editor.find_edit_folders(home):
         texts = pluralize(len(edits), "text of an unfinished edit is", "texts of unfinished edits are")
         findings.note(f"{texts} in {home.edits}; delete those you do not need")

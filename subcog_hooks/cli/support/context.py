@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.core.homes import IN_AN_AGENT, find_home
+from subcog_hooks.core.homes import IN_AN_AGENT, find_home, working_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -99,10 +99,8 @@ def home() -> Home:
 
 def here() -> project.Project | None:
     """Return the project of the current folder, None outside of any."""
-    try:
-        return project.find_project(os.getcwd())
-    except FileNotFoundError:
-        return None  # the folder has been removed
+    folder = working_folder()
+    return project.find_project(folder) if folder else None
 
 
 def root_of(project_name: str | None) -> str | None:
@@ -150,14 +148,15 @@ def has_store(folder: Home) -> bool:
     try:
         size = os.stat(folder.memories_db).st_size
     except FileNotFoundError:
-        return False
+        size = 0
     except NotADirectoryError as error:
         raise StoreError(f"{folder.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
         raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
     if not size and has_indexed_memories(folder):
-        remedy = "restore a backup, or move it away and import your last export"
-        raise StoreCorrupt(f"{folder.memories_db} is empty, but the index has memories", remedy)
+        state = "empty" if os.path.exists(folder.memories_db) else "missing"
+        remedy = f"restore a backup, or delete {folder.index} and import your last export"
+        raise StoreCorrupt(f"{folder.memories_db} is {state}, but the index has memories", remedy)
     return size > 0
 
 

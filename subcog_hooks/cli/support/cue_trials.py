@@ -11,6 +11,7 @@ from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import NoDecision, SubcogError
+from subcog_hooks.core.homes import working_folder
 from subcog_hooks.cues import triggers
 from subcog_hooks.hook import dry_run
 from subcog_hooks.store import recorded_decisions
@@ -48,7 +49,7 @@ def find_promised(memory: Memory) -> Sequence[str]:
     is_here = memory.project is None or (here is not None and memory.project in here.names)
     if not governed or memory.when or not is_here or not memory.is_live(memory.updated_at):
         return governed
-    folder = here.root if here else os.getcwd()
+    folder = here.root if here else working_folder()
     promised = []
     for action in governed:
         calls = actions.example_calls(action, memory.content)[:MAX_TRIED]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.homes import working_folder
 from subcog_hooks.cues import condition_checks, globs
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.hook import facts
@@ -221,11 +222,7 @@ def flag_facts() -> dict[str, Value]:
 
 def facts_of_place() -> dict[str, Value]:
     """Return the facts known without a session: about the current folder and this machine."""
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:  # The folder has been removed.
-        folder = ""
-    return facts.folder_facts(folder, context.here())
+    return facts.folder_facts(working_folder(), context.here())
 
 
 def parse_conditions(texts: Iterable[str]) -> dict[str, object]:
