@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_FILE = 262_144  # bytes that are read of a file
+MAX_FILE = 1_000_000  # bytes that are read of a file; `project` reads as many
 MAX_FILES = 10  # files that a configuration may include; git allows as many levels
 MAX_VALUE = 4_096  # characters; a longer value is cut
 
@@ -103,7 +103,7 @@ def _read_config(path: str, seen: list[str]) -> Iterator[tuple[str, str, str, st
 
 def _read_text(path: str) -> str:
     try:
-        return read_regular(path, MAX_FILE).decode("utf-8", "replace")
+        return read_regular(path, MAX_FILE).decode("utf-8-sig", "replace")
     except (OSError, ValueError):
         return ""
 
@@ -129,8 +129,9 @@ def _split_header(line: str) -> tuple[str, str, str]:
     """Return section, subsection and rest of a line such as `[remote "origin"] url = x`."""
     section, quote, after = line[1:].partition('"')
     if not quote or "]" in section:
-        section, _, rest = line[1:].partition("]")
-        return section.strip().lower(), "", rest.strip()
+        header, _, rest = line[1:].partition("]")
+        section, _, dotted_name = header.strip().lower().partition(".")
+        return section, dotted_name, rest.strip()
     name: list[str] = []
     position = 0
     while position < len(after) and after[position] != '"':

@@ -14,7 +14,7 @@ _SHORTEST_TOKEN = 20  # characters; most names of repositories are shorter
 _HEADS = "ref: refs/heads/"
 
 # Parts of git's configuration that need its full grammar, or can give a remote another URL.
-_UNUSUAL = ("\\", "#", ";", "[include]", "insteadof")
+_UNUSUAL = ("\\", "#", ";", "[include]", "[remote.", "insteadof")
 _REWRITING = ("[include]", "insteadof")
 
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
@@ -217,9 +217,9 @@ def _plain_remote_url(text: str) -> str | None:
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("["):
-            header = stripped.partition("]")[0]
+            header, _, stripped = stripped.partition("]")
             remote = header.split('"')[1] if header.lower().startswith("[remote ") and header.count('"') >= 2 else None
-        elif remote is not None:
+        if remote is not None:
             name, equals, value = stripped.partition("=")
             if equals and name.strip().lower() == "url":
                 urls.setdefault(remote, value.strip().strip('"'))
@@ -346,4 +346,4 @@ def _without_secrets(path: str) -> str:
 
 
 def _read_git_file(path: str) -> str:
-    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace")
+    return read_regular(path, MAX_GIT_FILE).decode("utf-8-sig", "replace")

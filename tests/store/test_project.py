@@ -111,6 +111,10 @@ REMOTES = [  # the configurations of a repository and of its user
 ]
 
 
+    ('[remote "origin"] url = https://github.com/acme/shop\n', ""),
+    ("[Remote.Origin]\n\turl = https://github.com/acme/shop\n", ""),
+    ("\ufeff" + PLAIN, ""),
+    ("[core]\n" + "\tbare = false\n" * 20_000 + "# a comment\n" + PLAIN, ""),
 @pytest.mark.parametrize(("config", "of_user"), REMOTES)
 def test_a_remote_is_the_one_that_git_names(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, of_user: str
