@@ -17,6 +17,7 @@ _HEADS = "ref: refs/heads/"
 _UNUSUAL = ("\\", "#", ";", "[include]", "[remote.", "insteadof")
 _REWRITING = ("[include]", "insteadof")
 
+_SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs")  # A forge tells its users by their keys.
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
 _HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
     "ssh.github.com": "github.com",
@@ -244,28 +245,33 @@ def normalise_url(url: str, root: str) -> str:
     """Return one spelling for a remote.
 
     Host and path are in small letters, without scheme, credentials, port, parameters or `.git`: the large hosts of repositories
-    ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute.
+    ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute. A path in the home
+    of a login keeps the login.
 
     >>> normalise_url("git@GitHub.com:Acme/shop.git", "/"), normalise_url("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
-    >>> normalise_url("ssh://git@ssh.github.com:443/acme/shop.git", "/")
-    'github.com/acme/shop'
+    >>> normalise_url("ssh://git@ssh.github.com:443/acme/shop.git", "/"), normalise_url("ada@srv:shop.git", "/")
+    ('github.com/acme/shop', 'srv/~ada/shop')
     """
     scheme, marker, after = url.partition("://")
     if marker:
         if scheme.lower() == "file":
             return os.path.normpath(after)
         host, slash, path = _without_login(after).partition("/")
-        if not host.startswith("["):
-            host = host.partition(":")[0].partition("?")[0].partition("#")[0]
+        host = host.lower().partition("?")[0].partition("#")[0]
+        if not host.startswith(("[", "localhost:", "127.0.0.1:")):  # Each port of this machine can be a server of its own.
+            host = host.partition(":")[0]
         path = path.partition("?")[0].partition("#")[0]
     else:
         before, colon, path = _without_scp_login(url).partition(":")
         slash = "/"
-        host = before.rpartition("@")[2]
+        login, _, host = before.lower().rpartition("@")
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
             return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
         path = path.partition("?")[0]
+        if login not in (*_SHARED_LOGINS, host.partition(".")[0]) and _HOST_OF.get(host, host) not in _LARGE_HOSTS:
+            path = path.removeprefix("~/")
+            path = path if path.startswith(("/", "~")) else f"~{login}/{path}"
     path = _without_secrets(path.strip("/").removesuffix(".git").rstrip("/"))
     return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
 
