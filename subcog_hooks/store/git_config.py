@@ -39,6 +39,16 @@ def remote_url(config: str, user_configs: Sequence[str], names: Sequence[str] = 
     return _rewrite_url(url, entries)
 
 
+def is_safe(root: str, user_configs: Sequence[str]) -> bool:
+    """Return whether the user's `safe.directory` allows another user's repository. An empty value takes earlier ones back."""
+    allowed: list[str] = []
+    for path in user_configs:
+        for section, name, key, value in _read_config(path, []) if _is_trusted(path) else ():
+            if (section, name, key) == ("safe", "", "directory"):
+                allowed = [*allowed, os.path.expanduser(value)] if value else []
+    return any(name in ("*", root) or (name.endswith("/*") and root.startswith(name[:-1])) for name in allowed)
+
+
 def resolve_alias(url: str) -> str:
     """Return a URL for SSH with the host's name in place of an alias of the user's `~/.ssh/config`."""
     scheme, marker, after = url.partition("://")

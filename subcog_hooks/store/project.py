@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from subcog_hooks.core.regular_files import leads_out, read_regular
 
@@ -150,18 +151,32 @@ def may_lack_files(here: Project) -> bool:
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:
-    """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
+    """Return the nearest folder upwards that holds `.git`, and its git folder. Raises OSError where git refuses it."""
     while True:
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
+            _check_owner(folder, git)
             return folder, git
         if os.path.isfile(git):
+            _check_owner(folder, git)
             target = _read_git_file(git).partition("gitdir:")[2].strip()
             return folder, os.path.normpath(os.path.join(folder, target)) if target else None
         parent = os.path.dirname(folder)
         if parent == folder:
             return folder, None
         folder = parent
+
+
+def _check_owner(root: str, git: str) -> None:
+    """Raise PermissionError for another user's `.git`, which could name any remote, as git does."""
+    user = os.geteuid() if sys.platform != "win32" else None
+    owner = os.lstat(git).st_uid
+    if user is None or owner == user or (user == 0 and str(owner) == os.environ.get("SUDO_UID")):
+        return
+    from subcog_hooks.store import git_config  # Few repositories are another user's.
+
+    if not git_config.is_safe(root, _user_configs()):
+        raise PermissionError(root)
 
 
 def _common_folder(git: str) -> str:
@@ -196,11 +211,11 @@ def _remote_url(config: str) -> str | None:
 
 
 def _user_configs() -> list[str]:
-    """Return the paths of git's configuration for the user and for the machine."""
+    """Return the paths of git's configuration for the machine and for the user, in the order in which git reads them."""
     home = os.path.expanduser("~")
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
-    return [*configs, "/etc/gitconfig"] if os.sep == "/" else configs
+    return ["/etc/gitconfig", *configs] if os.sep == "/" else configs
 
 
 def _file_has(path: str, *words: str) -> bool:

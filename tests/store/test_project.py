@@ -110,6 +110,10 @@ REMOTES = [  # the configurations of a repository and of its user
     ('[remote "origin"]\n\turl = https://github.com/\\\nacme/shop.git\n', ""),
     ('[remote "origin"]\n\turl = "https://github.com/acme/shop.git" # said\n\turl = https://example.org/other\n', ""),
     ('[REMOTE "origin"]\n\tUrl = https://github.com/acme/shop\n; [remote "origin"]\n', ""),
+    ('[remote "origin"] url = https://github.com/acme/shop\n', ""),
+    ("[Remote.Origin]\n\turl = https://github.com/acme/shop\n", ""),
+    ("\ufeff" + PLAIN, ""),
+    ("[core]\n" + "\tbare = false\n" * 20_000 + "# a comment\n" + PLAIN, ""),
     ("[include]\n\tpath = shared/remotes\n", ""),
     ("[include]\n\tpath = ~/remotes\n", ""),
     ('[remote "origin"]\n\turl = gh:acme/shop\n[url "https://github.com/"]\n\tinsteadOf = gh:\n', ""),
@@ -120,10 +124,6 @@ REMOTES = [  # the configurations of a repository and of its user
 ]
 
 
-    ('[remote "origin"] url = https://github.com/acme/shop\n', ""),
-    ("[Remote.Origin]\n\turl = https://github.com/acme/shop\n", ""),
-    ("\ufeff" + PLAIN, ""),
-    ("[core]\n" + "\tbare = false\n" * 20_000 + "# a comment\n" + PLAIN, ""),
 @pytest.mark.parametrize(("config", "of_user"), REMOTES)
 def test_a_remote_is_the_one_that_git_names(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, of_user: str
@@ -142,6 +142,32 @@ def test_a_remote_is_the_one_that_git_names(
     assert current.identity == "github.com/acme/shop"
     named = subprocess.run(["git", "remote", "get-url", "origin"], cwd=repository, capture_output=True, check=True)
     assert project.normalise_url(named.stdout.decode().strip(), "/") == current.identity
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_repository_of_another_user_counts_as_for_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    root, inside = tmp_path / "shop", tmp_path / "shop" / "src"
+    inside.mkdir(parents=True)
+    git(root, "init")
+    (root / ".git" / "config").write_text(PLAIN)
+    for path in (root, root / ".git"):
+        os.chown(path, 1234, 1234)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    for setting, sudo_uid in [
+        ("", ""),
+        ("", "1234"),
+        ("*", ""),
+        (str(root), ""),
+        ("~/shop", ""),
+        ("~/other", ""),
+        (f"{root}\n\tdirectory =\n\tdirectory = {inside}", ""),
+    ]:
+        monkeypatch.setenv("SUDO_UID", sudo_uid)
+        (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {setting}\n")
+        done = subprocess.run(["git", "remote", "get-url", "origin"], cwd=inside, capture_output=True, check=False)
+        assert (setting, project.find_project(str(inside)) is not None) == (setting, done.returncode == 0)
 
 
 def test_an_alias_of_ssh_is_its_host(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
