@@ -67,7 +67,6 @@ def find_project(folder: str) -> Project | None:
         return None
     try:
         root, git = _walk_up(os.path.realpath(folder))
-        root.encode("utf-8")  # SQLite stores a name that is not Unicode, but cannot find it again
         if git is None:
             return None
         common = _common_folder(git)
@@ -76,7 +75,9 @@ def find_project(folder: str) -> Project | None:
     except (OSError, ValueError):
         return None
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-    return Project(normalise_url(url, main) if url else main, root, main, parent)
+    # SQLite stores a name that is not Unicode, but cannot find it again.
+    names = [name.encode("utf-8", "backslashreplace").decode() for name in (normalise_url(url, main) if url else main, main)]
+    return Project(names[0], root, names[1], parent)
 
 
 def _find_parent(root: str, git: str) -> Project | None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,23 @@ def test_a_remote_is_the_one_that_git_names(
     assert current.identity == "github.com/acme/shop"
     named = subprocess.run(["git", "remote", "get-url", "origin"], cwd=repository, capture_output=True, check=True)
     assert project.normalise_url(named.stdout.decode().strip(), "/") == current.identity
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name must be Unicode there")
+def test_a_folder_whose_name_is_not_unicode_is_a_project(tmp_path: Path) -> None:
+    names = set()
+    for name in (b"caf\351", b"caf\350"):
+        folder = os.path.join(tmp_path, os.fsdecode(name))
+        os.makedirs(os.path.join(folder, ".git"))
+        current = project.find_project(folder)
+        assert current is not None
+        assert current.root == folder
+        names.add(current.identity)
+        Path(folder, ".git", "config").write_text(PLAIN)
+        current = project.find_project(folder)
+        assert current is not None
+        assert current.identity == "github.com/acme/shop"
+    assert names == {f"{tmp_path}/caf\\udce9", f"{tmp_path}/caf\\udce8"}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
