@@ -128,7 +128,7 @@ def parse_config(text: str) -> Iterator[tuple[str, str, str, str]]:
     lines = iter(text.replace("\r\n", "\n").split("\n"))
     for raw in lines:
         line = raw.strip()
-        if line.startswith("["):
+        while line.startswith("["):
             section, name, line = _split_header(line)
         key, equals, value = line.partition("=")
         if equals and not key.startswith(("#", ";")):

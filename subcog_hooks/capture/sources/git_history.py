@@ -22,6 +22,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import NOT_RUN, Lifeline
 from subcog_hooks.store import project
+from subcog_hooks.store.git_config import parse_config
 from subcog_hooks.store.memory import PENDING, hash_content
 
 GIT = "git"
@@ -176,8 +177,6 @@ MAX_GIT_CONFIG = 1_000_000  # bytes of a configuration file
 MAX_INCLUDES = 100  # configuration files; git itself nests ten
 
 _REFERENCE = "ref: "
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]')
-_PATH = re.compile(r'\s*path\s*=\s*(?:"([^"]*)|([^#;]*))', re.IGNORECASE)
 
 
 def has_commits(root: str) -> bool:
@@ -237,14 +236,9 @@ def _find_includes(configuration: str) -> Iterator[str]:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
         return
-    section = ""
-    for line in text.splitlines():
-        rest = line
-        while header := _SECTION.match(rest):
-            section, rest = header[1].lower(), rest[header.end() :]
-        match = _PATH.match(rest) if section in ("include", "includeif") else None
-        if match and (name := (match[1] or match[2] or "").strip()):
-            yield os.path.join(os.path.dirname(configuration), os.path.expanduser(name))
+    for section, _, key, value in parse_config(text):
+        if section in ("include", "includeif") and key == "path" and value:
+            yield os.path.join(os.path.dirname(configuration), os.path.expanduser(value))
 
 
 MAX_COMMITS = 100_000  # the newest commits; Linux has a million
