@@ -10,9 +10,10 @@ from datetime import datetime
 from glob import iglob
 from itertools import islice
 
+from subcog_hooks.capture.sources.source_reading import read_settings
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
@@ -25,7 +26,6 @@ _TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
 _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identify a file
 
 MAX_SESSION_FILES = 50_000  # files of a client
-_MAX_PROJECTS = 4 * 1024 * 1024  # bytes of a list of projects
 
 
 CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients() if client.sessions}
@@ -304,8 +304,6 @@ def find_folder(path: str) -> str:
     project = os.path.dirname(chats)
     if os.path.basename(chats) != "chats" or os.path.basename(os.path.dirname(project)) != "tmp":
         return ""
-    try:
-        folders = json.loads(read_regular(os.path.join(project, "..", "..", "projects.json"), _MAX_PROJECTS))["projects"]
-        return next((folder for folder, name in folders.items() if name == os.path.basename(project)), "")
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return ""
+    folders = read_settings(os.path.join(project, "..", "..", "projects.json")).get("projects")
+    names = folders.items() if isinstance(folders, dict) else ()
+    return next((folder for folder, name in names if name == os.path.basename(project)), "")

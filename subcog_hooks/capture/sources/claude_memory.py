@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_settings, read_source_text
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT
 from subcog_hooks.store.project import Project
@@ -25,7 +25,6 @@ SUFFIX = ".md"
 MAX_SLUG = 200  # characters; a longer name ends in a meaningless number
 MAX_TRANSCRIPT_LINES = 50  # lines of a transcript in which its session's folder is looked for
 MAX_TRANSCRIPT_LINE = 100_000  # characters of such a line
-MAX_CLAUDE_SETTINGS = 8 * 1024 * 1024  # bytes; the client stalls on more
 MAX_COMPARED_NAMES = 20_000  # folder entries that are compared with a name
 
 _NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
@@ -112,11 +111,7 @@ def find_files(config: str) -> Iterator[str]:
 
 def configured_folder(config: str) -> str | None:
     """Return the folder for all notes in the person's own settings, None for none. A repository's could name any folder."""
-    try:
-        settings = json.loads(read_regular(os.path.join(config, "settings.json"), MAX_CLAUDE_SETTINGS))
-    except (OSError, ValueError, RecursionError):
-        return None
-    value = settings.get("autoMemoryDirectory") if isinstance(settings, dict) else None
+    value = read_settings(os.path.join(config, "settings.json")).get("autoMemoryDirectory")
     folder = os.path.expanduser(value) if isinstance(value, str) else ""
     return folder if os.path.isabs(folder) and os.path.isdir(folder) else None
 

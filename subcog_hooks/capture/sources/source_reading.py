@@ -1,9 +1,10 @@
 """The contents of a source as its reader collects them: memories, folders and remarks."""
 
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
 from subcog_hooks.store.project import Project
@@ -24,6 +25,7 @@ from subcog_hooks.store.store import Store
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
 MAX_FOLDER_DEPTH = 6  # levels of folders below the root
+MAX_SETTINGS = 8 * 1024 * 1024  # bytes; Claude Code stalls on more
 SKIPPED_NAMES = frozenset(("node_modules", "venv", "vendor", "dist", "build", "target", "__pycache__"))
 
 
@@ -204,6 +206,15 @@ def read_source_text(path: str, reading: SourceReading, location: str | None = N
     else:
         reading.unread.append(location)
     return None
+
+
+def read_settings(path: str) -> Mapping[str, object]:
+    """Return the members of a JSON object in another program's file; none where it is unreadable or another value."""
+    try:
+        settings = json.loads(read_regular(path, MAX_SETTINGS).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
