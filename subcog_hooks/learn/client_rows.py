@@ -7,17 +7,13 @@ hooks and the prompts of agents do not.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from subcog_hooks.learn.shell_commands import SHELL_TOOL
 
 Row = Mapping[str, object]
 
 AGENT_SESSION = "agentSession"  # marks a row whose whole session has prompts by agents
-MESSAGE_ID, REWOUND_TO = (
-    "messageId",
-    "rewoundTo",
-)  # a message replaces an earlier one with its id; a rewind drops it and all later
+MESSAGE_ID, REWOUND_TO = "messageId", "rewoundTo"  # A message replaces another with its id; a rewind drops it and all later.
 _SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "run_shell_command", "bash"))
 _OTHER_NAMES = {**dict.fromkeys(_SHELLS, SHELL_TOOL), "create": "create_file"}  # tools by the names that our reader knows
 _COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absolute_path")
@@ -36,8 +32,7 @@ def read_client_row(row: Row) -> Iterator[Row]:
     >>> list(read_client_row({"type": "progress", "data": {}}))
     [{'type': 'progress', 'data': {}}]
     """
-    reader = next((reader for reader in READERS.values() if reader.wrote(row)), None)
-    return reader.read(row) if reader else iter((row,))
+    return next((read(row) for wrote, read in READERS.values() if wrote(row)), iter((row,)))
 
 
 def typed_row(text: str, located: Row) -> Row:
@@ -84,11 +79,11 @@ def _read_codex(row: Row) -> Iterator[Row]:
     elif kind == "turn_context":
         yield {**located, "type": "system", "cwd": payload.get("cwd")}
     elif kind == "item_completed" and _object(payload, "item").get("type") == "UserMessage":
-        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"), "content")), located)
+        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"))), located)
     elif kind == "user_message" and payload.get("kind") in (None, "plain"):  # older versions
         yield typed_row(_without_ide_context(_text(payload.get("message"))), located)
     elif kind == "message" and payload.get("role") == "assistant":
-        yield from answer_rows(_joined_texts(payload, "content"), located)
+        yield from answer_rows(_joined_texts(payload), located)
     elif kind in ("function_call", "custom_tool_call"):
         arguments = payload.get("arguments", payload.get("input"))
         yield call_row(payload.get("call_id"), payload.get("name"), _parsed_arguments(arguments), located)
@@ -185,19 +180,12 @@ def _read_copilot(row: Row) -> Iterator[Row]:
         yield result_row(data.get("toolCallId"), _text(printed), located, is_error=is_error)
 
 
-class _Reader(NamedTuple):
-    """A client's rows. wrote: whether the client wrote a row."""
-
-    wrote: Callable[[Row], bool]
-    read: Callable[[Row], Iterator[Row]]
-
-
 _COPILOT_EVENTS = ("session.", "user.", "assistant.", "tool.", "hook.", "system.", "subagent.", "skill.", "permission.")
-READERS = {
-    "codex": _Reader(lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
-    "copilot": _Reader(lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
-    "qwen": _Reader(lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
-    "gemini": _Reader(
+READERS: dict[str, tuple[Callable[[Row], bool], Callable[[Row], Iterator[Row]]]] = {  # whether a client wrote a row; its reader
+    "codex": (lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
+    "copilot": (lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
+    "qwen": (lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
+    "gemini": (
         lambda row: (
             not {"projectHash", "$rewindTo", "$set"}.isdisjoint(row)
             or (row.get("type") in ("user", "gemini") and "message" not in row)
@@ -220,5 +208,5 @@ def _objects(value: object) -> Iterator[Row]:
     return (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else iter(())
 
 
-def _joined_texts(fields: Row, name: str) -> str:
-    return "\n".join(text for part in _objects(fields.get(name)) if (text := _text(part.get("text"))))
+def _joined_texts(fields: Row) -> str:
+    return "\n".join(text for part in _objects(fields.get("content")) if (text := _text(part.get("text"))))

@@ -198,8 +198,9 @@ def read_source_text(path: str, reading: SourceReading, location: str | None = N
     """
     file_read = read_text_file(path)
     if not isinstance(file_read, str):
-        reading.remarks += [f"{location or path} {file_read.remark}"] if file_read.remark else []
-        return file_read.text, file_read.changed_ms
+        text, changed_ms, remark = file_read
+        reading.remarks += [f"{location or path} {remark}"] if remark else []
+        return text, changed_ms
     reading.left_out[file_read] += 1
     if location is None:
         reading.is_whole = False
