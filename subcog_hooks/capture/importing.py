@@ -286,7 +286,9 @@ def import_reading(
         present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
     if store and files:
-        _archive_missing_sections(store, present_ids, files, options, report)
+        # A project that got a remote has another name, but not its sections twice.
+        active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in files]
+        _archive_untouched([memory for memory in active if memory.id not in present_ids], store, options, report)
     if store:
         lost = [memory for memory in absence.lost if memory.id not in report.moved and memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
@@ -339,6 +341,7 @@ def _rename_section(stored: Memory, section: Memory) -> Memory:
 
 
 def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
+    """Archive the memories that the user has neither edited nor brought back."""
     untouched = [memory for memory in memories if is_untouched(memory) and not (options.keeps_users and memory.trust == USER)]
     report.archived += len(untouched)
     if untouched and not options.dry_run:
@@ -346,18 +349,6 @@ def _archive_untouched(memories: Sequence[Memory], store: Store, options: Import
             [memory.id for memory in untouched],  # The user may have edited a memory since it was read.
             lambda memory: memory.with_changes(status="archived") if is_untouched(memory) else memory,
         )
-
-
-def _archive_missing_sections(
-    store: Store, imported: AbstractSet[str], files: AbstractSet[str], options: ImportOptions, report: ImportReport
-) -> None:
-    """Archive the sections that left these files since an earlier import.
-
-    A project that got a remote has another name, but not its sections twice. Sections that the user edited or brought back
-    stay: an edit moves `updated_at`.
-    """
-    active = [memory for memory in find_sections(store, options, ("active",)) if memory.id not in imported]
-    _archive_untouched([memory for memory in active if section_file(memory) in files], store, options, report)
 
 
 def _write_chunk(

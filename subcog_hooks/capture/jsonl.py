@@ -27,11 +27,7 @@ _FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our fa
 
 
 def is_entity(fields: dict[str, object]) -> bool:
-    """Return whether a line's fields are an entity's.
-
-    >>> is_entity({"entity_id": "handler_crisis"}), is_entity({"id": "a", "content": "x"})
-    (True, False)
-    """
+    """Return whether a line's fields are an entity's."""
     return "entity_id" in fields
 
 

@@ -202,11 +202,6 @@ _SAME_PROMPT_MS = 10 * 60_000  # ms; a transcript notes the same prompt within t
 _DAY_MS = 86_400_000
 
 
-def history_path(config: str) -> str:
-    """Return the path of the list. config: the client's folder."""
-    return os.path.join(config, HISTORY)
-
-
 def read_history(path: str) -> tuple[list[TypedTurn], int]:
     """Return the prompts, oldest first, and the number of unreadable lines. Without a session, a day is one. Raises OSError."""
     turns, damaged, offset = [], 0, 0
@@ -251,20 +246,13 @@ def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
 
 
 def _insert_pasted(text: str, pasted: object) -> str:
-    for mark, content in _parse_pasted(pasted):
-        begin = text.find(mark)
+    for name, entry in pasted.items() if isinstance(pasted, dict) else ():
+        content = entry.get("content") if isinstance(entry, dict) else None
+        begin = text.find(f"[Pasted text #{name}")
         end = text.find("]", begin)
-        if 0 <= begin < end:
+        if isinstance(content, str) and 0 <= begin < end:
             text = text[:begin] + content[:_MAX_PASTED] + text[end + 1 :]
     return text
-
-
-def _parse_pasted(pasted: object) -> Iterator[tuple[str, str]]:
-    if isinstance(pasted, dict):
-        for name, entry in pasted.items():
-            content = entry.get("content") if isinstance(entry, dict) else None
-            if isinstance(content, str):
-                yield f"[Pasted text #{name}", content
 
 
 def _comparison_text(text: str) -> str:

@@ -253,7 +253,6 @@ _LOG = (
     *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", f"--max-count={MAX_COMMITS}"),
 )
 _COMMIT_FORMAT = "--format=%H%x00%ct%x00%an%x00%B"
-_FIELDS = 4  # fields of _COMMIT_FORMAT
 _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -275,15 +274,10 @@ class Commit(NamedTuple):
 
 def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
     """Yield the commits of a repository's branch, newest first. since: a date as git parses it. Raises UsageError."""
-    fields: list[str] = []
-    for field in read_log(
-        root, ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"], environment
-    ):
-        fields.append(field)
-        if len(fields) == _FIELDS:
-            name, seconds, author, message = fields
-            fields.clear()
-            yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
+    options = ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"]
+    fields = read_log(root, options, environment)
+    for name, seconds, author, message in zip(fields, fields, fields, fields, strict=False):
+        yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
 
 
 def read_log(

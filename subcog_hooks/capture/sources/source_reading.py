@@ -136,13 +136,10 @@ class SourceReading:
             return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
         absence = Absence()
         for memory in store.all(STATUSES) if self.is_whole else ():
-            if memory.id.startswith(SECTION_PREFIX) and self._has_lost(memory.source):
+            is_read = not self._has_prefix(memory.source, self.unread)
+            if memory.id.startswith(SECTION_PREFIX) and is_read and self._has_prefix(memory.source, self.looked_in or [""]):
                 absence.add(memory, is_inside=True)
         return absence
-
-    def _has_lost(self, source: str) -> bool:
-        """Return whether a memory of this origin has left its source, unless it is among the rows."""
-        return self._has_prefix(source, self.looked_in or [""]) and not self._has_prefix(source, self.unread)
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)
