@@ -131,11 +131,6 @@ def _withhold_cues(row: Row) -> None:
     row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in CUE_FIELDS})
 
 
-def prepare_for_repository(memory: Memory) -> Memory:
-    """Return a memory for a file in the project's repository: with the trust of a file, without its origin."""
-    return memory.with_changes(trust=FILE, source="")
-
-
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
     """Return a memory for export from this machine. with_learned: with the questions that were learned from prompts."""
     exported = memory.questions if with_learned else questions.without_learned(memory.questions)

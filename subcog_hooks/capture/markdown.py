@@ -322,18 +322,13 @@ def _merge_tiny(parts: list[Part]) -> None:
         return
     for part in sorted(parts[1:], key=lambda part: -part.level):
         if (part.blocks or part not in parents) and part.is_tiny() and part.parent:
-            part.parent.blocks += _blocks_with_heading(part)
+            first_block = "\n".join([part.heading, *(block.text for block in part.blocks[:1])])
+            part.parent.blocks += [Block(part.line, first_block), *part.blocks[1:]]
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
     if first and root.is_tiny():
         first.blocks += root.blocks
         root.blocks = []
-
-
-def _blocks_with_heading(part: Part) -> list[Block]:
-    if not part.heading:
-        return part.blocks
-    return [Block(part.line, "\n".join([part.heading, *(block.text for block in part.blocks[:1])])), *part.blocks[1:]]
 
 
 def _cut_part(part: Part) -> Iterator[Section]:

@@ -108,11 +108,6 @@ def _prepare_turn(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
     return ShownTurn(turn, text[:MAX_TURN_SENT], judgement.certainty if judgement else 0.0)
 
 
-def has_enough_text(shown: Sequence[ShownTurn]) -> bool:
-    """Return whether enough was typed to ask a model."""
-    return sum(len(turn.text) for turn in shown) >= MIN_SENT
-
-
 def build_question(shown: Sequence[ShownTurn]) -> Question:
     """Build the question for a model about a session."""
     turns = "\n\n".join(f"Turn {number}:\n{turn.text}" for number, turn in enumerate(shown, 1))

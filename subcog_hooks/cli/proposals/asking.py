@@ -78,7 +78,7 @@ def ask_about_sessions(
             if not pace.goes_on():
                 break
             unasked = _find_unasked(file, state, options, places, report, pace)
-            if unasked and quoting.has_enough_text(unasked.shown):
+            if unasked and sum(len(turn.text) for turn in unasked.shown) >= quoting.MIN_SENT:
                 question = quoting.build_question(unasked.shown)
                 if not calls.take(pace, state_values.SESSIONS_JOB, len(question.user)):
                     report.is_out_of_calls = True
