@@ -368,4 +368,4 @@ def _without_secrets(path: str) -> str:
 
 
 def _read_git_file(path: str) -> str:
-    return read_regular(path, MAX_GIT_FILE).decode("utf-8-sig", "replace")
+    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
