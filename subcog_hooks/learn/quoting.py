@@ -78,13 +78,6 @@ class QuotedMemory(NamedTuple):
     scope: str
 
 
-class CheckedProposals(NamedTuple):
-    """The accepted proposals of an answer, each behind its quoted turn. dropped: counts of refused ones by reason."""
-
-    accepted: tuple[tuple[ShownTurn, QuotedMemory], ...]
-    dropped: Counter[str]
-
-
 def select_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
     """Return the surest turns that a model may see, without pasted texts, suggestions, and turns that may hold a secret."""
     shown = [shown_turn for turn in turns if turn.kind != ACCEPTED and (shown_turn := _prepare_turn(turn, fit))]
@@ -138,8 +131,11 @@ def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
 
 def check_proposals(
     proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never: Collection[str] = ()
-) -> CheckedProposals:
-    """Check proposals against the typed words. never: kinds that are not wanted."""
+) -> tuple[list[tuple[ShownTurn, QuotedMemory]], Counter[str]]:
+    """Return the accepted proposals, each behind its quoted turn, and the numbers of refused ones by reason.
+
+    They are checked against the typed words. never: kinds that are not wanted.
+    """
     accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
     typed = " ".join(turn.text for turn in shown).casefold()
@@ -156,7 +152,7 @@ def check_proposals(
         else:
             questions = tuple(text for text in proposal.questions if _names_only_typed(typed, text))
             accepted.append((quoted, proposal._replace(questions=questions)))
-    return CheckedProposals(tuple(accepted), dropped)
+    return accepted, dropped
 
 
 def _is_valid_sentence(sentence: str) -> bool:

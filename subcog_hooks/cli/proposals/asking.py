@@ -90,11 +90,11 @@ def ask_about_sessions(
                     _count_unusable(provider, report)
                     continue
                 report.asked += 1
-                verified = quoting.check_proposals(proposed, unasked.shown, options.never)
-                report.dropped += verified.dropped
+                accepted, dropped = quoting.check_proposals(proposed, unasked.shown, options.never)
+                report.dropped += dropped
                 written = [
                     WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
-                    for turn, proposal in verified.accepted
+                    for turn, proposal in accepted
                 ]
                 _store_proposals(written, options, places, report, state)
             if unasked and not options.dry_run:
