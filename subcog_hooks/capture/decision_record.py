@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from subcog_hooks.capture.markdown import Block, Part
 from subcog_hooks.capture.record_status import NO_STATUS, Status, choose_status, drop_references, parse_status, title_status
@@ -33,17 +32,6 @@ _LABEL = re.compile(  # with its continuation lines
 )
 _FENCES = ("```", "~~~")
 _HEADING_STATUS = re.compile(r"[\W_]*[^\W\d_]+[ \t]*[:–—-]+[ \t]*(.+)")
-
-
-class DecisionRecord(NamedTuple):
-    """A decision record. content: title, status and decision, and the rest of its text behind BACKGROUND.
-
-    date: milliseconds since the epoch, None where nobody wrote one.
-    """
-
-    content: str
-    status: Status
-    date: int | None
 
 
 def in_record_folder(file_name: str) -> bool:
@@ -85,8 +73,12 @@ def _record_stem(file_name: str) -> str:
 
 def read_record(
     file_name: str, parts: Sequence[Part], fields: Mapping[str, str], *, is_day_first: bool | None = None
-) -> DecisionRecord:
-    """Read a decision record. fields: its front matter; is_day_first: the order of `03/05/2024`, None for unknown."""
+) -> tuple[str, Status, int | None]:
+    """Return a record's content, its status, and its date in milliseconds since the epoch, None where nobody wrote one.
+
+    The content is title, status and decision, and the rest of its text behind BACKGROUND. fields: its front matter;
+    is_day_first: the order of `03/05/2024`, None for unknown.
+    """
     title = parts[0].heading
     status_texts = list(_find_values(parts, "status"))
     statuses = [parse_status(fields.get("status", "")), title_status(title), *_preamble_ends(parts)]
@@ -97,7 +89,7 @@ def read_record(
     dates += [drop_references(text) for text in (fields.get("status", ""), *status_texts, *_section_texts(parts, "status"))]
     written = (parse_date_ms(text, is_day_first=is_day_first) for text in dates if text)
     date = next((date for date in written if date is not None), None)
-    return DecisionRecord(_compose(title, status, parts), status, date or file_name_date_ms(os.path.basename(file_name)))
+    return _compose(title, status, parts), status, date or file_name_date_ms(os.path.basename(file_name))
 
 
 def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:

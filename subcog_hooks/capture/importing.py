@@ -124,9 +124,12 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                 try:
                     if len(line) > MAX_LINE_LENGTH:
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
-                    _check_utf8(line)
+                    line.encode("utf-8")
                     row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted)
                     yield location, _replace_unsafe_id(row, location, report)
+                except UnicodeEncodeError as error:
+                    fault = f"not UTF-8 at character {error.start + 1}; convert the file"
+                    report.problems.append(ImportProblem(location, fault))
                 except InvalidMemory as error:
                     report.problems.append(ImportProblem(location, str(error)))
     except OSError as error:
@@ -164,13 +167,6 @@ def name_in_sources(file: str, root: str | None) -> str:
     path = os.path.realpath(file)
     inside = root is not None and path.startswith(os.path.join(root, ""))
     return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
-
-
-def _check_utf8(line: str) -> None:
-    try:
-        line.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidMemory(f"not UTF-8 at character {error.start + 1}", "convert the file") from error
 
 
 def find_markdown_files(folder: str) -> Iterator[str]:
@@ -286,7 +282,9 @@ def import_reading(
         present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
     if store and files:
-        _archive_missing_sections(store, present_ids, files, options, report)
+        # A project that got a remote has another name, but not its sections twice.
+        active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in files]
+        _archive_untouched([memory for memory in active if memory.id not in present_ids], store, options, report)
     if store:
         lost = [memory for memory in absence.lost if memory.id not in report.moved and memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
@@ -338,6 +336,7 @@ def _rename_section(stored: Memory, section: Memory) -> Memory:
 
 
 def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
+    """Archive the memories that the user has neither edited nor brought back."""
     untouched = [memory for memory in memories if is_untouched(memory) and not (options.keeps_users and memory.trust == USER)]
     if untouched and not options.dry_run:
         untouched = store.modify(
@@ -346,18 +345,6 @@ def _archive_untouched(memories: Sequence[Memory], store: Store, options: Import
             may_be_gone=True,
         )
     report.archived += len(untouched)
-
-
-def _archive_missing_sections(
-    store: Store, imported: AbstractSet[str], files: AbstractSet[str], options: ImportOptions, report: ImportReport
-) -> None:
-    """Archive the sections that left these files since an earlier import.
-
-    A project that got a remote has another name, but not its sections twice. Sections that the user edited or brought back
-    stay: an edit moves `updated_at`.
-    """
-    active = [memory for memory in find_sections(store, options, ("active",)) if memory.id not in imported]
-    _archive_untouched([memory for memory in active if section_file(memory) in files], store, options, report)
 
 
 def _write_chunk(

@@ -61,11 +61,10 @@ def read_document(text: str, file_name: str, *, is_day_first: bool | None = None
     if is_record(file_name, parts):
         if not parts[0].heading:
             parts[0].heading = stem
-        record = read_record(file_name, parts, fields, is_day_first=is_day_first)
-        is_empty = record.content == parts[0].heading
-        sections = [] if is_empty else [Section((), record.content, 1)]
-        namespace = REJECTED if record.status.kind == "rejected" else DECISIONS
-        return Document(sections, namespace, tags, aliases, record.date, record.status)
+        content, status, date = read_record(file_name, parts, fields, is_day_first=is_day_first)
+        sections = [] if content == parts[0].heading else [Section((), content, 1)]
+        namespace = REJECTED if status.kind == "rejected" else DECISIONS
+        return Document(sections, namespace, tags, aliases, date, status)
     written = (parse_date_ms(fields.get(name, ""), is_day_first=is_day_first) for name in ("date", "created"))
     date = next(filter(None, written), None) or file_name_date_ms(stem)
     namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE

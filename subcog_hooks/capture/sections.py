@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, groupby, islice
 
 from subcog_hooks.capture.compose import clean_content
@@ -38,33 +39,27 @@ class Absence:
         (self.lost if is_inside and section.status in LIVE else self.others).append(section)
 
 
-class _Folders:
-    """The names in folders, each listed once."""
+def _look_for(path: str, base: str, list_names: Callable[[str], frozenset[str] | None]) -> tuple[bool, str]:
+    """Return whether a path below a folder, `base`, is gone; and the folder that cannot tell, "" for none.
 
-    def __init__(self) -> None:
-        self._names: dict[str, frozenset[str] | None] = {}  # None: the folder is not there
+    An empty folder cannot tell, as its disk could be missing. A name counts as it is listed, on every file system.
+    """
+    folder, name = os.path.split(path)
+    while (names := list_names(folder)) is None:
+        if len(folder) <= len(base):
+            return False, folder
+        folder, name = os.path.split(folder)
+    return bool(names) and name not in names, "" if names else folder
 
-    def look_for(self, path: str, base: str) -> tuple[bool, str]:
-        """Return whether a path below a folder, `base`, is gone; and the folder that cannot tell, "" for none.
 
-        An empty folder cannot tell, as its disk could be missing. A name counts as it is listed, on every file system.
-        """
-        folder, name = os.path.split(path)
-        while (names := self._list(folder)) is None:
-            if len(folder) <= len(base):
-                return False, folder
-            folder, name = os.path.split(folder)
-        return bool(names) and name not in names, "" if names else folder
-
-    def _list(self, folder: str) -> frozenset[str] | None:
-        if folder not in self._names:
-            try:
-                self._names[folder] = frozenset(os.listdir(folder))
-            except (FileNotFoundError, NotADirectoryError):
-                self._names[folder] = None
-            except OSError:
-                self._names[folder] = frozenset()
-        return self._names[folder]
+def _list_names(folder: str) -> frozenset[str] | None:
+    """Return the names in a folder; None if it is not there."""
+    try:
+        return frozenset(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return frozenset()
 
 
 def find_sections(store: Store, options: ImportOptions, statuses: tuple[str, ...] = ()) -> list[Memory]:
@@ -88,7 +83,7 @@ def find_absence(
     A file of the project is looked for from its root, any other from the imported folder. No file is gone that another
     worktree or clone still has.
     """
-    imported, absence, folders = os.path.realpath(path), Absence(), _Folders()
+    imported, absence, list_names = os.path.realpath(path), Absence(), cache(_list_names)
     folder = imported if os.path.isdir(imported) else os.path.dirname(imported)
     root = "" if options.lacks_files else options.root or ""
     for section in filter(is_wanted, find_sections(store, options)):
@@ -100,7 +95,7 @@ def find_absence(
         if any(os.path.lexists(os.path.join(other, name)) for other in options.other_roots):
             continue
         is_inside = os.path.join(file, "").startswith(os.path.join(imported, ""))
-        is_gone, unlisted = folders.look_for(file, base)
+        is_gone, unlisted = _look_for(file, base, list_names)
         if is_gone:
             absence.add(section, is_inside=is_inside)
         elif unlisted and is_inside and section.status in LIVE:

@@ -3,7 +3,6 @@
 import codecs
 import os
 import re
-from typing import NamedTuple
 
 from subcog_hooks.core.regular_files import NotRegular, read_regular
 
@@ -17,16 +16,11 @@ _BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]")
 _OTHER_ALPHABET = re.compile(rb"[\x80-\xff]{6}")  # No western word has six such letters in a row.
 
 
-class TextFile(NamedTuple):
-    """A file's text, the time of its last change (milliseconds since the epoch), and a remark on its encoding."""
+def read_text_file(path: str) -> tuple[str, int, str] | str:
+    """Return a Markdown file's text, the time of its last change in milliseconds since the epoch, and a remark on its encoding.
 
-    text: str
-    changed_ms: int
-    remark: str
-
-
-def read_text_file(path: str) -> TextFile | str:
-    """Read a Markdown file; return the reason if it cannot be read."""
+    Return the reason if it cannot be read.
+    """
     try:
         raw = read_regular(path, MAX_MARKDOWN + 1)
         changed_ms = int(os.stat(path).st_mtime * 1000)
@@ -41,7 +35,7 @@ def read_text_file(path: str) -> TextFile | str:
         return str(error)
     if text.count("\n") > MAX_MARKDOWN_LINES:
         return f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"
-    return TextFile(text, changed_ms, remark)
+    return text, changed_ms, remark
 
 
 def decode_text(raw: bytes) -> tuple[str, str]:

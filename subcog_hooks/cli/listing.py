@@ -93,12 +93,14 @@ def list_(
         statuses=inputs.statuses(status),
         alone=True,
     )
+    hint = ""
     with context.reading() as store:
         matches = _make_filter(keyword or [], trigger, standing=standing)
         memories, total = _select_page(store, criteria, matches, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
             context.note_unknown_project(store, project)
             context.note_unknown_namespaces(store, namespace or ())
+            hint = "" if total or project else _namesake_hint(store)
     phrases = stopping.read_stop_phrases()
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
@@ -126,9 +128,16 @@ def list_(
         )
     if not memories:
         terminal.say(
-            f"there are only {pluralize(total, 'memory', 'memories')}; give a smaller --page" if total else "no memories"
+            f"there are only {pluralize(total, 'memory', 'memories')}; give a smaller --page" if total else "no memories" + hint
         )
         raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def _namesake_hint(store: Store) -> str:
+    from subcog_hooks.cli.checks.store_checks import find_namesakes  # Few lists are empty.
+
+    here = context.here()
+    return "; `subcog doctor` names projects that may be this one" if here and find_namesakes(store, here) else ""
 
 
 def _select_page(

@@ -7,17 +7,13 @@ hooks and the prompts of agents do not.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from subcog_hooks.learn.shell_commands import SHELL_TOOL
 
 Row = Mapping[str, object]
 
 AGENT_SESSION = "agentSession"  # marks a row whose whole session has prompts by agents
-MESSAGE_ID, REWOUND_TO = (
-    "messageId",
-    "rewoundTo",
-)  # a message replaces an earlier one with its id; a rewind drops it and all later
+MESSAGE_ID, REWOUND_TO = "messageId", "rewoundTo"  # A message replaces another with its id; a rewind drops it and all later.
 _SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "run_shell_command", "bash"))
 _OTHER_NAMES = {**dict.fromkeys(_SHELLS, SHELL_TOOL), "create": "create_file"}  # tools by the names that our reader knows
 _COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absolute_path")
@@ -36,8 +32,7 @@ def read_client_row(row: Row) -> Iterator[Row]:
     >>> list(read_client_row({"type": "progress", "data": {}}))
     [{'type': 'progress', 'data': {}}]
     """
-    reader = next((reader for reader in READERS.values() if reader.wrote(row)), None)
-    return reader.read(row) if reader else iter((row,))
+    return next((read(row) for wrote, read in READERS.values() if wrote(row)), iter((row,)))
 
 
 def typed_row(text: str, located: Row) -> Row:
@@ -84,11 +79,11 @@ def _read_codex(row: Row) -> Iterator[Row]:
     elif kind == "turn_context":
         yield {**located, "type": "system", "cwd": payload.get("cwd")}
     elif kind == "item_completed" and _object(payload, "item").get("type") == "UserMessage":
-        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"), "content")), located)
+        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"))), located)
     elif kind == "user_message" and payload.get("kind") in (None, "plain"):  # older versions
         yield typed_row(_without_ide_context(_text(payload.get("message"))), located)
     elif kind == "message" and payload.get("role") == "assistant":
-        yield from answer_rows(_joined_texts(payload, "content"), located)
+        yield from answer_rows(_joined_texts(payload), located)
     elif kind in ("function_call", "custom_tool_call"):
         arguments = payload.get("arguments", payload.get("input"))
         yield call_row(payload.get("call_id"), payload.get("name"), _parsed_arguments(arguments), located)
@@ -118,16 +113,16 @@ def _read_gemini(row: Row) -> Iterator[Row]:
         yield typed_row(_typed_in_gemini(row), located)
     elif row.get("type") == "gemini":
         yield from answer_rows(_text(row.get("content")), located)
-        for call in _objects(row.get("toolCalls")):
+        for call in list_blocks(row.get("toolCalls")):
             yield call_row(call.get("id"), call.get("name"), call.get("args"), located)
-            responses = (_object(_object(result, "functionResponse"), "response") for result in _objects(call.get("result")))
+            responses = (_object(_object(result, "functionResponse"), "response") for result in list_blocks(call.get("result")))
             printed = "\n".join(_text(response.get("error", response.get("output"))) for response in responses)
             yield result_row(call.get("id"), printed, located, is_error=call.get("status") == "error")
 
 
 def _typed_in_gemini(row: Row) -> str:
     content = row.get("displayContent", row.get("content"))
-    parts = [{"text": content}] if isinstance(content, str) else list(_objects(content))
+    parts = [{"text": content}] if isinstance(content, str) else list(list_blocks(content))
     if any("functionResponse" in part for part in parts):
         return ""
     return next((text for part in parts if (text := _without_context(_text(part.get("text"))))), "")
@@ -147,7 +142,7 @@ def _without_context(text: str) -> str:
 
 def _read_qwen(row: Row) -> Iterator[Row]:
     located = {name: row[name] for name in _LOCATED if name in row}
-    parts = list(_objects(_object(row, "message").get("parts")))
+    parts = list(list_blocks(_object(row, "message").get("parts")))
     yield {**located, "type": "system"}  # it is a node of the tree, also without words
     if row.get("type") == "user" and row.get("provenance") == "real_user":
         shown = _text(_object(row, "systemPayload").get("displayText"))
@@ -177,7 +172,7 @@ def _read_copilot(row: Row) -> Iterator[Row]:
         yield typed_row(_text(data.get("content")), located)
     elif kind == "assistant.message":
         yield from answer_rows(_text(data.get("content")), located)
-        for call in _objects(data.get("toolRequests")):
+        for call in list_blocks(data.get("toolRequests")):
             yield call_row(call.get("toolCallId"), call.get("name"), call.get("arguments"), located)
     elif kind == "tool.execution_complete":
         is_error = data.get("success") is False
@@ -185,19 +180,12 @@ def _read_copilot(row: Row) -> Iterator[Row]:
         yield result_row(data.get("toolCallId"), _text(printed), located, is_error=is_error)
 
 
-class _Reader(NamedTuple):
-    """A client's rows. wrote: whether the client wrote a row."""
-
-    wrote: Callable[[Row], bool]
-    read: Callable[[Row], Iterator[Row]]
-
-
 _COPILOT_EVENTS = ("session.", "user.", "assistant.", "tool.", "hook.", "system.", "subagent.", "skill.", "permission.")
-READERS = {
-    "codex": _Reader(lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
-    "copilot": _Reader(lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
-    "qwen": _Reader(lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
-    "gemini": _Reader(
+READERS: dict[str, tuple[Callable[[Row], bool], Callable[[Row], Iterator[Row]]]] = {  # whether a client wrote a row; its reader
+    "codex": (lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
+    "copilot": (lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
+    "qwen": (lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
+    "gemini": (
         lambda row: (
             not {"projectHash", "$rewindTo", "$set"}.isdisjoint(row)
             or (row.get("type") in ("user", "gemini") and "message" not in row)
@@ -216,9 +204,10 @@ def _object(fields: Row, name: str) -> Row:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> Iterator[Row]:
+def list_blocks(value: object) -> Iterator[Row]:
+    """Yield the objects of a list, such as the blocks of a message's content; none for a text."""
     return (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else iter(())
 
 
-def _joined_texts(fields: Row, name: str) -> str:
-    return "\n".join(text for part in _objects(fields.get(name)) if (text := _text(part.get("text"))))
+def _joined_texts(fields: Row) -> str:
+    return "\n".join(text for part in list_blocks(fields.get("content")) if (text := _text(part.get("text"))))

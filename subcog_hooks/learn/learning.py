@@ -165,9 +165,6 @@ def _is_sure(proposal: Proposal, fit: Fit) -> bool:
 
 def find_start(file: TranscriptFile, before: learned.ReadPosition | None) -> int | None:
     """Return the offset in bytes from which to read a transcript, None if nothing is new since `before`. Raises OSError."""
-    if before is None:
-        return 0
-    is_same = transcript_files.compute_digest(file.path, before.end) == before.digest
-    if not is_same:
+    if before is None or transcript_files.compute_digest(file.path, before.end) != before.digest:
         return 0
     return before.end if file.size > before.size else None

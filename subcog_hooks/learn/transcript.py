@@ -61,37 +61,26 @@ def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> Transc
     return TranscriptReading(turns, reader.fixes(), commands, max(reader.end, start), reader.damaged, reader.is_full)
 
 
-def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
-    """Read a transcript from `begin` on, in bytes. start: offset of the new rows."""
-    reader = _Reader(path, is_whole=not begin)
+def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
+    """Read the turns of the row at an offset in bytes. Raises OSError. look_back: bytes before it for context; 0 for none."""
+    return _read_from(path, max(0, row_offset - look_back), row_offset, FULL_PACE, reads_on=False).final_turns()
+
+
+def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool = True) -> _Reader:
+    """Read a transcript from `begin` on, in bytes. start: offset of the new rows; reads_on: the row there is not the last."""
+    reader = _Reader(path, is_whole=not begin or not reads_on)
     with open_session(path) as file:
         reader.read_beginning(file, begin)
         file.seek(begin)
-        if begin:
+        if 0 < begin < start:
             begin += len(file.readline(MAX_ROW))
         for offset, end, line in _read_lines(file, begin):
             reader.end = end
             pace.pause()
             reader.read_row(line, offset, is_new=offset >= start)
-            if reader.is_full or reader.misses_parent:
+            if reader.is_full or reader.misses_parent or (end > start and not reads_on):
                 break
     return reader
-
-
-def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
-    """Read the turns of the row at an offset in bytes. Raises OSError. look_back: bytes before it for context; 0 for none."""
-    reader = _Reader(path)
-    with open_session(path) as file:
-        begin = max(0, row_offset - look_back)
-        reader.read_beginning(file, begin)
-        file.seek(begin)
-        if begin and look_back:
-            begin += len(file.readline(MAX_ROW))
-        for offset, end, line in _read_lines(file, begin):
-            reader.read_row(line, offset, is_new=offset >= row_offset)
-            if end > row_offset:
-                break
-    return reader.final_turns()
 
 
 def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
@@ -153,7 +142,7 @@ def _is_escaped(line: bytes, position: int) -> bool:
 class _Reader:
     """The state of reading one transcript. A stretch is a prompt with its rows up to the next prompt."""
 
-    def __init__(self, path: str, *, is_whole: bool = True) -> None:
+    def __init__(self, path: str, *, is_whole: bool) -> None:
         """Begin a reading. is_whole: it begins with the file, so that an unknown parent is an unreadable row."""
         self.end = 0
         self.damaged = 0
@@ -361,7 +350,7 @@ class _Reader:
 
 def _message_blocks(row: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
     content = transcript_rows.content_of(row)
-    return [{"type": "text", "text": content}] if isinstance(content, str) else transcript_rows.content_blocks(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else client_rows.list_blocks(content)
 
 
 def _text_field(fields: Mapping[str, object], name: str) -> str:

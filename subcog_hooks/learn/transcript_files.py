@@ -10,9 +10,10 @@ from datetime import datetime
 from glob import iglob
 from itertools import islice
 
+from subcog_hooks.capture.sources.source_reading import read_settings
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
@@ -25,7 +26,6 @@ _TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
 _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identify a file
 
 MAX_SESSION_FILES = 50_000  # files of a client
-_MAX_PROJECTS = 4 * 1024 * 1024  # bytes of a list of projects
 
 
 CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients() if client.sessions}
@@ -202,11 +202,6 @@ _SAME_PROMPT_MS = 10 * 60_000  # ms; a transcript notes the same prompt within t
 _DAY_MS = 86_400_000
 
 
-def history_path(config: str) -> str:
-    """Return the path of the list. config: the client's folder."""
-    return os.path.join(config, HISTORY)
-
-
 def read_history(path: str) -> tuple[list[TypedTurn], int]:
     """Return the prompts, oldest first, and the number of unreadable lines. Without a session, a day is one. Raises OSError."""
     turns, damaged, offset = [], 0, 0
@@ -251,20 +246,13 @@ def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
 
 
 def _insert_pasted(text: str, pasted: object) -> str:
-    for mark, content in _parse_pasted(pasted):
-        begin = text.find(mark)
+    for name, entry in pasted.items() if isinstance(pasted, dict) else ():
+        content = entry.get("content") if isinstance(entry, dict) else None
+        begin = text.find(f"[Pasted text #{name}")
         end = text.find("]", begin)
-        if 0 <= begin < end:
+        if isinstance(content, str) and 0 <= begin < end:
             text = text[:begin] + content[:_MAX_PASTED] + text[end + 1 :]
     return text
-
-
-def _parse_pasted(pasted: object) -> Iterator[tuple[str, str]]:
-    if isinstance(pasted, dict):
-        for name, entry in pasted.items():
-            content = entry.get("content") if isinstance(entry, dict) else None
-            if isinstance(content, str):
-                yield f"[Pasted text #{name}", content
 
 
 def _comparison_text(text: str) -> str:
@@ -274,18 +262,11 @@ def _comparison_text(text: str) -> str:
 def find_session_files(client: str) -> Iterator[str]:
     """Yield the files that hold a client's sessions, without links out of its folder; none where a repository may set `~`."""
     folder, pattern = CLIENT_FOLDERS[client].path, CLIENT_FOLDERS[client].pattern
-    if not os.path.isdir(folder) or not _is_home_safe():
+    if not os.path.isdir(folder) or not is_users_own(os.path.expanduser("~")):
         return
     names = iglob(pattern.replace("/", os.sep), root_dir=folder)
     paths = (os.path.join(folder, name) for name in islice(names, MAX_SESSION_FILES))
     yield from (path for path in paths if os.path.isfile(path) and not leads_out(path, folder))
-
-
-def _is_home_safe() -> bool:
-    try:
-        return is_users_own(os.path.expanduser("~"))
-    except OSError:  # the system does not know this user
-        return False
 
 
 def name_session(path: str) -> str:
@@ -304,8 +285,6 @@ def find_folder(path: str) -> str:
     project = os.path.dirname(chats)
     if os.path.basename(chats) != "chats" or os.path.basename(os.path.dirname(project)) != "tmp":
         return ""
-    try:
-        folders = json.loads(read_regular(os.path.join(project, "..", "..", "projects.json"), _MAX_PROJECTS))["projects"]
-        return next((folder for folder, name in folders.items() if name == os.path.basename(project)), "")
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return ""
+    folders = read_settings(os.path.join(project, "..", "..", "projects.json")).get("projects")
+    names = folders.items() if isinstance(folders, dict) else ()
+    return next((folder for folder, name in names if name == os.path.basename(project)), "")

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_FILE = 262_144  # bytes that are read of a file
+MAX_FILE = 1_000_000  # bytes that are read of a file; `project` reads as many
 MAX_FILES = 10  # files that a configuration may include; git allows as many levels
 MAX_VALUE = 4_096  # characters; a longer value is cut
 
@@ -37,6 +37,16 @@ def remote_url(config: str, user_configs: Sequence[str], names: Sequence[str] = 
         return None
     entries += [entry for path in user_configs if _is_trusted(path) for entry in _read_config(path, [])]
     return _rewrite_url(url, entries)
+
+
+def is_safe(root: str, user_configs: Sequence[str]) -> bool:
+    """Return whether the user's `safe.directory` allows another user's repository. An empty value takes earlier ones back."""
+    allowed: list[str] = []
+    for path in user_configs:
+        for section, name, key, value in _read_config(path, []) if _is_trusted(path) else ():
+            if (section, name, key) == ("safe", "", "directory"):
+                allowed = [*allowed, os.path.expanduser(value)] if value else []
+    return any(name in ("*", root) or (name.endswith("/*") and root.startswith(name[:-1])) for name in allowed)
 
 
 def resolve_alias(url: str) -> str:
@@ -71,10 +81,7 @@ def _is_trusted(path: str) -> bool:
     """Return whether a file of the user's is no repository's: a repository can set variables that name the home folder."""
     home = os.path.expanduser("~")
     is_usual = path in [os.path.join(home, *parts) for parts in _USUAL_FILES]
-    try:
-        return is_users_own(home if is_usual else os.path.dirname(path))
-    except OSError:
-        return False
+    return is_users_own(home if is_usual else os.path.dirname(path))
 
 
 def _rewrite_url(url: str, entries: Sequence[tuple[str, str, str, str]]) -> str:
@@ -103,7 +110,7 @@ def _read_config(path: str, seen: list[str]) -> Iterator[tuple[str, str, str, st
 
 def _read_text(path: str) -> str:
     try:
-        return read_regular(path, MAX_FILE).decode("utf-8", "replace")
+        return read_regular(path, MAX_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
     except (OSError, ValueError):
         return ""
 
@@ -118,7 +125,7 @@ def parse_config(text: str) -> Iterator[tuple[str, str, str, str]]:
     lines = iter(text.replace("\r\n", "\n").split("\n"))
     for raw in lines:
         line = raw.strip()
-        if line.startswith("["):
+        while line.startswith("["):
             section, name, line = _split_header(line)
         key, equals, value = line.partition("=")
         if equals and not key.startswith(("#", ";")):
@@ -129,8 +136,9 @@ def _split_header(line: str) -> tuple[str, str, str]:
     """Return section, subsection and rest of a line such as `[remote "origin"] url = x`."""
     section, quote, after = line[1:].partition('"')
     if not quote or "]" in section:
-        section, _, rest = line[1:].partition("]")
-        return section.strip().lower(), "", rest.strip()
+        header, _, rest = line[1:].partition("]")
+        section, _, dotted_name = header.strip().lower().partition(".")
+        return section, dotted_name, rest.strip()
     name: list[str] = []
     position = 0
     while position < len(after) and after[position] != '"':

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from subcog_hooks.core.regular_files import leads_out, read_regular
 
@@ -14,9 +15,10 @@ _SHORTEST_TOKEN = 20  # characters; most names of repositories are shorter
 _HEADS = "ref: refs/heads/"
 
 # Parts of git's configuration that need its full grammar, or can give a remote another URL.
-_UNUSUAL = ("\\", "#", ";", "[include]", "insteadof")
+_UNUSUAL = ("\\", "#", ";", "[include]", "[remote.", "insteadof")
 _REWRITING = ("[include]", "insteadof")
 
+_SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs")  # A forge tells its users by their keys.
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
 _HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
     "ssh.github.com": "github.com",
@@ -59,22 +61,26 @@ def slug_of(path: str) -> str:
 def find_project(folder: str) -> Project | None:
     """Return the project that `folder` lies in, None outside of any repository.
 
-    All worktrees of a repository, and all its clones with the same remote, are one project.
+    All worktrees of a repository, and all its clones with the same remote, are one project. A repository of another user, which
+    git refuses, is named by its folder alone.
     """
     if len(folder) > MAX_FOLDER:
         return None
     try:
         root, git = _walk_up(os.path.realpath(folder))
-        root.encode("utf-8")  # SQLite stores a name that is not Unicode, but cannot find it again
         if git is None:
             return None
-        common = _common_folder(git)
-        url = _remote_url(os.path.join(common, "config"))
-        parent = _find_parent(root, git)
+        main, url, parent = root, None, None
+        if _is_trusted(root):
+            common = _common_folder(git)
+            main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
+            url = _remote_url(os.path.join(common, "config"))
+            parent = _find_parent(root, git)
     except (OSError, ValueError):
         return None
-    main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-    return Project(normalise_url(url, main) if url else main, root, main, parent)
+    # SQLite stores a name that is not Unicode, but cannot find it again.
+    names = [name.encode("utf-8", "backslashreplace").decode() for name in (normalise_url(url, main) if url else main, main)]
+    return Project(names[0], root, names[1], parent)
 
 
 def _find_parent(root: str, git: str) -> Project | None:
@@ -163,6 +169,17 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
         folder = parent
 
 
+def _is_trusted(root: str) -> bool:
+    """Return whether git would read a repository. Another user's could name the remote or the folder of any project."""
+    user = os.geteuid() if sys.platform != "win32" else None
+    owner = os.lstat(os.path.join(root, ".git")).st_uid
+    if user is None or owner == user or (user == 0 and str(owner) == os.environ.get("SUDO_UID")):
+        return True
+    from subcog_hooks.store import git_config  # Few repositories are another user's.
+
+    return git_config.is_safe(root, _user_configs())
+
+
 def _common_folder(git: str) -> str:
     try:
         return os.path.normpath(os.path.join(git, _read_git_file(os.path.join(git, "commondir")).strip()))
@@ -195,11 +212,11 @@ def _remote_url(config: str) -> str | None:
 
 
 def _user_configs() -> list[str]:
-    """Return the paths of git's configuration for the user and for the machine."""
+    """Return the paths of git's configuration for the machine and for the user, in the order in which git reads them."""
     home = os.path.expanduser("~")
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
-    return [*configs, "/etc/gitconfig"] if os.sep == "/" else configs
+    return ["/etc/gitconfig", *configs] if os.sep == "/" else configs
 
 
 def _file_has(path: str, *words: str) -> bool:
@@ -217,9 +234,9 @@ def _plain_remote_url(text: str) -> str | None:
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("["):
-            header = stripped.partition("]")[0]
+            header, _, stripped = stripped.partition("]")
             remote = header.split('"')[1] if header.lower().startswith("[remote ") and header.count('"') >= 2 else None
-        elif remote is not None:
+        if remote is not None:
             name, equals, value = stripped.partition("=")
             if equals and name.strip().lower() == "url":
                 urls.setdefault(remote, value.strip().strip('"'))
@@ -244,28 +261,33 @@ def normalise_url(url: str, root: str) -> str:
     """Return one spelling for a remote.
 
     Host and path are in small letters, without scheme, credentials, port, parameters or `.git`: the large hosts of repositories
-    ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute.
+    ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute. A path in the home
+    of a login keeps the login.
 
     >>> normalise_url("git@GitHub.com:Acme/shop.git", "/"), normalise_url("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
-    >>> normalise_url("ssh://git@ssh.github.com:443/acme/shop.git", "/")
-    'github.com/acme/shop'
+    >>> normalise_url("ssh://git@ssh.github.com:443/acme/shop.git", "/"), normalise_url("ada@srv:shop.git", "/")
+    ('github.com/acme/shop', 'srv/~ada/shop')
     """
     scheme, marker, after = url.partition("://")
     if marker:
         if scheme.lower() == "file":
             return os.path.normpath(after)
         host, slash, path = _without_login(after).partition("/")
-        if not host.startswith("["):
-            host = host.partition(":")[0].partition("?")[0].partition("#")[0]
+        host = host.lower().partition("?")[0].partition("#")[0]
+        if not host.startswith(("[", "localhost:", "127.0.0.1:")):  # Each port of this machine can be a server of its own.
+            host = host.partition(":")[0]
         path = path.partition("?")[0].partition("#")[0]
     else:
         before, colon, path = _without_scp_login(url).partition(":")
         slash = "/"
-        host = before.rpartition("@")[2]
+        login, _, host = before.lower().rpartition("@")
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
             return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
         path = path.partition("?")[0]
+        if login not in (*_SHARED_LOGINS, host.partition(".")[0]) and _HOST_OF.get(host, host) not in _LARGE_HOSTS:
+            path = path.removeprefix("~/")
+            path = path if path.startswith(("/", "~")) else f"~{login}/{path}"
     path = _without_secrets(path.strip("/").removesuffix(".git").rstrip("/"))
     return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
 
@@ -346,4 +368,4 @@ def _without_secrets(path: str) -> str:
 
 
 def _read_git_file(path: str) -> str:
-    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace")
+    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.text_files import MAX_MARKDOWN_LINES, TextFile, decode_text, read_text_file
+from subcog_hooks.capture.text_files import MAX_MARKDOWN_LINES, decode_text, read_text_file
 
 TEXT = "# Größe\n\nDie Tür des Lagers schließt um sechs; “danach” kostet es 5 €.\n"
 
@@ -58,7 +58,7 @@ def test_binary_files_and_other_alphabets_are_refused(raw: bytes, reason: str, t
 def test_a_file_comes_with_the_time_of_its_last_change(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_text(TEXT, encoding="cp1252", newline="")
-    assert read_text_file(str(file)) == TextFile(TEXT, int(file.stat().st_mtime * 1000), "is read as Windows-1252")
+    assert read_text_file(str(file)) == (TEXT, int(file.stat().st_mtime * 1000), "is read as Windows-1252")
 
 
 def test_files_that_cannot_be_read_have_a_reason(tmp_path: Path) -> None:

@@ -380,6 +380,18 @@ def test_a_project_that_ends_alike_is_named_with_its_command(project: Run, tmp_p
     assert len([line for line in project("doctor").out.splitlines() if "may be this project, too" in line]) == 2
 
 
+def test_a_project_that_was_renamed_is_named(project: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme-inc/shop.git\n')
+    for name in ("github.com/acme/shop", str(tmp_path / "gone"), str(tmp_path.parent)):
+        project("remember", f"Something about {name}", "--project", name)
+    names = [line.split()[1] for line in project("doctor").out.splitlines() if "may be this project, too" in line]
+    assert names == [str(tmp_path / "gone"), "github.com/acme/shop"]
+    assert project("list").err == "no memories; `subcog doctor` names projects that may be this one\n"
+    assert project("list", "--project", "here").err.startswith("no memor")
+    project("remember", "A first note of this project")
+    assert "may be this project, too" not in project("doctor").out
+
+
 def test_many_stale_memories_are_counted_and_the_first_are_named(project: Run, tmp_path: Path) -> None:
     lines = [
         json.dumps({"id": f"gone-{n}", "content": f"About {n}", "paths": [f"lib/{n}.py"], "project": "/x"}) for n in range(12)

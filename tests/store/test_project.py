@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_all_spellings_of_a_remote_are_one_identity() -> None:
         ("bob:secret@git.acme.io:acme/shop.git", "git.acme.io/acme/shop"),
         ("bob:sec/ret@git.acme.io:acme/shop.git", "git.acme.io/acme/shop"),
         ("git@host:acme/@scope/shop.git", "host/acme/@scope/shop"),
+        ("ada@srv:shop.git", "srv/~ada/shop"),
+        ("Bob@srv:~/shop.git", "srv/~bob/shop"),
+        ("bob@srv:/srv/shop.git", "srv/srv/shop"),
+        ("ada@srv:~bob/shop.git", "srv/~bob/shop"),
+        ("org-12@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("forgejo@git.acme.io:acme/shop.git", "git.acme.io/acme/shop"),
+        ("acme@acme.ghe.com:acme/shop.git", "acme.ghe.com/acme/shop"),
+        ("http://localhost:3000/me/app", "localhost:3000/me/app"),
+        ("ssh://git@127.0.0.1:2222/me/app.git", "127.0.0.1:2222/me/app"),
         ("https://host:8080/@scope/shop", "host/@scope/shop"),
         ("https://host/" + "gh" + "p_" + "aB3dE6gH9j" * 4 + "/shop", "host/[redacted]/shop"),
         ("ssh://git@ssh.github.com:443/acme/shop.git", "github.com/acme/shop"),
@@ -101,6 +111,10 @@ REMOTES = [  # the configurations of a repository and of its user
     ('[remote "origin"]\n\turl = https://github.com/\\\nacme/shop.git\n', ""),
     ('[remote "origin"]\n\turl = "https://github.com/acme/shop.git" # said\n\turl = https://example.org/other\n', ""),
     ('[REMOTE "origin"]\n\tUrl = https://github.com/acme/shop\n; [remote "origin"]\n', ""),
+    ('[remote "origin"] url = https://github.com/acme/shop\n', ""),
+    ("[Remote.Origin]\n\turl = https://github.com/acme/shop\n", ""),
+    ("\ufeff" + PLAIN, ""),
+    ("[core]\n" + "\tbare = false\n" * 20_000 + "# a comment\n" + PLAIN, ""),
     ("[include]\n\tpath = shared/remotes\n", ""),
     ("[include]\n\tpath = ~/remotes\n", ""),
     ('[remote "origin"]\n\turl = gh:acme/shop\n[url "https://github.com/"]\n\tinsteadOf = gh:\n', ""),
@@ -129,6 +143,50 @@ def test_a_remote_is_the_one_that_git_names(
     assert current.identity == "github.com/acme/shop"
     named = subprocess.run(["git", "remote", "get-url", "origin"], cwd=repository, capture_output=True, check=True)
     assert project.normalise_url(named.stdout.decode().strip(), "/") == current.identity
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name must be Unicode there")
+def test_a_folder_whose_name_is_not_unicode_is_a_project(tmp_path: Path) -> None:
+    names = set()
+    for name in (b"caf\351", b"caf\350"):
+        folder = os.path.join(tmp_path, os.fsdecode(name))
+        os.makedirs(os.path.join(folder, ".git"))
+        current = project.find_project(folder)
+        assert current is not None
+        assert current.root == folder
+        names.add(current.identity)
+        Path(folder, ".git", "config").write_text(PLAIN)
+        current = project.find_project(folder)
+        assert current is not None
+        assert current.identity == "github.com/acme/shop"
+    assert names == {f"{tmp_path}/caf\\udce9", f"{tmp_path}/caf\\udce8"}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_repository_of_another_user_counts_as_for_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    root, inside = tmp_path / "shop", tmp_path / "shop" / "src"
+    inside.mkdir(parents=True)
+    git(root, "init")
+    (root / ".git" / "config").write_text(PLAIN)
+    for path in (root, root / ".git"):
+        os.chown(path, 1234, 1234)
+    for setting, sudo_uid in [
+        ("", ""),
+        ("", "1234"),
+        ("*", ""),
+        (str(root), ""),
+        ("~/shop", ""),
+        ("~/other", ""),
+        (f"{root}\n\tdirectory =\n\tdirectory = {inside}", ""),
+    ]:
+        monkeypatch.setenv("SUDO_UID", sudo_uid)
+        (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {setting}\n")
+        done = subprocess.run(["git", "remote", "get-url", "origin"], cwd=inside, capture_output=True, check=False)
+        current = project.find_project(str(inside))
+        assert current is not None
+        assert (setting, current.identity) == (setting, str(root) if done.returncode else "github.com/acme/shop")
 
 
 def test_an_alias_of_ssh_is_its_host(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

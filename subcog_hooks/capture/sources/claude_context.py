@@ -53,7 +53,7 @@ def read_user_context(config: str, reading: SourceReading, wanted: str | None = 
     context_root = ContextRoot(config, "user", None, os.path.expanduser("~"), wanted)
     reading.looked_in += [context_prefix(context_root.name), f"{_RULE}{context_root.name}::"]
     _add_with_imports(context_root, CLAUDE_MD, "", reading)
-    for rule in _find_files_below(os.path.join(config, "rules"), ".md"):
+    for rule in _find_rules(config):
         _add_rule(context_root, os.path.relpath(rule, config), reading)
 
 
@@ -64,7 +64,7 @@ def read_project_context(root: str, owner: str, reading: SourceReading, wanted: 
     for folder, _ in walk_folders(root):
         for name in _PROJECT_FILES:
             _add_with_imports(context_root, os.path.join(folder, name), folder, reading)
-    for rule in _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md"):
+    for rule in _find_rules(os.path.join(root, CLAUDE_FOLDER)):
         _add_rule(context_root, os.path.relpath(rule, root), reading)
 
 
@@ -73,14 +73,14 @@ def find_project_files(root: str) -> Iterator[str]:
     for folder, _ in walk_folders(root):
         for name in _PROJECT_FILES:
             yield from (file for file, _ in _follow_imports(os.path.join(root, folder, name), root, root, SourceReading("")))
-    yield from _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md")
+    yield from _find_rules(os.path.join(root, CLAUDE_FOLDER))
 
 
 def find_user_files(config: str) -> Iterator[str]:
     """Yield the files that `read_user_context` would read."""
     own, widest = os.path.join(config, CLAUDE_MD), os.path.expanduser("~")
     yield from (file for file, _ in _follow_imports(own, config, widest, SourceReading("")))
-    yield from _find_files_below(os.path.join(config, "rules"), ".md")
+    yield from _find_rules(config)
 
 
 def context_location(owner_name: str, folder: str, name: str) -> str:
@@ -187,10 +187,10 @@ def _display_path(file: str, root: str) -> str:
     return (file if relative.startswith(os.pardir) else relative).replace(os.sep, "/")
 
 
-def _find_files_below(folder: str, suffix: str) -> list[str]:
+def _find_rules(folder: str) -> list[str]:
     return sorted(
         os.path.join(parent, name)
-        for parent, _, names in os.walk(folder)
+        for parent, _, names in os.walk(os.path.join(folder, "rules"))
         for name in names
-        if name.lower().endswith(suffix) and os.path.isfile(os.path.join(parent, name))
+        if name.lower().endswith(".md") and os.path.isfile(os.path.join(parent, name))
     )

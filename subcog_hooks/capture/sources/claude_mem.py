@@ -1,19 +1,16 @@
 """Memories of claude-mem and claude-mem-lite."""
 
-import json
 import os
 import re
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import list_value, milliseconds_value, row_name, text_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, read_settings
 from subcog_hooks.store.project import Project
 
 CLAUDE_MEM = "claude-mem"
 CLAUDE_MEM_FOLDER = "CLAUDE_MEM_DATA_DIR"  # the environment variable that moves its folder
-MAX_CLAUDE_MEM_SETTINGS = 1_000_000  # bytes of settings.json
 
 MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stored
 
@@ -27,22 +24,14 @@ _ITEM_COLUMNS = (*"id project_id kind type title text narrative facts".split(), 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database: moved by a variable, or by the settings in the usual folder."""
     usual = _usual_folder()
-    folder = environment.get(CLAUDE_MEM_FOLDER) or _folder_in_settings(os.path.join(usual, "settings.json")) or usual
-    return os.path.join(os.path.expanduser(folder), "claude-mem.db")
+    settings = read_settings(os.path.join(usual, "settings.json"))
+    values = settings.get("env", settings)
+    folder = text_value(values, CLAUDE_MEM_FOLDER) if isinstance(values, Mapping) else ""
+    return os.path.join(os.path.expanduser(environment.get(CLAUDE_MEM_FOLDER) or folder or usual), "claude-mem.db")
 
 
 def _usual_folder() -> str:
     return os.path.join(os.path.expanduser("~"), ".claude-mem")
-
-
-def _folder_in_settings(settings: str) -> str:
-    try:
-        values = json.loads(read_regular(settings, MAX_CLAUDE_MEM_SETTINGS).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return ""
-    values = values.get("env", values) if isinstance(values, dict) else None
-    folder = values.get(CLAUDE_MEM_FOLDER) if isinstance(values, dict) else None
-    return folder if isinstance(folder, str) else ""
 
 
 def read_claude_mem(path: str, here: Project) -> SourceReading:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT
 from subcog_hooks.store.project import Project
@@ -25,7 +25,6 @@ SUFFIX = ".md"
 MAX_SLUG = 200  # characters; a longer name ends in a meaningless number
 MAX_TRANSCRIPT_LINES = 50  # lines of a transcript in which its session's folder is looked for
 MAX_TRANSCRIPT_LINE = 100_000  # characters of such a line
-MAX_CLAUDE_SETTINGS = 8 * 1024 * 1024  # bytes; the client stalls on more
 MAX_COMPARED_NAMES = 20_000  # folder entries that are compared with a name
 
 _NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
@@ -46,13 +45,11 @@ def _find_session_folders(config: str) -> list[str]:
         return []
 
 
-def read_claude_memory(
-    config: str, only: str | None = None, here: Project | None = None, *, by_itself: bool = False
-) -> SourceReading:
+def read_claude_memory(config: str, only: str | None = None, here: Project | None = None) -> SourceReading:
     """Read the client's folder, and the texts that it loads by itself. Raises UsageError.
 
     config: the client's folder; only: one folder of auto memory instead of all; here: a project in which the client may not
-    have run yet. by_itself: nobody has reviewed the memories, so none is standing.
+    have run yet.
     """
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
     if only:
@@ -60,16 +57,16 @@ def read_claude_memory(
             raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
         reading.is_whole = False
         reading.begin_store(only, config)
-        _read_folder(os.path.abspath(only), config, reading, by_itself=by_itself)
+        _read_folder(os.path.abspath(only), config, reading)
         return reading
     for sessions in _find_session_folders(config):
         folder = os.path.join(sessions, "memory")
         reading.looked_in += [f"{os.path.basename(sessions)}/", claude_context.context_prefix(os.path.basename(sessions))]
         if os.path.isdir(folder):
-            _read_folder(folder, config, reading, by_itself=by_itself)
+            _read_folder(folder, config, reading)
     if configured := configured_folder(config):
         reading.looked_in += [f"{_SHARED_NAME}/", claude_context.context_prefix(_SHARED_NAME)]
-        _read_notes(configured, _SHARED_NAME, None, reading, by_itself=by_itself)
+        _read_notes(configured, _SHARED_NAME, None, reading)
     claude_context.read_user_context(config, reading)
     for owner, root in find_project_roots(config, here).items():
         claude_context.read_project_context(root, owner, reading)
@@ -112,11 +109,7 @@ def find_files(config: str) -> Iterator[str]:
 
 def configured_folder(config: str) -> str | None:
     """Return the folder for all notes in the person's own settings, None for none. A repository's could name any folder."""
-    try:
-        settings = json.loads(read_regular(os.path.join(config, "settings.json"), MAX_CLAUDE_SETTINGS))
-    except (OSError, ValueError, RecursionError):
-        return None
-    value = settings.get("autoMemoryDirectory") if isinstance(settings, dict) else None
+    value = read_settings(os.path.join(config, "settings.json")).get("autoMemoryDirectory")
     folder = os.path.expanduser(value) if isinstance(value, str) else ""
     return folder if os.path.isabs(folder) and os.path.isdir(folder) else None
 
@@ -132,30 +125,30 @@ def find_project_roots(config: str, also: Project | None = None) -> dict[str, st
     return roots_by_identity
 
 
-def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself: bool) -> None:
+def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     slug = os.path.basename(os.path.dirname(folder))
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
         reading.left_out["is a link out of the client's folder"] += 1
         return
     session_folder = None if reading.repository else find_folder(os.path.dirname(folder))
-    owner = reading.repository or (project_identity(project.find_project(session_folder)) if session_folder else None)
-    if session_folder and owner is None:
-        owner = os.path.realpath(session_folder)  # outside of a repository the notes are about the folder
-    if owner is None:
+    owner: str | None = reading.repository
+    if session_folder:  # Outside of a repository the notes are about the folder.
+        owner = project_of(session_folder) or os.path.realpath(session_folder)
+    if not owner:
         reading.unread += [f"{slug}/", claude_context.context_prefix(slug)]
         for _ in find_topic_files(folder):
             reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
     else:
-        _read_notes(folder, slug, owner, reading, by_itself=by_itself)
+        _read_notes(folder, slug, owner, reading)
 
 
-def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
+def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
         elif text_and_time := read_source_text(file, reading, location):
-            _add_topic(location, *text_and_time, owner, reading, by_itself=by_itself)
+            _add_topic(location, *text_and_time, owner, reading)
     index = os.path.join(folder, INDEX)
     if not leads_out(index, folder) and os.path.isfile(index) and (text_and_time := read_source_text(index, reading)):
         _add_index(name, *text_and_time, owner, reading)
@@ -173,9 +166,7 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
 
-def _add_topic(
-    location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading, *, by_itself: bool
-) -> None:
+def _add_topic(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     kind = next(iter(fields.get("type", [])), "note").lower()
     description = next(iter(fields.get("description", [])), "")
@@ -187,7 +178,7 @@ def _add_topic(
         return
     topic_owner = None if kind == "user" else owner  # about the person, wherever they work
     fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
-    standing = True if kind == "feedback" and not by_itself else None
+    standing = True if kind == "feedback" else None
     reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
 
 

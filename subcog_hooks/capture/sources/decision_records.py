@@ -6,7 +6,6 @@ They are read as by `subcog import FOLDER`, with the same status, date and ids, 
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.decision_record import in_record_folder
@@ -28,15 +27,11 @@ _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_
 _OTHER_MARKUP = (".adoc", ".asciidoc", ".rst")
 
 
-class RecordPlaces(NamedTuple):
-    """The places of a repository's decision records, relative to its root. files: records outside of these folders."""
+def find_record_places(root: str) -> tuple[list[str], list[str]]:
+    """Return the folders of a repository that hold decision records by their names or its configuration, and the files beside.
 
-    folders: list[str]
-    files: list[str]
-
-
-def find_record_places(root: str) -> RecordPlaces:
-    """Return the folders and files of a repository that are decision records by their names or its configuration."""
+    All are relative to its root.
+    """
     folders = list(_configured_folders(root))
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN):
@@ -49,7 +44,7 @@ def find_record_places(root: str) -> RecordPlaces:
             paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
     folders += [link for link in _linked_folders(root) if link not in folders]
-    return RecordPlaces(folders, files)
+    return folders, files
 
 
 def describe_record_places(root: str) -> str:
@@ -83,7 +78,7 @@ def _linked_folders(root: str) -> Iterator[str]:
                 yield above + name
 
 
-def read_decision_records(here: Project, only: str | None = None, dates: FileDates | None = None) -> SourceReading:
+def read_decision_records(here: Project, only: str | None, dates: FileDates) -> SourceReading:
     """Read the decision records of a project. only: one folder instead of the usual places. Raises UsageError."""
     reading = SourceReading(ADR, f"{here.identity}/")
     reading.is_whole = False  # records are archived by their files, as all Markdown
@@ -105,7 +100,7 @@ def read_decision_records(here: Project, only: str | None = None, dates: FileDat
             )
     _read_texts((os.path.join(here.root, file) for file in loose), here.root, here, reading, texts)
     reading.left_out = +reading.left_out
-    dates = (dates or FileDates()).with_order_of(texts.values())
+    dates = dates.with_order_of(texts.values())
     for location, text in texts.items():
         if "template" in os.path.basename(location).lower():
             reading.left_out["is a template"] += 1

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from subcog_hooks.capture.sources.git_history import read_log
 from subcog_hooks.core.errors import UsageError
@@ -23,15 +24,8 @@ def first_commit_reader(root: str, environment: Mapping[str, str]) -> Callable[[
     It returns UNDATED for a file without a commit, and where git gives no answer. Git is asked once, at the first call. A file
     keeps its date when it is renamed unchanged. The oldest commits of a shallow clone tell no date.
     """
-    times: dict[str, int] | None = None
-
-    def find_time(file_name: str) -> int:
-        nonlocal times
-        if times is None:
-            times = _read_times(root, environment)
-        return times.get(file_name, UNDATED)
-
-    return find_time
+    read_times = cache(lambda: _read_times(root, environment))
+    return lambda file_name: read_times().get(file_name, UNDATED)
 
 
 def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:

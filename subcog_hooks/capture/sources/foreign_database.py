@@ -185,21 +185,22 @@ def text_value(row: Mapping[str, object], column: str) -> str:
 
 def list_value(row: Mapping[str, object], column: str) -> list[str]:
     """Return the texts of a column with a JSON list, each once; none if it is no such list."""
-    try:
-        entries = json.loads(text_value(row, column) or "[]")
-    except (ValueError, RecursionError):
-        return []
+    entries = _json_value(row, column)
     texts = (entry.strip() for entry in entries if isinstance(entry, str)) if isinstance(entries, list) else ()
     return list(dict.fromkeys(filter(None, texts)))
 
 
 def dict_value(row: Mapping[str, object], column: str) -> Mapping[str, object]:
     """Return the members of a column with a JSON object; none if it is no such object."""
-    try:
-        members = json.loads(text_value(row, column) or "{}")
-    except (ValueError, RecursionError):
-        return {}
+    members = _json_value(row, column)
     return members if isinstance(members, dict) else {}
+
+
+def _json_value(row: Mapping[str, object], column: str) -> object:
+    try:
+        return json.loads(text_value(row, column))
+    except (ValueError, RecursionError):
+        return None
 
 
 def tags_value(row: Mapping[str, object], column: str) -> tuple[str, ...]:

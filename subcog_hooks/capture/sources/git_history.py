@@ -14,7 +14,7 @@ import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import IO, NamedTuple
+from typing import IO
 
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core import child_environment
@@ -22,7 +22,10 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import NOT_RUN, Lifeline
 from subcog_hooks.store import project
+from subcog_hooks.store.git_config import parse_config
 from subcog_hooks.store.memory import PENDING, hash_content
+
+Commit = tuple[str, int, str, str]  # id, milliseconds since the epoch, author, message
 
 GIT = "git"
 MAX_REASONS = 300  # the newest commits; nobody reviews more
@@ -68,16 +71,16 @@ _CHANGE_OF_FILE = re.compile(  # an entry of a ChangeLog
 )
 
 
-def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
+def read_reasons(commits: Iterable[Commit], owner: str) -> SourceReading:
     """Read the commits that give a reason. owner: the project's identity."""
     reading = SourceReading(GIT, f"{owner}/")
     reading.is_whole = False  # a commit beyond the limit is still right
     seen: set[str] = set()
-    for commit in commits:
-        if _MACHINE.search(commit.author):
+    for id_, at_ms, author, message in commits:
+        if _MACHINE.search(author):
             reading.left_out["is a machine's commit"] += 1
             continue
-        kind, text = extract_reason(commit.message)
+        kind, text = extract_reason(message)
         digest = hash_content(text)
         if not text:
             reading.left_out["states no reason"] += 1
@@ -87,7 +90,7 @@ def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
             reading.left_out[f"is older than the {MAX_REASONS} newest with a reason"] += 1
         else:
             seen.add(digest)
-            reading.add(kind, commit.id, text, commit.at_ms, owner, namespace="decisions", trust="tool", status=PENDING)
+            reading.add(kind, id_, text, at_ms, owner, namespace="decisions", trust="tool", status=PENDING)
     return reading
 
 
@@ -176,8 +179,6 @@ MAX_GIT_CONFIG = 1_000_000  # bytes of a configuration file
 MAX_INCLUDES = 100  # configuration files; git itself nests ten
 
 _REFERENCE = "ref: "
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]')
-_PATH = re.compile(r'\s*path\s*=\s*(?:"([^"]*)|([^#;]*))', re.IGNORECASE)
 
 
 def has_commits(root: str) -> bool:
@@ -237,14 +238,9 @@ def _find_includes(configuration: str) -> Iterator[str]:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
         return
-    section = ""
-    for line in text.splitlines():
-        rest = line
-        while header := _SECTION.match(rest):
-            section, rest = header[1].lower(), rest[header.end() :]
-        match = _PATH.match(rest) if section in ("include", "includeif") else None
-        if match and (name := (match[1] or match[2] or "").strip()):
-            yield os.path.join(os.path.dirname(configuration), os.path.expanduser(name))
+    for section, _, key, value in parse_config(text):
+        if section in ("include", "includeif") and key == "path" and value:
+            yield os.path.join(os.path.dirname(configuration), os.path.expanduser(value))
 
 
 MAX_COMMITS = 100_000  # the newest commits; Linux has a million
@@ -259,7 +255,6 @@ _LOG = (
     *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", f"--max-count={MAX_COMMITS}"),
 )
 _COMMIT_FORMAT = "--format=%H%x00%ct%x00%an%x00%B"
-_FIELDS = 4  # fields of _COMMIT_FORMAT
 _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -270,26 +265,12 @@ _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
 }
 
 
-class Commit(NamedTuple):
-    """One commit. at_ms: when it was committed (milliseconds since the epoch)."""
-
-    id: str
-    at_ms: int
-    author: str
-    message: str
-
-
-def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
+def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Iterator[Commit]:
     """Yield the commits of a repository's branch, newest first. since: a date as git parses it. Raises UsageError."""
-    fields: list[str] = []
-    for field in read_log(
-        root, ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"], environment
-    ):
-        fields.append(field)
-        if len(fields) == _FIELDS:
-            name, seconds, author, message = fields
-            fields.clear()
-            yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
+    options = ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"]
+    fields = read_log(root, options, environment)
+    for name, seconds, author, message in zip(fields, fields, fields, fields, strict=False):
+        yield name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message
 
 
 def read_log(

@@ -4,22 +4,19 @@ It is read from ChromaDB's SQLite file without ChromaDB, as versions 3.11.0 and 
 of files or transcripts. Only its decisions and preferences are imported, and wait for review.
 """
 
-import json
 import os
 from collections import defaultdict
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value, text_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, read_settings
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory_checks import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
 PALACE_FOLDERS = ("MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH")  # the variables that move its folder
-MAX_CONFIG = 1_000_000  # bytes of its config.json
 
 _MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
 _MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
@@ -46,12 +43,8 @@ def default_path(environment: Mapping[str, str]) -> str:
         if folder_name := environment.get(name):
             return os.path.expanduser(folder_name)
     folder = _config_folder(environment)
-    try:
-        configuration = json.loads(read_regular(os.path.join(folder, "config.json"), MAX_CONFIG).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        configuration = None
-    folder_name = configuration.get("palace_path") if isinstance(configuration, dict) else None
-    return os.path.expanduser(folder_name) if isinstance(folder_name, str) and folder_name else os.path.join(folder, "palace")
+    folder_name = text_value(read_settings(os.path.join(folder, "config.json")), "palace_path")
+    return os.path.expanduser(folder_name or os.path.join(folder, "palace"))
 
 
 def database_path(path: str) -> str:

@@ -1,9 +1,10 @@
 """The contents of a source as its reader collects them: memories, folders and remarks."""
 
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -14,16 +15,16 @@ from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
+from subcog_hooks.core.accepted_homes import account_folder, find_repository, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
-from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
 MAX_FOLDER_DEPTH = 6  # levels of folders below the root
+MAX_SETTINGS = 8 * 1024 * 1024  # bytes; Claude Code stalls on more
 SKIPPED_NAMES = frozenset(("node_modules", "venv", "vendor", "dist", "build", "target", "__pycache__"))
 
 
@@ -134,13 +135,10 @@ class SourceReading:
             return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
         absence = Absence()
         for memory in store.all(STATUSES) if self.is_whole else ():
-            if memory.id.startswith(SECTION_PREFIX) and self._has_lost(memory.source):
+            is_read = not self._has_prefix(memory.source, self.unread)
+            if memory.id.startswith(SECTION_PREFIX) and is_read and self._has_prefix(memory.source, self.looked_in or [""]):
                 absence.add(memory, is_inside=True)
         return absence
-
-    def _has_lost(self, source: str) -> bool:
-        """Return whether a memory of this origin has left its source, unless it is among the rows."""
-        return self._has_prefix(source, self.looked_in or [""]) and not self._has_prefix(source, self.unread)
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)
@@ -196,14 +194,24 @@ def read_source_text(path: str, reading: SourceReading, location: str | None = N
     """
     file_read = read_text_file(path)
     if not isinstance(file_read, str):
-        reading.remarks += [f"{location or path} {file_read.remark}"] if file_read.remark else []
-        return file_read.text, file_read.changed_ms
+        text, changed_ms, remark = file_read
+        reading.remarks += [f"{location or path} {remark}"] if remark else []
+        return text, changed_ms
     reading.left_out[file_read] += 1
     if location is None:
         reading.is_whole = False
     else:
         reading.unread.append(location)
     return None
+
+
+def read_settings(path: str) -> Mapping[str, object]:
+    """Return the members of a JSON object in another program's file; none where it is unreadable or another value."""
+    try:
+        settings = json.loads(read_regular(path, MAX_SETTINGS).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
@@ -221,20 +229,11 @@ def store_repository(path: str, usual: str = "") -> str:
     for a link that leads out of a repository.
     """
     named, real = os.path.abspath(path), os.path.realpath(path)
-    nearest_root = _nearest_root(named)
+    nearest_root = find_repository(os.path.dirname(named))
     if nearest_root and not _is_users_own(named, usual, nearest_root) and leads_out(path, nearest_root):
         raise UsageError(f"{path} is a link out of its repository", "name the file that it leads to")
     here = project.find_project(real if os.path.isdir(real) else os.path.dirname(real))
     return here.identity if here and not _is_users_own(named, usual, here.root) else ""
-
-
-def _nearest_root(path: str) -> str:
-    folder = os.path.dirname(path)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if folder == os.path.dirname(folder):
-            return ""
-        folder = os.path.dirname(folder)
-    return folder
 
 
 def _is_users_own(path: str, usual: str, root: str) -> bool:
@@ -246,6 +245,7 @@ def _is_users_own(path: str, usual: str, root: str) -> bool:
         return False
 
 
-def project_identity(here: Project | None) -> str | None:
-    """Return a project's identity, None outside of any."""
+def project_of(folder: str) -> str | None:
+    """Return the identity of the project that a folder lies in, None outside of any."""
+    here = project.find_project(folder)
     return here.identity if here else None

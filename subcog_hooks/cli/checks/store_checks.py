@@ -203,7 +203,7 @@ def check_stale_files(store: Store, findings: Findings) -> None:
 def check_namesakes(store: Store, findings: Findings) -> None:
     here = context.here()
     for name in find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
-        count = store.count(Filter(audiences=(audience_of("project", name),)))
+        count = _count_memories(store, name)
         command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
         findings.note(
             f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
@@ -265,17 +265,24 @@ def check_stops(home: Home, store: Store | None, findings: Findings) -> None:
 
 
 def find_namesakes(store: Store, here: Project) -> list[str]:
-    """Return the names of projects with memories that are named as the project at hand, and of a fork's upstream."""
+    """Return the names of projects with memories that may be the project at hand.
+
+    They are named alike, or are a fork's upstream. While the project has no memory of its own, remotes of other owners and
+    folders that are gone count too: a renamed remote or folder leaves its memories behind.
+    """
     own_names = {name for member in here.with_parents() for name in member.names}
     upstream = project.find_upstream(here.root)
-    alike = [
-        name
-        for name in store.projects()
-        if name not in own_names
-        and (name == upstream or _are_alike(name, here.identity))
-        and store.count(Filter(audiences=(audience_of("project", name),)))
-    ]
-    return alike[:MAX_NAMESAKES]
+    others = [name for name in store.projects() if name not in own_names and _count_memories(store, name)]
+    alike = [name for name in others if name == upstream or _are_alike(name, here.identity)]
+    if not _count_memories(store, *here.names):
+        last_part = _last_parts(here.identity)[-1]
+        gone = [name for name in others if os.path.isabs(name) and not os.path.lexists(name)]
+        alike += [name for name in others if name in gone or _last_parts(name)[-1] == last_part]
+    return list(dict.fromkeys(alike))[:MAX_NAMESAKES]
+
+
+def _count_memories(store: Store, *names: str) -> int:
+    return store.count(Filter(audiences=tuple(audience_of("project", name) for name in names)))
 
 
 def _are_alike(name: str, other: str) -> bool:
@@ -286,9 +293,8 @@ def _are_alike(name: str, other: str) -> bool:
     >>> _are_alike("/old/shop", "github.com/acme/shop"), _are_alike("/old/shop", "/new/blog")
     (True, False)
     """
-    parts, others = (_last_parts(text) for text in (name, other))
     length = 1 if os.path.isabs(name) or os.path.isabs(other) else 2
-    return parts[-length:] == others[-length:]
+    return _last_parts(name)[-length:] == _last_parts(other)[-length:]
 
 
 def _last_parts(name: str) -> list[str]:

@@ -53,7 +53,7 @@ def report_past(
     all_files = sessions.find_all_transcripts(transcripts)
     recent_files = [file for file in all_files if file.latest >= since_ms]
     wants_history = transcripts is None and sessions.CLAUDE not in sessions.excluded_clients()
-    history_file = transcript_files.history_path(claude_notes.config_folder()) if wants_history else ""
+    history_file = os.path.join(claude_notes.config_folder(), transcript_files.HISTORY) if wants_history else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
     turns, damaged = _read_typed_turns(recent_files, history_file, since_ms)
     if not turns:
