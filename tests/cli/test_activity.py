@@ -333,15 +333,6 @@ def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
     assert not any("found by" in row for row in rows)
 
 
-@pytest.mark.usefixtures("with_decisions")
-def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.commands.prefer_utf8", lambda: None)
-    monkeypatch.setattr(terminal, "has_blocks", False)
-    out = subcog("report", "--details").out
-    assert out.isascii()
-    assert re.search(r"memories given +4 +40% +_#", out)
-
-
 def test_hostile_text_cannot_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
     store.add([make("Press \x1b[2Jhere \u202eten", id="m1"), make("[bold]Never\x1b[0m[/bold]", id="m2", status="pending")])
     keep(home, decided("d1", "spoke\x1b[2J", candidates=[candidate("m1", 0.7), candidate("m\x1b3", 0.6)]))

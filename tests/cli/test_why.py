@@ -66,16 +66,6 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
 
 
-def test_it_says_what_a_later_prompt_of_the_session_costs(subcog: Run, home: Home) -> None:
-    terms = (("intercept", 1.0, 1.0), ("begun", 0.65, -2.0))
-    late = Candidate("m1", "decisions", 0.27, 0.269, outcomes.INJECTED, {"exact": 1}, {}, terms)
-    cost = "as its first prompt, m1 would have 0.73 instead of 0.27.\n"
-    keep(home, decided("d1", candidates=[late, candidate("m2", 0.1)]))
-    assert cost in subcog("why").out
-    keep(home, decided("d2", candidates=[candidate("m1", 0.7)]))
-    assert "first prompt" not in subcog("why").out
-
-
 @pytest.mark.usefixtures("spoken")
 def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     lines = subcog("why", "--explain").out.splitlines()

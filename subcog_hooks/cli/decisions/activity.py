@@ -139,7 +139,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {_sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
+    spoken = f"{used.spoke:,}{share}  {decision_view.sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if activity.later:
@@ -290,11 +290,11 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
         rows.append((_outcome_name(outcome), count, share, usage.rate_of(outcome)))
     for name, count, share, figure in rows:
-        _add_row(table, name, str(count), share, _sparkline(used.by_day(figure)))
+        _add_row(table, name, str(count), share, decision_view.sparkline(used.by_day(figure)))
     yield table
     yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
-    given, units = (_sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    given, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
     _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
     _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
     yield table
@@ -317,7 +317,7 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
-        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, _sparkline(times.by_day))
+        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, decision_view.sparkline(times.by_day))
     if used.times:
         yield table
         yield ""
@@ -325,10 +325,6 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
 
 def _outcome_name(outcome: str) -> str:
     return OUTCOME_NAMES.get(outcome, safe(outcome))
-
-
-def _sparkline(values: Sequence[float | None]) -> str:
-    return decision_view.sparkline(values) if any(value is not None for value in values) else ""
 
 
 def _mean_text(value: float | None) -> str:

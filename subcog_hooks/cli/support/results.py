@@ -46,7 +46,7 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
-    from subcog_hooks.cli.support.output import break_line
+    from subcog_hooks.cli.support.screen import break_line
 
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
