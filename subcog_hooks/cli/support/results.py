@@ -213,15 +213,7 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
     now = now_ms()
     counts = store.counts()
     for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
-        wide = Filter(
-            audiences=scope.audiences,
-            statuses=statuses,
-            namespaces=scope.namespaces,
-            tags=scope.tags,
-            paths=scope.paths,
-            since=scope.since,
-            include_expired=True,
-        )
+        wide = scope.with_changes(statuses=statuses, include_expired=True)
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
         hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
         hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
