@@ -175,6 +175,11 @@ def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     assert (behind.code, behind.err) == (1, "there are only 13 memories; give a smaller --page\n")
 
 
+def test_a_page_behind_a_single_memory_is_named(subcog: Run) -> None:
+    subcog("remember", "Berths are allocated by length")
+    assert subcog("list", "--page", "2").err == "there is only 1 memory; give a smaller --page\n"
+
+
 def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("edit", "pkce", "--status", "archived")
     with_memories("forget", "m12")
@@ -199,7 +204,7 @@ def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
     with open("rows.jsonl", "w", encoding="utf-8") as file:
         file.write('{"id": "abcdef1", "content": "x"}\n{"id": "abcdef2", "content": "y"}\n')
     subcog("import", "rows.jsonl")
-    assert "abcdef begins several ids (abcdef1, abcdef2" in subcog("show", "abcdef").err
+    assert "abcdef begins several ids (abcdef1, abcdef2); give" in subcog("show", "abcdef").err
     assert subcog("show", "abcdef2").code == 0
 
 

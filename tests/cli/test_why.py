@@ -312,7 +312,7 @@ def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home
         assert subcog("why", name, "--json").json["id"] == id_
     done = subcog("why", "1")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"
+    assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab); give more of it\n"
 
 
 def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
