@@ -198,22 +198,6 @@ def _zero_metric(family: Family, value: str) -> Counter | Histogram:
     return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
 
 
-def quantile(histogram: Histogram, share: float) -> float | None:
-    """Return the estimated seconds below which a share of the observations lies; None without any.
-
-    Linear within a bucket, as in Prometheus; beyond the last finite bound, that bound.
-
-    >>> quantile(Histogram("x", "", ((1.0, 1), (2.0, 3), (float("inf"), 4)), 7.0), 0.5)
-    1.5
-    """
-    rank, lower, before = share * histogram.count, 0.0, 0
-    for bound, cumulative in histogram.buckets:
-        if histogram.count and cumulative >= rank and cumulative > before:
-            return lower if bound == float("inf") else lower + (bound - lower) * (rank - before) / (cumulative - before)
-        lower, before = bound, cumulative
-    return None
-
-
 def _prometheus_text(family: Family, values: Values) -> str:
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
@@ -252,8 +236,6 @@ def _metric_record(metric: Counter | Histogram) -> object:
         "count": metric.count,
         "sum": metric.sum,
         "mean": _mean(metric),
-        "p50_estimate": quantile(metric, 0.5),
-        "p95_estimate": quantile(metric, 0.95),
         "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
     }
 
