@@ -304,7 +304,6 @@ def _follow_moves(
     report: ImportReport,
 ) -> list[tuple[str, jsonl.Row]]:
     """Give sections under another file or heading their new ids, and return the rows: on a dry run with the old ids."""
-    since = store.revision()
     ids = {row.memory.id for _, row in rows}
     gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
     missing = [memory for memory in find_sections(store, options) if section_file(memory) in files and memory.id not in ids]
@@ -322,7 +321,9 @@ def _follow_moves(
         for _, row in rows:
             row.memory = row.memory.with_changes(id=old_ids.get(row.memory.id, row.memory.id))
     elif moves:
-        report.moved = store.move(report.moved, lambda memory: _rename_section(memory, moves[memory.id].memory), since)
+        store.move(
+            {memory.id: _rename_section(memory, moves[memory.id].memory) for memory in (*gone, *missing) if memory.id in moves}
+        )
     return rows
 
 
@@ -344,7 +345,6 @@ def _archive_untouched(memories: Sequence[Memory], store: Store, options: Import
         store.modify(
             [memory.id for memory in untouched],  # The user may have edited a memory since it was read.
             lambda memory: memory.with_changes(status="archived") if is_untouched(memory) else memory,
-            may_be_gone=True,
         )
 
 

@@ -150,43 +150,38 @@ class Store(StoreReader):
                 self._insert(memory, revision)
         return added
 
-    def move(self, new_ids: Mapping[str, str], change: Callable[[Memory], Memory], since: int) -> dict[str, str]:
-        """Give memories new ids in one transaction. Their marks follow, and memories that had the new ids are erased.
+    def move(self, moved: Mapping[str, Memory]) -> None:
+        """Store memories, by their present ids, under the ids that they carry, in one transaction. Their marks follow.
 
-        change: maps the stored memory to the one with the new id. Memories that are gone stay out, and memories whose new id
-        another process has written since revision `since`. Return the new ids of the others. Raises InvalidMemory.
+        A memory with the new id is erased. Raises NoMemory, InvalidMemory.
         """
         with _Transaction(self) as revision:
-            stored, present = self.by_ids(list(new_ids)), "SELECT 1 FROM memories WHERE id = ? AND revision > ?"
-            moved = {id_: new for id_, new in new_ids.items() if id_ in stored and not self._execute(present, (new, since))}
-            for id_ in moved:
-                memory = check_memory(change(stored[id_]))
+            for id_, memory in moved.items():
+                old_seq = self.get(id_).seq
                 self._erase(memory.id, revision)
-                self._insert(memory, revision)
-                self._connection.execute("UPDATE marks SET seq = ? WHERE seq = ?", (memory.seq, stored[id_].seq))
+                self._insert(check_memory(memory), revision)
+                self._connection.execute("UPDATE marks SET seq = ? WHERE seq = ?", (memory.seq, old_seq))
                 self._erase(id_, revision)
-            ids = light_json.dumps(moved)
+            new_ids = light_json.dumps({id_: memory.id for id_, memory in moved.items()})
             self._connection.execute(
                 "UPDATE memories SET revision = ?, superseded_by = (SELECT value FROM json_each(?) WHERE key = superseded_by)"
                 " WHERE superseded_by IN (SELECT key FROM json_each(?))",
-                (revision, ids, ids),
+                (revision, new_ids, new_ids),
             )
-        return moved
 
     def update(self, memories: Iterable[Memory]) -> None:
         """Replace memories with the same ids, in one transaction. Raises NoMemory, InvalidMemory."""
         with _Transaction(self) as revision:
             self._write([(self.get(memory.id), memory) for memory in memories], revision)
 
-    def modify(self, ids: Sequence[str], change: Callable[[Memory], Memory], *, may_be_gone: bool = False) -> list[Memory]:
+    def modify(self, ids: Sequence[str], change: Callable[[Memory], Memory]) -> list[Memory]:
         """Change the stored memories in one transaction. Return them changed.
 
         change: maps the stored memory to the new one; another process may have changed it since it was last read. Raises
-        NoMemory unless memories may be gone, InvalidMemory.
+        NoMemory, InvalidMemory.
         """
         with _Transaction(self) as revision:
-            memories = self.by_ids(ids).values() if may_be_gone else map(self.get, ids)
-            return self._write([(memory, change(memory)) for memory in memories], revision)
+            return self._write([(memory, change(memory)) for memory in map(self.get, ids)], revision)
 
     def write_unless_changed(
         self, since: int, *, new: Sequence[Memory] = (), changed: Sequence[Memory] = (), purged: Sequence[str] = ()
