@@ -107,8 +107,8 @@ def edit(
         raise UsageError(f"--trust is {trust!r}", "expected user")
     if trust and author.is_agent() and not as_user:
         raise author.needs_consent("--trust user says that the person vouches for it")
-    if question is not None and no_questions:
-        raise UsageError("--question and --no-questions exclude each other", "give one of them")
+    inputs.refuse_several({"--question": question is not None, "--no-questions": no_questions})
+    inputs.refuse_several({"--user": user, "--project": project is not None})
     changes: dict[str, object] = {
         name: value
         for name, value in (
@@ -127,7 +127,7 @@ def edit(
         if value is not None
     }
     if project is not None or user:
-        changes |= _owner_fields(project, user=user)
+        changes |= ALL_PROJECTS if user else author.project_fields(project or "")
     if expires is not None:
         changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
     if question is not None or no_questions:
@@ -193,14 +193,6 @@ def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
 
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else () if values == [""] else tuple(values)
-
-
-def _owner_fields(project: str | None, *, user: bool) -> Mapping[str, object]:
-    if not user:
-        return author.project_fields(project or "")
-    if project:
-        raise UsageError("--user and --project exclude each other", "give one of them")
-    return ALL_PROJECTS
 
 
 def forget(

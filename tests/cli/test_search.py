@@ -142,7 +142,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
     cases = [
         (["search"], "no query was given"),
         (["search", "x", "--batch", "-"], "--batch takes no query"),
-        (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
+        (["search", "x", "--json", "--ids"], "--json and --ids exclude each other"),
         (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
         (["search", "x", "--status", "lost"], "--status is 'lost'"),
         (

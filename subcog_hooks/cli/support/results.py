@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from subcog_hooks.capture.jsonl import format_time
+from subcog_hooks.cli.support import inputs
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
@@ -264,10 +264,8 @@ class ResultPage:
 
 def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
     """Return the output format that the options ask for. Raises UsageError for several."""
-    formats = [name for name, is_set in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if is_set]
-    if len(formats) > 1:
-        raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
-    return formats[0] if formats else TABLE
+    inputs.refuse_several({"--json": as_json, "--jsonl": jsonl, "--ids": ids})
+    return JSON if as_json else JSONL if jsonl else IDS if ids else TABLE
 
 
 def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
