@@ -9,9 +9,10 @@ from typer import Option
 from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
 from subcog_hooks.cli.checks.findings import Findings, print_report
 from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.support import context, embedding, inputs, progress
+from subcog_hooks.cli.support import context, embedding, progress
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core import log
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store import index_sync
 
 
@@ -38,7 +39,8 @@ def doctor(
 
     Example: subcog doctor --prompt "how do we log in?"
     """
-    inputs.refuse_several({"--memories": memories, "--fix": fix, "--json": as_json, "--prompt": prompt is not None})
+    if sum((memories, fix, as_json, prompt is not None)) > 1:
+        raise UsageError("--memories, --fix, --json and --prompt exclude each other", "give one of them")
     if memories:
         from subcog_hooks.cli.support import inventory  # only `--memories` needs it
 
