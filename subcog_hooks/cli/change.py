@@ -1,7 +1,6 @@
 """`subcog edit`, `forget` and `supersede`."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -11,14 +10,14 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, context, embedding, inputs, stopping
-from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
+from subcog_hooks.cli.support.amendment import amend_all, apply_changes, apply_edits, erase, mark_forgotten, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.store import questions
-from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
+from subcog_hooks.store.memory import AGENT, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_VERSIONS = 100_000  # versions of other memories that are searched
@@ -32,7 +31,9 @@ _AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 def edit(
     ids: _Ids,
-    content: Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")] = None,
+    content: Annotated[
+        str | None, Option("--content", metavar="TEXT", help="The new text, or - to read it from standard input.")
+    ] = None,
     namespace: Annotated[
         str | None, Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces)
     ] = None,
@@ -106,12 +107,12 @@ def edit(
         raise UsageError(f"--trust is {trust!r}", "expected user")
     if trust and author.is_agent() and not as_user:
         raise author.needs_consent("--trust user says that the person vouches for it")
-    if question is not None and no_questions:
-        raise UsageError("--question and --no-questions exclude each other", "give one of them")
+    inputs.refuse_several({"--question": question is not None, "--no-questions": no_questions})
+    inputs.refuse_several({"--user": user, "--project": project is not None})
     changes: dict[str, object] = {
         name: value
         for name, value in (
-            ("content", content),
+            ("content", None if content is None else inputs.text_of([content])),
             ("namespace", namespace),
             ("tags", _option_values(tag)),
             ("keywords", _option_values(keyword)),
@@ -125,9 +126,9 @@ def edit(
         )
         if value is not None
     }
-    if project or user:
-        changes |= _owner_fields(project, user=user)
-    if expires:
+    if project is not None or user:
+        changes |= ALL_PROJECTS if user else author.project_fields(project or "")
+    if expires is not None:
         changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
     if question is not None or no_questions:
         changes["questions"] = _option_values(question) or ()
@@ -145,12 +146,8 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         if namespace := changes.get("namespace"):
             context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
+        edited = [] if no_stop and not changes else _change_memories(memories, changes, store, removed, as_user=as_user)
         has_ended_stop = no_stop and sum(map(stopping.remove_stops, memories)) > 0
-        if no_stop and not changes:
-            edited = []
-        else:
-            pairs = [(memory, _edit_memory(memory, changes, store, removed, as_user=as_user)) for memory in memories]
-            edited = [(before, after) for before, after in pairs if after is not None]
         if not edited:
             if not has_ended_stop:
                 terminal.say("nothing changed")
@@ -168,16 +165,25 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
     embedding.start_background_jobs()
 
 
-def _edit_memory(
-    before: Memory, changes: Mapping[str, object], store: Store, removed: list[Removed], *, as_user: bool
-) -> Memory | None:
-    """Change a memory by the fields given, in the editor without any. Return it, None if nothing changed."""
+def _change_memories(
+    memories: list[Memory], changes: Mapping[str, object], store: Store, removed: list[Removed], *, as_user: bool
+) -> list[tuple[Memory, Memory]]:
+    """Change memories by the fields given, one in the editor without any. Return the changed ones, before and after."""
     asked_by = author.origin(as_user=as_user)
-    fields = dict(changes)
-    if isinstance(texts := fields.get("questions"), tuple):
-        fields["questions"] = questions.questions_by(texts, asked_by, before.questions)
-    with nullcontext(fields) if fields else Editor(before, asked_by) as given:
-        return amend(before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed)
+
+    def change(stored: Memory) -> Memory:
+        fields = dict(changes)
+        if isinstance(texts := fields.get("questions"), tuple):
+            fields["questions"] = questions.questions_by(texts, asked_by, stored.questions)
+        return _lower_trust(stored, apply_changes(stored, fields), as_user=as_user)
+
+    if changes:
+        return amend_all(memories, change, store, removed)
+    (shown,) = memories
+    with Editor(shown, asked_by) as edits:
+        return amend_all(
+            memories, lambda stored: _lower_trust(stored, apply_edits(shown, stored, edits), as_user=as_user), store, removed
+        )
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
@@ -187,14 +193,6 @@ def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
 
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else () if values == [""] else tuple(values)
-
-
-def _owner_fields(project: str | None, *, user: bool) -> Mapping[str, object]:
-    if not user:
-        return author.project_fields(project or "")
-    if project:
-        raise UsageError("--user and --project exclude each other", "give one of them")
-    return ALL_PROJECTS
 
 
 def forget(
@@ -276,10 +274,9 @@ def supersede(
             raise UsageError(f"{before.id} cannot supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
         author.require_storing_rights(before, as_user=as_user)
-        if after.status == PENDING:
-            raise UsageError(f"{after.id} waits for `subcog review`, and replaces nothing until then", "review it first")
-        if after.superseded_by == before.id and after.status == "superseded":
-            raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
+        if not after.is_live(now_ms()):
+            status = "expired" if after.status == "active" else after.status
+            raise UsageError(f"{after.id} is {status}, so agents would be given neither", "review it, or edit its status first")
         store.modify(
             [before.id], lambda memory: memory.with_changes(status="superseded", superseded_by=after.id, updated_at=now_ms())
         )

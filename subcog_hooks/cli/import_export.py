@@ -13,7 +13,7 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress, stopping
+from subcog_hooks.cli.support import author, completion, context, embedding, import_from, inputs, progress, stopping
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -286,8 +286,7 @@ def export(
 
     Example: subcog export memories.jsonl
     """
-    if deleted and project:
-        raise UsageError("--deleted and --project exclude each other", "give one of them")
+    inputs.refuse_several({"--deleted": deleted, "--project": bool(project)})
     names = author.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")

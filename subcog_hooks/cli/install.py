@@ -14,7 +14,7 @@ from typer import Option
 
 from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
-from subcog_hooks.cli.support import client_settings, context
+from subcog_hooks.cli.support import client_settings, context, inputs
 from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import find_repository, is_accepted_home, remember_home
@@ -253,8 +253,7 @@ def _find_skills(scope: str) -> list[skills.Skill]:
 
 
 def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
-    if sum((user, project, local)) > 1:
-        raise UsageError("--user, --project and --local exclude each other", "give one of them")
+    inputs.refuse_several({"--user": user, "--project": project, "--local": local})
     return registration.PROJECT if project else registration.LOCAL if local else registration.USER
 
 

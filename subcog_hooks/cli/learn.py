@@ -8,7 +8,7 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli.proposals import asking, learning_runs
-from subcog_hooks.cli.support import author, context, embedding, progress
+from subcog_hooks.cli.support import author, context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
@@ -63,8 +63,7 @@ def learn(
         else:
             _forget_sessions(is_sure=yes)
         return
-    if transcripts and file:
-        raise UsageError("--transcripts and --session exclude each other", "give one of them")
+    inputs.refuse_several({"--transcripts": bool(transcripts), "--session": bool(file)})
     options = learning_runs.options_of_settings(since, dry_run=dry_run)
     provider = _choose_model(use_llm)
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)

@@ -128,7 +128,9 @@ def list_(
         )
     if not memories:
         terminal.say(
-            f"there are only {pluralize(total, 'memory', 'memories')}; give a smaller --page" if total else "no memories" + hint
+            f"there {'is' if total == 1 else 'are'} only {pluralize(total, 'memory', 'memories')}; give a smaller --page"
+            if total
+            else "no memories" + hint
         )
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

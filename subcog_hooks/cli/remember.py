@@ -166,8 +166,7 @@ def remember(
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
-    if user and project:
-        raise UsageError("--user and --project exclude each other", "give one of them")
+    inputs.refuse_several({"--user": user, "--project": bool(project)})
     answers = stopping.read_stop_options(ask_before, deny, yes=yes)
     project_here = None if user or project else context.here()
     owner = resolve_identity(project) if project else project_here.identity if project_here else None
@@ -191,7 +190,7 @@ def remember(
             status=author.status(),
             created_at=now,
             updated_at=now,
-            expires_at=read_expiry(expires, now) if expires else None,
+            expires_at=read_expiry(expires, now) if expires is not None else None,
         )
     )
     stopping.check_stop_conditions(answers, memory.when)

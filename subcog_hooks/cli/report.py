@@ -11,10 +11,10 @@ from typer import Option
 from subcog_hooks.cli.decisions import activity, decision_view
 from subcog_hooks.cli.decisions.activity import Activity
 from subcog_hooks.cli.pages.page_changes import make_cards
-from subcog_hooks.cli.support import author, context, inventory, llm_use
+from subcog_hooks.cli.support import author, context, inputs, inventory, llm_use
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Page, fit_time_line, write_page
+from subcog_hooks.cli.support.page import Column, Page, TimeLine, fit_time_line, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.store.memory import Memory
@@ -51,14 +51,13 @@ def report(
     That is: prompts with memories and their time, projects, growth, stale and waiting memories.
 
     With --past it reads your coding agents' sessions and Claude Code's list of prompts on this machine, and keeps no record of
-    them. The exit code is 1 when there is nothing to report.
+    them. The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
 
     Example: subcog report --html report.html
     """
-    if sum((details, past, prometheus, serve)) > 1 or (as_json and (details or prometheus)):
-        raise UsageError(
-            "--details, --past, --prometheus and --serve exclude each other", "give one of them; --json goes with --past"
-        )
+    kinds = {"--details": details, "--past": past, "--prometheus": prometheus, "--serve": serve}
+    forms = {"--json": as_json, "--html": html is not None} if details or prometheus or serve else {}
+    inputs.refuse_several(kinds | forms)
     if past:
         from subcog_hooks.cli.proposals import past_prompts  # it loads what learns from sessions
 
@@ -67,8 +66,6 @@ def report(
     if transcripts or since or learned:
         raise UsageError("--transcripts, --since and --learned are about past prompts", "give --past with them")
     if serve:
-        if as_json or html is not None:
-            raise UsageError("--serve shows the page in a browser", "leave --json and --html out")
         _serve()
         return
     with context.reading() as store:
@@ -111,12 +108,17 @@ def _report_record(contents: Inventory) -> dict[str, object]:
         "handed_over_since": contents.use.since,
         "projects": [group._asdict() for group in contents.by_project()],
         "namespaces": [group._asdict() for group in contents.by_namespace()],
-        "growth": [month._asdict() for month in contents.growth()],
+        "growth": [{"name": bar.name, "stored": bar.whole, "new": bar.marked} for bar in _growth_of(contents).moments],
         "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
         "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
         "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
         "waiting": [memory.id for memory in contents.waiting],
     }
+
+
+def _growth_of(contents: Inventory) -> TimeLine:
+    created = [memory.created_at for memory in contents.memories]
+    return fit_time_line(created, created, contents.now, is_growth=True)
 
 
 def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
@@ -145,10 +147,9 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
         Text("What is there", style="bold"),
     ]
     table = figures_table(_figure_rows(contents))
-    if growth := contents.growth():
-        table.add_row(
-            "by month", f"{decision_view.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
-        )
+    unit, bars = _growth_of(contents)
+    if bars:
+        table.add_row(f"by {unit}", f"{decision_view.sparkline([bar.whole for bar in bars])} {bars[0].name} to {bars[-1].name}")
     parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])
@@ -183,8 +184,7 @@ def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Se
     about = f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}"
     page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
-    created = [memory.created_at for memory in contents.memories]
-    growth = fit_time_line(created, created, contents.now, is_growth=True)
+    growth = _growth_of(contents)
     page.add_heading(f"Growth by {growth.unit}")
     page.add_time_line(growth.moments, "memories", "new")
     tables = []

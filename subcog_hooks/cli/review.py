@@ -12,7 +12,7 @@ from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.support import author, completion, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_edits, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, pluralize, redact_line, safe, terminal
@@ -355,13 +355,9 @@ def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    def keep_edited(stored: Memory) -> Memory:
-        if stored.status != memory.status:
-            raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
-        return apply_changes(stored, {**edits, "status": "active"})
-
     with whole_lines(), Editor(memory, keeps_status=True) as edits:
-        after = amend(memory, keep_edited, store, []) if edits else None
+        kept = {**edits, "status": "active"}
+        after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
     if after is None:
         terminal.say("nothing changed; it still waits")
         return None

@@ -1,6 +1,7 @@
 """`subcog search`: the hook's engine for people. `light_search` answers a script."""
 
 import inspect
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -42,7 +43,8 @@ def search(**values: Any) -> None:
         else:
             results.print_results(page, options.shape, is_explained=options.explain)
 
-    is_refined = terminal.is_drawn and options.mode == HYBRID and not options.fast and not options.explain
+    is_screen = sys.stdout.isatty() and terminal.is_drawn  # Nothing else can be erased and drawn again.
+    is_refined = is_screen and options.mode == HYBRID and not options.fast and not options.explain
     raise typer.Exit(
         searching.run_search(options, show, _show_word_hits if is_refined and options.shape == results.TABLE else None)
     )

@@ -12,7 +12,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, llm_use
+from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, inputs, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
@@ -62,8 +62,7 @@ def setup(
 
 def check_answer(*, yes: bool, no: bool) -> None:
     """Raise UsageError where both answers are given, or where an agent gives one for the person."""
-    if yes and no:
-        raise UsageError("--yes and --no exclude each other", "give one of them")
+    inputs.refuse_several({"--yes": yes, "--no": no})
     if (yes or no) and author.is_agent():
         raise UsageError("what subcog does by itself is the person's to choose", "they run it in a terminal of their own")
 

@@ -248,7 +248,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.result(f"{id_} is yours, so changes by {by} do not count here: {names}")
     _print_own_changes(changes)
     if lost_versions:
-        terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
+        terminal.say("`subcog edit LOST --status active` brings such a version back; `subcog forget LOST` settles it")
 
 
 command_table.run_alone(commands, status)

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -28,6 +28,15 @@ from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
+_HEEDED = {  # the options of each task
+    "a decision": ("an id", "--json", "--explain", "--everywhere"),
+    "a prompt": ("--json", "--explain"),
+    "--again": ("an id", "--json", "--everywhere"),
+    "--list": ("--json",),
+    "--tool": ("--json",),
+    "--bad": ("an id", "--everywhere", "--yes", "--undo"),
+    "--missed": ("an id", "--everywhere", "--yes", "--undo", "--dry-run"),
+}
 _ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a sign
 
 
@@ -94,8 +103,8 @@ def why(
     decision = None if is_prompt or not words else words[0]
     is_list = as_list or (limit is not None and not tool)
     tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list, "--again": again}
-    given = [*(name for name, is_given in tasks.items() if is_given), *["a prompt"] * is_prompt]
-    _refuse_mixed_options(given, decision, as_json=as_json, explain=explain, undo=undo, dry_run=dry_run)
+    options = {"an id": bool(decision), "--json": as_json, "--explain": explain, "--everywhere": everywhere, "--yes": yes}
+    _refuse_unheeded({**tasks, "a prompt": is_prompt}, {**options, "--undo": undo, "--dry-run": dry_run})
     choice = PromptChoice(decision, everywhere, is_sure=yes)
     if is_prompt:
         prompt_preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
@@ -114,21 +123,15 @@ def why(
         _show_decision(choice, as_json=as_json, is_explained=explain)
 
 
-def _refuse_mixed_options(
-    given: Sequence[str], decision: str | None, *, as_json: bool, explain: bool, undo: bool, dry_run: bool
-) -> None:
-    """Raise UsageError for options that do not go together. given: the options of which at most one may be given."""
-    mark = next((name for name in given if name in ("--bad", "--missed")), None)
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given[:2])} exclude each other", "give one of them")
-    if undo and mark is None:
-        raise UsageError("--undo takes a mark back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
-    if dry_run and (mark != "--missed" or undo):
-        raise UsageError("--dry-run goes with --missed", "name the memory: --missed MEMORY --dry-run")
-    if mark and as_json:
-        raise UsageError(f"{mark} has no JSON", "leave --json out")
-    if given and given[0] in ("--tool", "--list") and (decision or explain):
-        raise UsageError(f"{given[0]} lists several decisions", "leave the id and --explain out")
+def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> None:
+    """Raise UsageError where several tasks are given, or an option that the task does not heed."""
+    inputs.refuse_several(tasks)
+    inputs.refuse_several({name: options[name] for name in ("--undo", "--dry-run")})
+    task = next((name for name, is_given in tasks.items() if is_given), "a decision")
+    for option, is_given in options.items():
+        if is_given and option not in _HEEDED[task]:
+            heeding = ", ".join(name for name, heeded in _HEEDED.items() if option in heeded)
+            raise UsageError(f"{option} does not go with {task}", f"it goes with {heeding}")
 
 
 def _list_decisions(max_decisions: int, *, as_json: bool) -> None:

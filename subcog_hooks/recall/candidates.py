@@ -111,41 +111,12 @@ class Request:
         self.strictness = strictness
         self.further = tuple(further)
 
-    def about(self, text: str, scope: Filter) -> Request:
-        """Return this request with another text and another scope."""
-        return self._with(self.strictness, self.further, text, scope)
-
-    def wider(self, strictness: Strictness) -> Request:
-        """Return this request with another strictness."""
-        return self._with(strictness, self.further)
-
-    def by_meaning(self) -> Request:
-        """Return this request for meaning alone."""
-        return self._with(self.strictness, self.further, mode=SEMANTIC)
-
-    def with_further(self, further: Sequence[channel.ChannelResult]) -> Request:
-        """Return this request with lists that were found without a search."""
-        return self._with(self.strictness, further)
-
-    def _with(
-        self,
-        strictness: Strictness,
-        further: Sequence[channel.ChannelResult],
-        text: str | None = None,
-        scope: Filter | None = None,
-        mode: str | None = None,
-    ) -> Request:
-        return Request(
-            self.text if text is None else text,
-            scope or self.scope,
-            mode=mode or self.mode,
-            is_typed=self.is_typed,
-            by_labels=self.by_labels,
-            is_explained=self.is_explained,
-            facts=self.facts,
-            strictness=strictness,
-            further=further,
-        )
+    def with_changes(self, **changes: object) -> Request:
+        """Return a copy with these fields changed."""
+        changed = object.__new__(Request)
+        for name in self.__slots__:
+            setattr(changed, name, changes.get(name, getattr(self, name)))
+        return changed
 
 
 class Candidates:

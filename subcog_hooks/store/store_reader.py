@@ -58,6 +58,13 @@ class Filter:
         self.since = since
         self.include_expired = include_expired
 
+    def with_changes(self, **changes: object) -> Filter:
+        """Return a copy with these fields changed."""
+        changed = object.__new__(Filter)
+        for name in self.__slots__:
+            setattr(changed, name, changes.get(name, getattr(self, name)))
+        return changed
+
 
 def audience_of(scope: str, project: str | None) -> str:
     """Return the audience that sees a memory, as one word: `project:<identity>`, `user` or `org`.

@@ -64,6 +64,18 @@ def test_what_memories_have_is_offered(stored_ids: list[str]) -> None:
     assert completions("search", "x", "--mode", "l") == ["lexical"]
 
 
+def test_the_shell_runs_nothing_that_is_stored(subcog: Run, ask: Ask, tmp_path: Path) -> None:
+    hostile = [f"{quote}$(touch {tmp_path}/{number}){quote}`touch {tmp_path}/{number}`" for number, quote in enumerate("\\\"'")]
+    ids = {subcog("remember", text, "--tag", text).out.strip() for text in hostile}
+    ask(" ".join(hostile))
+    (decision,) = completions("why", "")
+    assert set(completions("show", "")) == ids
+    for words, offered in ((("show", ""), ids), (("why", ""), {decision}), (("list", "--tag", ""), set())):
+        lines = "\n".join(completions(*words, shell="zsh"))
+        assert all(value in lines for value in offered)
+        assert set("\\$`").isdisjoint(lines)
+
+
 def test_settings_are_offered_with_their_values(subcog: Run) -> None:
     assert subcog("config", "path").code == 0
     assert completions("config", "get", "recency.") == ["recency.decay", "recency.floor"]

@@ -136,6 +136,6 @@ def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> N
         assert sum(explanation["contributions"].values()) * share == pytest.approx(hit["score"])
 
 
-def test_progressive_ends_with_nothing_where_there_is_nothing(subcog: Run) -> None:
+def test_progressive_is_two_lines_without_a_store_too(subcog: Run) -> None:
     done = subcog("search", "x", "--jsonl", "--progressive")
-    assert (done.code, [json.loads(line)["type"] for line in done.out.splitlines()]) == (1, ["final"])
+    assert (done.code, [json.loads(line)["type"] for line in done.out.splitlines()]) == (1, ["preliminary", "final"])

@@ -10,6 +10,7 @@ from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.decided import BEGINNING, decided, keep, latest
+from tests.e2e.machine import posix
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
 PROMPT = "Is there a time of the week when deployments are forbidden?"
@@ -56,6 +57,14 @@ def test_a_dry_run_stores_nothing_and_shows_all_it_would_do(subcog: Run, silent:
     assert silent(PROMPT, "after") == []
     line_number = lines.index("it would come to 1 of 2 other prompts")
     assert lines[line_number + 1].endswith(NEAR)
+
+
+@posix
+def test_an_index_file_that_goes_meanwhile_is_named(subcog: Run, silent: Ask, home: Home) -> None:
+    assert silent(PROMPT, "after") == []
+    (Path(home.index) / "gone.term").symlink_to("nowhere")  # as a merge removes a file once it has been listed
+    done = subcog("why", "--missed", "rule", "--yes")
+    assert (done.code, done.err) == (3, "subcog: another process is rewriting the index; try again in a moment\n")
 
 
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:

@@ -179,7 +179,7 @@ def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkey
     assert not finds()
     assert finds("--min-similarity", "0.0")
     refused = subcog(*search, "--min-similarity", "wide")
-    assert (refused.code, "search.min_similarity is 'wide', expected 0.0 to 1.0" in refused.err) == (4, True)
+    assert (refused.code, "--min-similarity is 'wide'; expected 0.0 to 1.0" in refused.err) == (2, True)
     monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.0")
     assert finds()
     monkeypatch.setenv("CLAUDECODE", "1")

@@ -125,13 +125,19 @@ def test_a_memory_may_supersede_another_at_once(subcog: Run) -> None:
     assert subcog("search", "--ids", "sessions").out.split() == [new]
 
 
-def test_supersede_marks_the_old_one_and_refuses_circles(subcog: Run) -> None:
-    old, new = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
-    assert subcog("supersede", old, new).code == 0
+def test_only_a_live_memory_supersedes_another(subcog: Run) -> None:
+    texts = ("Sessions last an hour", "Tokens live for a day", "Keys are rotated weekly", "Old as the hills")
+    old, middle, new, gone = (subcog("remember", text).out.strip() for text in texts)
+    assert subcog("supersede", old, middle).code == 0
     assert show_json(subcog, old)["status"] == "superseded"
-    assert "is itself superseded by" in subcog("supersede", new, old).err
-    assert "cannot supersede itself" in subcog("supersede", old, old).err
-    assert subcog("supersede", old, "nobody").code == 1
+    assert subcog("supersede", middle, new).code == 0
+    subcog("forget", gone)
+    for by, status in ((old, "superseded"), (middle, "superseded"), (gone, "deleted")):
+        done = subcog("supersede", new, by)
+        assert (done.code, done.err.partition(",")[0]) == (2, f"subcog: {by} is {status}")
+    assert subcog("list", "--ids").out.strip() == new
+    assert "cannot supersede itself" in subcog("supersede", new, new).err
+    assert subcog("supersede", new, "nobody").code == 1
 
 
 def test_forgetting_hides_a_memory_and_can_be_taken_back(subcog: Run) -> None:
@@ -276,6 +282,39 @@ def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monke
     monkeypatch.setenv("EDITOR", editor(tmp_path, f"{forgetting}; sed -i 's/^tags:.*/tags: c/' \"$1\""))
     assert subcog("edit", id_).code == 0
     assert (show_json(subcog, id_)["status"], show_json(subcog, id_)["tags"]) == ("deleted", ["c"])
+
+
+def test_an_edit_overwrites_nothing_stored_meanwhile(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    other = f"{sys.executable} -m subcog_hooks edit {id_} --content 'Sessions last a day'"
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, f"{other}; sed -i 's/an hour/a week/' \"$1\""))
+    done = subcog("edit", id_)
+    assert done.code == 2
+    assert f"{id_} was changed since then, elsewhere" in done.err
+    assert "a week" in Path(done.err.strip().rpartition(" ")[2]).read_text()
+    assert show_json(subcog, id_)["content"] == "Sessions last a day"
+
+
+def test_no_editor_opens_where_nobody_types(subcog: Run) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    assert "no editor is set" in subcog("edit", id_).err
+    assert "--expires is ''" in subcog("edit", id_, "--expires", "").err
+    assert subcog("edit", id_, "--project", "").code == 2
+
+
+def test_an_edit_reads_its_text_from_standard_input(subcog: Run) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    assert subcog("edit", id_, "--content", "-", stdin=b"Sessions last a day").code == 0
+    assert show_json(subcog, id_)["content"] == "Sessions last a day"
+
+
+def test_several_memories_are_edited_all_or_none(subcog: Run, store: Store, make: Maker) -> None:
+    store.add([make("Use PKCE", id="theirs", trust="import")])
+    mine = subcog("remember", "Sessions last an hour").out.strip()
+    before = subcog("export").out
+    done = subcog("edit", mine, "theirs", "--priority", "95")
+    assert (done.code, subcog("export").out) == (2, before)
 
 
 def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:

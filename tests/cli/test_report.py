@@ -10,6 +10,8 @@ import pytest
 
 from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
 from subcog_hooks.cli.support.inventory import Inventory
+from subcog_hooks.cli.support.output import day
+from subcog_hooks.cli.support.page import DAY_MS
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
@@ -108,16 +110,12 @@ def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled_home: Ho
     assert read.startswith(b"<!doctype html>")
 
 
-def test_growth_is_by_month_without_gaps(make: Maker) -> None:
-    month = 31 * 86_400_000
-    memories = [make(str(number), created_at=created_ms) for number, created_ms in enumerate((NOW, NOW - 1, NOW - 2 * month))]
-    growth = Inventory(memories, Use({}, None), NOW).growth()
-    assert [(month_.name, month_.stored, month_.new) for month_ in growth] == [
-        ("2025-12", 1, 1),
-        ("2026-01", 1, 0),
-        ("2026-02", 1, 0),
-        ("2026-03", 3, 2),
-    ]
+def test_growth_is_told_without_gaps(subcog: Run, store: Store, make: Maker) -> None:
+    store.add([make(str(days), created_at=now_ms() - days * DAY_MS) for days in (0, 3, 5)])
+    growth = subcog("report", "--json").json["growth"]
+    assert [(bar["stored"], bar["new"]) for bar in growth] == [(1, 1), (1, 0), (2, 1), (2, 0), (2, 0), (3, 1)]
+    assert growth[-1]["name"] == day(now_ms())
+    assert "by day" in subcog("report").out
 
 
 def test_unused_for_a_year_is_stale_only_with_a_years_records(make: Maker) -> None:

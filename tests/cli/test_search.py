@@ -142,13 +142,14 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
     cases = [
         (["search"], "no query was given"),
         (["search", "x", "--batch", "-"], "--batch takes no query"),
-        (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
+        (["search", "x", "--json", "--ids"], "--json and --ids exclude each other"),
         (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
         (["search", "x", "--status", "lost"], "--status is 'lost'"),
         (
             ["search", "x", "--status", "deleted"],
             "forgotten memories are not searched; `subcog list --status deleted` shows them",
         ),
+        (["search", "x", "--min-similarity", "7"], "--min-similarity is '7'; expected 0.0 to 1.0"),
         (["search", "x", "--mode", "psychic"], "--mode is 'psychic'; expected one of hybrid, lexical, semantic"),
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
         (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),
@@ -172,6 +173,11 @@ def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     assert second == ["m8", "m7", "m6", "m5", "m4"]
     behind = with_memories("list", "-n", "5", "--page", "9")
     assert (behind.code, behind.err) == (1, "there are only 13 memories; give a smaller --page\n")
+
+
+def test_a_page_behind_a_single_memory_is_named(subcog: Run) -> None:
+    subcog("remember", "Berths are allocated by length")
+    assert subcog("list", "--page", "2").err == "there is only 1 memory; give a smaller --page\n"
 
 
 def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
@@ -198,7 +204,7 @@ def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
     with open("rows.jsonl", "w", encoding="utf-8") as file:
         file.write('{"id": "abcdef1", "content": "x"}\n{"id": "abcdef2", "content": "y"}\n')
     subcog("import", "rows.jsonl")
-    assert "abcdef begins several ids (abcdef1, abcdef2" in subcog("show", "abcdef").err
+    assert "abcdef begins several ids (abcdef1, abcdef2); give" in subcog("show", "abcdef").err
     assert subcog("show", "abcdef2").code == 0
 
 

@@ -17,6 +17,7 @@ import pytest
 from subcog_hooks.cli.pages import page_server
 from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store import stops
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -158,6 +159,15 @@ def test_bad_changes_are_refused_in_a_line(served: Served, home: Home) -> None:
     assert served.ask()[0] == 200
 
 
+def test_only_a_person_at_a_terminal_changes_a_stop(served: Served, home: Home) -> None:
+    stops.add_stops(home, "port", {"git push*": stops.DENY})
+    add_suggestion(State.open(home, 1_000), Suggestion("s-1", "port", KEYWORD, "postgres", "person", 1))
+    for action, id_ in (("forget", "port"), ("restore", "port"), ("edit", "port"), ("accept", "s-1")):
+        status, answer = served.change(action=action, id=id_)
+        assert (status, "only the person may change it" in answer["error"]) == (409, True)
+    assert get(home, "port").status == "active"
+
+
 def test_an_unexpected_failure_is_answered_and_logged(served: Served, home: Home) -> None:
     assert served.process.stderr is not None
     served.process.stderr.readline()
@@ -198,6 +208,19 @@ def test_a_memory_is_edited_by_mouse(served: Served, browser: Browser, home: Hom
     )
     assert key not in browser.run("document.documentElement.outerHTML")
     assert all(address.startswith(served.url) for address in browser.requests)
+
+
+def test_a_double_click_saves_once(served: Served, browser: Browser, home: Home) -> None:
+    browser.open(served.url)
+    browser.click("#memory-port summary")
+    click_text(browser, "port", "Edit")
+    browser.wait_for("document.activeElement.tagName === 'TEXTAREA'")
+    browser.type("It listens on 5435. ")
+    before = len(browser.requests)
+    browser.run("document.querySelector('form').requestSubmit(); document.querySelector('form').requestSubmit()")
+    wait_for_message(browser, "Saved.")
+    assert [address.rpartition("/")[2] for address in browser.requests[before:]] == ["changes"]
+    assert "5435" in get(home, "port").content
 
 
 def test_memories_are_reviewed_by_mouse(served: Served, browser: Browser, home: Home) -> None:

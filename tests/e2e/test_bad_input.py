@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.machine import ANSWER, QUESTION, Done, Machine, assert_harmless, assert_silent, ids_in, linux, posix
+from tests.e2e.machine import (
+    ANSWER,
+    QUESTION,
+    Done,
+    Machine,
+    assert_harmless,
+    assert_one_line_error,
+    assert_silent,
+    ids_in,
+    linux,
+    posix,
+)
 
 # ---- bad input ------------------------------------------------------------------------------------------------------------
 
@@ -169,6 +180,15 @@ def test_closed_streams_do_no_harm_to_the_store(machine: Machine, closed: str) -
     files = [file for file in machine.home.rglob("*") if file.is_file()]
     assert [file for file in files if b"hookSpecificOutput" in file.read_bytes()] == []
     assert machine.recall(QUESTION) == [ANSWER]
+
+
+@posix
+def test_a_closed_standard_input_is_an_empty_one(machine: Machine) -> None:
+    command = ["/bin/sh", "-c", 'exec "$0" "$@" <&-', machine.command]
+    for words in (["search", "--batch", "-"], ["why", "-"]):
+        done = machine.start([*command, *words])
+        assert (done.code, done.stderr) == (0, b"")
+    assert_one_line_error(machine.start([*command, "remember", "-"]), 2)
 
 
 @linux

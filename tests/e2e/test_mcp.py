@@ -235,6 +235,33 @@ def test_nothing_but_the_protocol_is_printed(bare: Machine) -> None:
     assert (server.returncode, rest, errors) == (0, b"", b"")
 
 
+def test_an_unreadable_request_is_logged(bare: Machine) -> None:
+    with bare.begin("mcp") as server:
+        assert server.stdin
+        ask(server, "initialize", INITIALIZE)
+        call = {"name": "recall", "arguments": {"text": "half a pair: \ud800, token=abc"}}
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}).encode() + b"\n")
+        ask(server, "tools/call", {"name": "recall", "arguments": {"text": CONTENT}})
+        server.communicate()
+    (line,) = bare.log()
+    assert line.endswith("Z mcp: a message of the client is not answered: it is no valid JSON")
+
+
+def test_a_switched_off_hook_is_no_missing_knowledge(bare: Machine) -> None:
+    bare.imports({"id": "mine", "content": CONTENT})
+    bare.configure(surfacing__enabled="false")
+    message = "subcog: the hook is switched off by a setting; see `subcog config list`"
+    assert answer_to(bare, "recall", {"text": ABOUT_IT}) == (False, message)
+
+
+def test_a_line_names_the_tool_that_opens_it(pointing: Machine) -> None:
+    text = "explain where the session token lives"
+    assert " show ID` prints it" in pointing.run("block", text).stdout.decode()
+    block = answer_to(pointing, "recall", {"text": text})[1]
+    assert block.startswith("<subcog-memories")
+    assert 'may be related; the tool show prints it">' in block.splitlines()[0]
+
+
 def ask(server: subprocess.Popen[bytes], method: str, params: dict[str, object]) -> dict[str, Any]:  # Any: JSON
     """The result of one request, which is the next line on standard output."""
     assert server.stdin

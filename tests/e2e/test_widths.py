@@ -153,6 +153,23 @@ def test_a_long_decision_goes_through_the_pager(machine: Machine) -> None:
     assert not (machine.folder / "paged").exists()
     assert QUESTION not in "".join(shown(machine, 120, "why", rows=10))
     assert QUESTION in (machine.folder / "paged").read_text()
+    machine.environment |= {"PAGER": "no-such-pager"}
+    assert QUESTION in (told := "".join(shown(machine, 120, "why", rows=10)))
+    assert "the pager no-such-pager is not there" in told
+
+
+def test_only_a_pager_that_shows_colours_is_given_them(machine: Machine) -> None:
+    machine.environment["PAGER"] = "cat > paged"
+    for options, has_colours in (("--ignore-case", False), ("-iR", True), ("FRX", True), ("--RAW-CONTROL-CHARS", True)):
+        machine.environment["LESS"] = options
+        shown(machine, 120, "list", rows=10)
+        assert ("\x1b[" in (machine.folder / "paged").read_text()) is has_colours
+
+
+def test_what_can_not_be_erased_is_drawn_once(machine: Machine) -> None:
+    machine.environment["FORCE_COLOR"] = "1"
+    drawn = machine.run("search", QUESTION).stdout
+    assert (drawn.count(ANSWER.encode()), b"\x1b[2K" in drawn) == (1, False)
 
 
 @pytest.fixture

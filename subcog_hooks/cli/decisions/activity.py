@@ -139,7 +139,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {_sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
+    spoken = f"{used.spoke:,}{share}  {decision_view.sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if activity.later:
@@ -198,22 +198,6 @@ def _zero_metric(family: Family, value: str) -> Counter | Histogram:
     return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
 
 
-def quantile(histogram: Histogram, share: float) -> float | None:
-    """Return the estimated seconds below which a share of the observations lies; None without any.
-
-    Linear within a bucket, as in Prometheus; beyond the last finite bound, that bound.
-
-    >>> quantile(Histogram("x", "", ((1.0, 1), (2.0, 3), (float("inf"), 4)), 7.0), 0.5)
-    1.5
-    """
-    rank, lower, before = share * histogram.count, 0.0, 0
-    for bound, cumulative in histogram.buckets:
-        if histogram.count and cumulative >= rank and cumulative > before:
-            return lower if bound == float("inf") else lower + (bound - lower) * (rank - before) / (cumulative - before)
-        lower, before = bound, cumulative
-    return None
-
-
 def _prometheus_text(family: Family, values: Values) -> str:
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
@@ -252,8 +236,6 @@ def _metric_record(metric: Counter | Histogram) -> object:
         "count": metric.count,
         "sum": metric.sum,
         "mean": _mean(metric),
-        "p50_estimate": quantile(metric, 0.5),
-        "p95_estimate": quantile(metric, 0.95),
         "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
     }
 
@@ -290,11 +272,11 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
         rows.append((_outcome_name(outcome), count, share, usage.rate_of(outcome)))
     for name, count, share, figure in rows:
-        _add_row(table, name, str(count), share, _sparkline(used.by_day(figure)))
+        _add_row(table, name, str(count), share, decision_view.sparkline(used.by_day(figure)))
     yield table
     yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
-    given, units = (_sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    given, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
     _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
     _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
     yield table
@@ -317,7 +299,7 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
-        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, _sparkline(times.by_day))
+        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, decision_view.sparkline(times.by_day))
     if used.times:
         yield table
         yield ""
@@ -325,10 +307,6 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
 
 def _outcome_name(outcome: str) -> str:
     return OUTCOME_NAMES.get(outcome, safe(outcome))
-
-
-def _sparkline(values: Sequence[float | None]) -> str:
-    return decision_view.sparkline(values) if any(value is not None for value in values) else ""
 
 
 def _mean_text(value: float | None) -> str:

@@ -25,8 +25,8 @@ from subcog_hooks.cli.decisions.remedies import Remedy, Words
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import logit, relevance
-from subcog_hooks.recall.hits import BEGUN, BRIEF
+from subcog_hooks.recall import relevance
+from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store.decision import Candidate, Decision
 from subcog_hooks.store.memory import Memory
@@ -34,51 +34,38 @@ from subcog_hooks.text.sanitise import cut
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
-_ASCII_HEIGHTS = "_.-=+*%#"
-_MARK, _ASCII_MARK = "┃", "|"
+_MARK = "┃"
 
 
 def draw_bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
     """Draw a share of 0.0 to 1.0 as a bar of `width` columns. mark: another share, drawn as a line."""
-    blocks = _has_blocks()
-    text = Text(filled_bar(share, width, blocks=blocks), style=style)
+    text = Text(filled_bar(share, width), style=style)
     if mark is None:
         return text
     position = min(width - 1, int(clamp(mark) * width))
-    return text[:position] + Text(_MARK if blocks else _ASCII_MARK, style=DIM) + text[position + 1 :]
+    return text[:position] + Text(_MARK, style=DIM) + text[position + 1 :]
 
 
-def _has_blocks() -> bool:
-    return terminal.has_blocks and not terminal.out.legacy_windows
+def filled_bar(share: float, width: int) -> str:
+    """Draw a share of 0.0 to 1.0 as a bar of `width` block characters.
 
-
-def filled_bar(share: float, width: int, *, blocks: bool) -> str:
-    """Draw a share of 0.0 to 1.0 as a bar of `width` characters. blocks: use block characters instead of ASCII.
-
-    >>> filled_bar(0.5, 4, blocks=True), filled_bar(0.3, 4, blocks=True), filled_bar(0.3, 4, blocks=False)
-    ('██  ', '█▎  ', '#   ')
+    >>> filled_bar(0.5, 4), filled_bar(0.3, 4)
+    ('██  ', '█▎  ')
     """
-    eighths = round(clamp(share) * width * 8)
-    if not blocks:
-        return ("#" * round(eighths / 8)).ljust(width)
-    whole, remainder = divmod(eighths, 8)
+    whole, remainder = divmod(round(clamp(share) * width * 8), 8)
     return ("█" * whole + (_EIGHTHS[remainder] if remainder else "")).ljust(width)
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """Draw a character for each value, its height relative to the largest; a blank for None."""
-    return height_characters(values, _HEIGHTS if _has_blocks() else _ASCII_HEIGHTS)
+    """Draw a character for each value, its height relative to the largest; a blank for None, "" without any value.
 
-
-def height_characters(values: Sequence[float | None], characters: str = _HEIGHTS) -> str:
-    """Return a character for each value, its height relative to the largest. characters: from low to high.
-
-    >>> height_characters([0.0, 1.0, None, 8.0]), height_characters([0.0, 0.0]), height_characters([])
+    >>> sparkline([0.0, 1.0, None, 8.0]), sparkline([0.0, 0.0]), sparkline([None])
     ('▁▂ █', '▁▁', '')
     """
-    highest = max((value for value in values if value is not None), default=0.0)
-    top = len(characters) - 1
-    return "".join(" " if value is None else characters[round(top * value / highest) if highest > 0 else 0] for value in values)
+    highest = max((value for value in values if value is not None), default=None)
+    if highest is None:
+        return ""
+    return "".join(" " if value is None else _HEIGHTS[round(7 * value / highest) if highest > 0 else 0] for value in values)
 
 
 def clamp(share: float) -> float:
@@ -212,7 +199,7 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         *_second_look(data.look),
     ]
     if decision.candidates:
-        parts += ["", *_candidates(decision, data), *_words(decision, data.words), *_cost_of_position(decision)]
+        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
     parts += _remedy_lines(data.remedies)
     if decision.intent:
         parts += ["", *_intent(decision)]
@@ -235,22 +222,6 @@ def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]
 def _second_look(look: Decision | None) -> Iterator[Text]:
     if look is not None:
         yield Text(f"{delay_phrase(look)}: {sentence(look)} ({safe(look.id)})")
-
-
-def _cost_of_position(decision: Decision) -> Iterator[RenderableType]:
-    """Yield the relevance that the best memory would have at its session's first prompt, where this differs."""
-    best = max(decision.candidates, key=lambda candidate: candidate.relevance)
-    if not best.raw:
-        return
-    raw_at_start = logit.probability(tuple([term for term in best.terms if term[0] != BEGUN]))
-    at_start = min(1.0, best.relevance * raw_at_start / best.raw)
-    if f"{at_start:.2f}" != f"{best.relevance:.2f}" and any(term[0] == BEGUN for term in best.terms):
-        yield ""
-        yield Text(
-            f"The session is under way, which counts: as its first prompt, {safe(best.id)} would have {at_start:.2f} "
-            f"instead of {best.relevance:.2f}.",
-            style=DIM,
-        )
 
 
 def _label_line(name: str, text: str) -> Text:

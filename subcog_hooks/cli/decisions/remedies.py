@@ -112,16 +112,23 @@ def open_trial() -> Iterator[Trial]:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
     with trial_folders.hold_folder(home) as folder:
         copy = Home(folder)
-        database.copy_database(home.memories_db, copy.memories_db)
-        for parent, _, files in os.walk(home.index):
-            target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
-            os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
-            for name in files:
-                if name.endswith(_DATABASE):
-                    database.copy_database(os.path.join(parent, name), os.path.join(target, name))
-                elif not name.endswith(_PROCESS_FILES):
-                    shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
+        try:
+            _copy_store(home, copy)
+        except FileNotFoundError as error:
+            raise StoreError("another process is rewriting the index", "try again in a moment") from error
         yield Trial(copy)
+
+
+def _copy_store(home: Home, copy: Home) -> None:
+    database.copy_database(home.memories_db, copy.memories_db)
+    for parent, _, files in os.walk(home.index):
+        target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
+        os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
+        for name in files:
+            if name.endswith(_DATABASE):
+                database.copy_database(os.path.join(parent, name), os.path.join(target, name))
+            elif not name.endswith(_PROCESS_FILES):
+                shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
 
 
 def _size(home: Home) -> int:

@@ -8,8 +8,8 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli.listing import cue_rows, priority_text
 from subcog_hooks.cli.proposals import suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
-from subcog_hooks.cli.support import context, editor, embedding, inventory
-from subcog_hooks.cli.support.amendment import amend, apply_changes, mark_forgotten
+from subcog_hooks.cli.support import author, context, editor, embedding, inventory
+from subcog_hooks.cli.support.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.support.inventory import Inventory
 from subcog_hooks.cli.support.output import day, pluralize, terminal
 from subcog_hooks.cli.support.page import Card, Page, card_fields, visible_text
@@ -55,6 +55,7 @@ class ServedReport:
         if action in ("accept", "refuse"):
             message, ids = _settle_suggestion(id_, is_accepted=action == "accept")
         elif isinstance(action, str) and action in _CHANGES:
+            author.require_person_for_stops([id_])
             with context.writing() as store:
                 memory = _get_memory(store, id_)
                 message = _CHANGES[action](store, memory, request)
@@ -83,8 +84,9 @@ def _settle_suggestion(id_: str, *, is_accepted: bool) -> tuple[str, list[str]]:
     with context.existing_state(context.home(), tell=terminal.say) as state:
         if state is None or not matches:
             raise UsageError("this suggestion no longer waits", "load the page again")
-        message = (suggested.accept if is_accepted else suggested.drop)(matches[0], state)
-    return message, [memory.id for memory in (matches[0].memory, matches[0].other) if memory]
+        ids = [memory.id for memory in (matches[0].memory, matches[0].other) if memory]
+        author.require_person_for_stops(ids)
+        return (suggested.accept if is_accepted else suggested.drop)(matches[0], state), ids
 
 
 def _get_memory(store: Store | None, id_: str) -> Memory:
@@ -140,7 +142,7 @@ def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
 def _amend(store: Store, memory: Memory, changes: Mapping[str, object]) -> tuple[bool, str]:
     """Change a memory. Return whether it differs now, and a note of the secrets taken out."""
     removed: list[Removed] = []
-    after = amend(memory, lambda stored: apply_changes(stored, changes), store, removed)
+    after = amend(memory, lambda stored: apply_edits(memory, stored, changes), store, removed)
     if after is not None:
         context.update_index_and_vectors(store)
     return after is not None, describe_removed(sum_removed(removed)) if sum_removed(removed) else ""

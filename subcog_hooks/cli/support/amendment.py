@@ -9,7 +9,7 @@ from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.core.errors import InvalidMemory, StoreError
+from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.store import index_sync, questions, stops
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
@@ -42,6 +42,13 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
 
     removed: receives a note of the secrets and invisible characters that were taken out of the new texts.
     """
+    return next((after for _, after in amend_all([before], change, store, removed)), None)
+
+
+def amend_all(
+    memories: Sequence[Memory], change: Callable[[Memory], Memory], store: Store, removed: list[Removed]
+) -> list[tuple[Memory, Memory]]:
+    """Change all of these memories or, after an error, none. Return each that the change affects, before and after."""
 
     def amend_stored(stored: Memory) -> Memory:
         amended, removal = redact_memory(change(stored), stored)
@@ -50,10 +57,22 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
             return amended
         return amended.with_changes(updated_at=next_change_date(stored.updated_at))
 
-    after, unchanged = change(before), jsonl.dump(before)
-    if jsonl.dump(after) == unchanged or jsonl.dump(redact_memory(after, before)[0]) == unchanged:
-        return None
-    return store.modify([before.id], amend_stored)[0]
+    def has_effect(memory: Memory) -> bool:
+        after, unchanged = change(memory), jsonl.dump(memory)
+        return jsonl.dump(after) != unchanged and jsonl.dump(redact_memory(after, memory)[0]) != unchanged
+
+    affected = list(filter(has_effect, memories))
+    return list(zip(affected, store.modify([memory.id for memory in affected], amend_stored), strict=True)) if affected else []
+
+
+def apply_edits(before: Memory, stored: Memory, edits: Mapping[str, object]) -> Memory:
+    """Return a stored memory with the edits of a text that showed it as it was before.
+
+    Raises InvalidMemory, and UsageError where a field among them was changed meanwhile.
+    """
+    if any(getattr(stored, field) != getattr(before, field) for field in edits):
+        raise UsageError(f"{stored.id} was changed since then, elsewhere", "edit it again")
+    return apply_changes(stored, edits)
 
 
 def apply_changes(memory: Memory, changes: Mapping[str, object]) -> Memory:

@@ -19,6 +19,8 @@ from subcog_hooks.text.sanitise import cut
 MAX_OFFERS = 50  # More offers fill the screen and help nobody.
 COMPLETION_WAIT_MS = 50  # The shell waits so briefly for a state that another process holds.
 _WORDS = 60  # characters of a memory or a prompt beside its id
+_EXPANDED = str.maketrans("", "", "\\$`")  # A shell expands them even in double quotes; typer escapes two of the three.
+_SYNTAX = frozenset("\\$`;&|<>()\"'")  # A name with one of them would be a part of the command.
 _DEFAULT = "default"  # `config set NAME default` removes a setting from the file.
 
 T = TypeVar("T")
@@ -28,7 +30,7 @@ Offer = tuple[str, str]  # the inserted text, and its explanation
 def ids(incomplete: str) -> list[Offer]:
     """Return the ids with this prefix, each with the memory's first words, the newest memory first."""
     memories = _ask_store(lambda store: store.newest_with_prefix(incomplete, MAX_OFFERS))
-    return [(memory.id, cut(safe(memory.content), _WORDS)) for memory in memories]
+    return [(memory.id, _explain(memory.content)) for memory in memories]
 
 
 def namespaces(incomplete: str) -> list[str]:
@@ -50,7 +52,7 @@ def decisions(incomplete: str) -> list[Offer]:
     """Return the ids of decisions with this prefix, each with its prompt, the latest first."""
     with suppress(SubcogError, OSError), context.existing_state(context.home(), COMPLETION_WAIT_MS) as state:
         entries = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS) if state else []
-        offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]
+        offers = [(entry.id, _explain(entry.prompt or entry.event)) for entry in entries]
         return [offer for offer in offers if offer[0].startswith(incomplete)][:MAX_OFFERS]
     return []
 
@@ -87,7 +89,11 @@ def values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _with_prefix(prefix: str, names: Iterable[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if name.startswith(prefix)][:MAX_OFFERS]
+    return [name for name in dict.fromkeys(names) if name.startswith(prefix) and _SYNTAX.isdisjoint(name)][:MAX_OFFERS]
+
+
+def _explain(text: str) -> str:
+    return cut(safe(text).translate(_EXPANDED), _WORDS)
 
 
 def _ask_store(query: Callable[[Store], list[T]]) -> list[T]:

@@ -310,7 +310,7 @@ def find_memory(store: Store, id_or_prefix: str) -> Memory:
         if id_or_prefix not in ids and len(ids) == 1:
             return store.get(ids[0])
         if id_or_prefix not in ids and len(ids) > 1:
-            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}, …)", "give more of it")
+            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}{', …' * (len(ids) > 2)})", "give more of it")
     return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 
 from subcog_hooks.cli.support import context, inputs
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
 from subcog_hooks.store import questions
@@ -33,6 +34,7 @@ class Editor:
 
     def __init__(self, memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> None:
         """origin: the author of new questions; keeps_status: the status is left out of the text."""
+        self._command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _usual_editor()
         self._keeps_status = keeps_status
         self._memory = memory
         self._origin = origin
@@ -50,14 +52,13 @@ class Editor:
             ) from error
 
     def __enter__(self) -> dict[str, object]:
-        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
         try:
-            done = subprocess.run([*shlex.split(command, posix=os.name != "nt"), self._path], check=False)
+            done = subprocess.run([*_split_command(self._command, is_windows=os.name == "nt"), self._path], check=False)
             if done.returncode:
                 raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
         except (OSError, ValueError) as error:
             shutil.rmtree(self._folder, ignore_errors=True)
-            raise UsageError(f"the editor {command!r} cannot be started: {error}", "set EDITOR") from error
+            raise UsageError(f"the editor {self._command!r} cannot be started: {error}", "set EDITOR") from error
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
@@ -80,6 +81,25 @@ class Editor:
     @property
     def _kept_hint(self) -> str:
         return f"nothing was changed; what you wrote is in {self._path}"
+
+
+def _usual_editor() -> str:
+    """Return the editor of every machine. Raises UsageError where nobody can type into it."""
+    if not terminal.interactive:
+        raise UsageError("no editor is set, and no terminal is there", "give options, or set EDITOR")
+    return "notepad" if os.name == "nt" else "vi"
+
+
+def _split_command(command: str, *, is_windows: bool) -> list[str]:
+    """Return the words of a command line. Windows runs `code.cmd` only by its whole path.
+
+    >>> _split_command(r'"C:\\Program Files\\Ed\\ed.exe" --wait', is_windows=True)
+    ['C:\\\\Program Files\\\\Ed\\\\ed.exe', '--wait']
+    """
+    program, *arguments = shlex.split(command, posix=not is_windows)
+    if is_windows:
+        program, *arguments = (word.strip('"') for word in (program, *arguments))
+    return [shutil.which(program) or program, *arguments]
 
 
 def find_edit_folders(home: Home) -> list[str]:

@@ -134,6 +134,13 @@ def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
     return () if "all" in given else tuple(given)
 
 
+def refuse_several(given: Mapping[str, bool]) -> None:
+    """Raise UsageError where more than one of these options is given."""
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names[:2])} exclude each other", "give one of them")
+
+
 def read_objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the number and the JSON object of each non-empty line of a file or of standard input.
 

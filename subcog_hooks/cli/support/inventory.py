@@ -1,6 +1,5 @@
 """The inventory of a store, and the proposals that tidy it."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,7 +16,6 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.sanitise import cut
 
-MAX_MONTHS = 48
 UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
@@ -28,14 +26,6 @@ class Group(NamedTuple):
     active: int
     waiting: int
     given: int
-
-
-class Month(NamedTuple):
-    """A month of the store's growth. stored: memories at its end; new: memories created in it."""
-
-    name: str
-    stored: int
-    new: int
 
 
 class Inventory:
@@ -66,18 +56,6 @@ class Inventory:
     def by_namespace(self) -> list[Group]:
         """Return the memories by namespace, the largest group first."""
         return self._group_by(lambda memory: memory.namespace)
-
-    def growth(self) -> list[Month]:
-        """Return the growth over the last MAX_MONTHS months, counting the memories that still exist."""
-        new = Counter(_month_of(memory.created_at) for memory in self.memories)
-        if not new:
-            return []
-        last = max(*new, _month_of(self.now))
-        stored, months = 0, []
-        for month in range(min(new), last + 1) if last - min(new) < 1_000 else sorted(new):
-            stored += new[month]
-            months.append(Month(f"{month // 12}-{month % 12 + 1:02}", stored, new[month]))
-        return months[-MAX_MONTHS:]
 
     def stale(self) -> list[tuple[str, Memory]]:
         """Return the memories that are expired, superseded, archived or unused for a year, each with its reason."""
@@ -124,16 +102,6 @@ def _make_group(name: str, members: Sequence[Memory], now: int, given: Mapping[s
     return Group(
         name, len(active), sum(memory.status == PENDING for memory in members), sum(memory.id in given for memory in active)
     )
-
-
-def _month_of(time_ms: int) -> int:
-    """Return the number of a time's month, from the year 0.
-
-    >>> divmod(_month_of(1772445600000), 12)
-    (2026, 2)
-    """
-    moment = time.gmtime(max(0, time_ms // 1000))
-    return moment.tm_year * 12 + moment.tm_mon - 1
 
 
 MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all

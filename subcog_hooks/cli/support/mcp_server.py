@@ -9,14 +9,16 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import anyio
+from anyio.abc import ObjectSendStream
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -46,6 +48,7 @@ NOTHING_KNOWN = "Nothing is known about this."
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_OPENING = re.compile(r'^(<subcog-memories[^>]* maybe="[^"`]*)`[^"`]*` prints it')  # Many clients' agents have no shell.
 _FLAGS = 0
 if sys.platform == "win32":
     _FLAGS = subprocess.CREATE_NO_WINDOW
@@ -61,7 +64,7 @@ TOOLS = [  # Each session's context holds their texts.
     ),
     Tool(
         name="show",
-        description="Print notes in full, by the ids that recall names.",
+        description="Print notes by id, as recall names them; 25,000 characters fit.",
         input_schema={"type": "object", "properties": {"ids": _TEXTS}, "required": ["ids"]},
         annotations=_READS_ONLY,
     ),
@@ -96,8 +99,22 @@ class _LogFile(logging.Handler):
 
 async def _answer_client() -> None:
     server = Server("subcog", version=__version__, on_list_tools=_list_tools, on_call_tool=_call_tool)
-    async with stdio_server() as (requests, answers):
-        await server.run(requests, answers, server.create_initialization_options())
+    sender, sound_requests = anyio.create_memory_object_stream[SessionMessage](0)
+    async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
+        tasks.start_soon(_pass_requests_on, requests, sender)
+        await server.run(sound_requests, answers, server.create_initialization_options())
+
+
+async def _pass_requests_on(
+    requests: AsyncIterable[SessionMessage | Exception], sender: ObjectSendStream[SessionMessage]
+) -> None:
+    """Pass the client's messages on. One that cannot be read, as with half a surrogate pair, has no answer but a log line."""
+    async with sender:
+        async for request in requests:
+            if isinstance(request, SessionMessage):
+                await sender.send(request)
+            else:
+                logging.getLogger(__name__).warning("a message of the client is not answered: it is no valid JSON")
 
 
 async def _list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -145,7 +162,8 @@ def _folder_of(roots: Sequence[Root]) -> str:
 
 
 async def _recall(arguments: Arguments, folder: str) -> str:
-    return await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NOTHING_KNOWN)
+    block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NOTHING_KNOWN)
+    return _OPENING.sub(r"\1the tool show prints it", block, count=1)
 
 
 async def _show(arguments: Arguments, folder: str) -> str:
@@ -184,7 +202,8 @@ def _checked_text(text: object, name: str, max_characters: int) -> str:
 async def _run_command(words: Sequence[str], text: str, folder: str, in_silence: str = "") -> str:
     """Run one of our commands for an agent, with a text on standard input. Return its result and its remarks.
 
-    in_silence: the result of a command that finds nothing; "" where that is an error. Raises SubcogError, OSError.
+    in_silence: the result of a command that finds nothing and has no remark; "" where that is an error. Raises SubcogError,
+    OSError.
     """
     try:
         with anyio.fail_after(COMMAND_S):
@@ -201,7 +220,7 @@ async def _run_command(words: Sequence[str], text: str, folder: str, in_silence:
     result, remarks = (stream.decode("utf-8", "replace").strip() for stream in (done.stdout, done.stderr))
     if done.returncode and not (done.returncode == EXIT_NOTHING_FOUND and in_silence):
         raise SubcogError(remarks.removeprefix("subcog: ") or f"{words[0]} ended with code {done.returncode}")
-    return "\n".join(filter(None, (result or in_silence, remarks)))
+    return "\n".join(filter(None, (result, remarks))) or in_silence
 
 
 _ANSWERS: dict[str, Callable[[Arguments, str], Awaitable[str]]] = {"recall": _recall, "show": _show, "remember": _remember}

@@ -1,30 +1,32 @@
-"""The output of commands: data, messages, short forms of times and texts, always escaped. rich is loaded only to draw."""
+"""The output of commands: data, messages, short forms of times and texts. rich is loaded only to draw."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
-
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.text import Text
 
 from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import UNDATED, Memory
 from subcog_hooks.text.sanitise import one_line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from subcog_hooks.cli.support.screen import Screen
+
 _FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # With one of them rich finds out for itself.
 ACCENT = "cyan"
 DIM = "bright_black"
-_LAST_SECOND = 32_503_679_999  # of the year 2999; the C library of Windows goes no further
+_LAST_SECOND = 32_503_679_999  # of the year 2999
 
-_WORD = re.compile(r"\s*(?:`[^`\n]{1,50}`|\S)+")  # A command in backquotes is not broken, so that it can be copied.
+_RAW_CODES = re.compile(r"(?:^|\s)(?!--)\S*r|--raw", re.IGNORECASE)  # the option of `less` that shows colours
 
 
 class ReaderGone(Exception):
@@ -38,8 +40,7 @@ class OutputFailed(Exception):
 class Terminal:
     """The two streams of this run.
 
-    quiet: only the result is printed; has_blocks: the locale has smooth bars; has_left_work: a thread still runs that nobody
-    waits for.
+    quiet: only the result is printed; has_left_work: a thread still runs that nobody waits for.
     """
 
     def __init__(self) -> None:
@@ -47,13 +48,14 @@ class Terminal:
         self._err: Screen | None = None
         self.quiet = False
         self._said: set[str] = set()
-        self.has_blocks = True
         self.has_left_work = False
 
     @property
     def out(self) -> Screen:
         """Standard output, to draw on."""
         if self._out is None:
+            from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, not needed to print data
+
             self._out = Screen(soft_wrap=False, highlight=False, emoji=False)
         return self._out
 
@@ -61,6 +63,8 @@ class Terminal:
     def err(self) -> Screen:
         """Standard error, to draw on."""
         if self._err is None:
+            from subcog_hooks.cli.support.screen import Screen
+
             self._err = Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
         return self._err
 
@@ -130,11 +134,11 @@ class Terminal:
 
         Raises ReaderGone, OutputFailed.
         """
-        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height:
+        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height or not _has_pager():
             self.draw(view)
             return
         os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
-        with self.out.pager(styles=os.name != "nt" and "r" in os.environ["LESS"].lower()):
+        with self.out.pager(styles=os.name != "nt" and bool(_RAW_CODES.search(os.environ["LESS"]))):
             self.draw(view)
 
     def raw(self, text: str) -> None:
@@ -168,6 +172,15 @@ class Terminal:
         return sys.stdin.isatty() and self.is_drawn
 
 
+def _has_pager() -> bool:
+    """Return whether the person's pager is installed; a remark names one that is not."""
+    words = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()
+    if not words or shutil.which(words[0]):
+        return True
+    terminal.say(f"the pager {words[0]} is not there; set PAGER")
+    return False
+
+
 terminal = Terminal()
 
 
@@ -179,8 +192,12 @@ def day(at_ms: int) -> str:
     """
     if at_ms == UNDATED:
         return "undated"
-    moment = time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
-    return time.strftime("%Y-%m-%d", moment)
+    return time.strftime("%Y-%m-%d", utc_time(at_ms))
+
+
+def utc_time(at_ms: int) -> time.struct_time:
+    """Return a time in UTC, the nearest from 1970 to 2999: the C library of Windows knows no other."""
+    return time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
 
 
 def pluralize(number: int, noun: str, plural: str | None = None) -> str:
@@ -237,58 +254,10 @@ def memory_remark(memory: Memory) -> str:
 
 
 def prefer_utf8() -> None:
-    """Make the standard streams write UTF-8 in every locale and never fail on a character. Bars heed the locale."""
+    """Make the standard streams write UTF-8 in every locale and never fail on a character."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - `<&-` has closed it
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
-    terminal.has_blocks = str(sys.stdout.encoding).lower().startswith("utf")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace", newline="\n" if os.name != "nt" else None)
-
-
-class Screen(Console):
-    """A console for a person. All output passes `render`, so no caller can forget to escape a text."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of a drawing, without control characters of its texts."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(escape_controls(segment.text, keep_lines=True), segment.style)
-
-    def print_wrapped(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
-        """Print texts with their styles, each line broken between words.
-
-        indent: columns before the broken lines, by default as many as before the first.
-        """
-        for line in self.wrap_lines(*pieces, indent=indent):
-            self.print(line, soft_wrap=True)
-
-    def wrap_lines(self, *pieces: tuple[str, str], indent: int | None = None) -> Iterator[Text]:
-        """Yield the lines that `print_wrapped` prints."""
-        text = Text.assemble(*pieces)
-        text.expand_tabs(8)
-        for line in text.split("\n", allow_blank=True):
-            blanks = len(line.plain) - len(line.plain.lstrip()) if indent is None else indent
-            yield from break_line(line, self.width, blanks)
-
-
-def break_line(line: Text, columns: int, indent: int = 0) -> Iterator[Text]:
-    """Yield the lines of a text that is broken between words; a word longer than a line stays whole.
-
-    >>> [part.plain for part in break_line(Text("ab cd ef `g h`"), 6, 1)]
-    ['ab cd', ' ef', ' `g h`']
-    """
-    margin, start, used = "", 0, 0
-    for word in _WORD.finditer(line.plain):
-        width = cell_len(word[0])
-        if used > indent and used + width > columns:
-            yield Text.assemble(margin, line[start : word.start()])
-            margin, start = " " * indent, word.end() - len(word[0].lstrip())
-            used, width = indent, cell_len(word[0].lstrip())
-        used += width
-    yield Text.assemble(margin, line[start:])

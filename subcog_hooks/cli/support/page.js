@@ -179,10 +179,14 @@ class Memories {
     });
     const labels = inputs.map(([name, input]) => make("label", {}, LABELS[name] ?? name, input));
     const form = make("form", {}, make("label", { className: "all-width" }, "Text", text), ...labels);
+    let isSent = false;
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
+      if (isSent) return; // The second click of two.
+      isSent = true;
       const fields = Object.fromEntries(inputs.map(([name, input]) => [name, input.value]));
       await this.change({ action: "edit", id: card.id, content: text.value, fields, version: stored.version });
+      isSent = false;
     });
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 import re
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,7 @@ from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
-from subcog_hooks.cli.support.output import day, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import day, redact_line, safe, terminal, utc_time
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.core.whole_files import WholeFile
@@ -284,7 +283,7 @@ class TimeLine(NamedTuple):
 
 
 def _month_of(time_ms: int) -> int:
-    moment = time.gmtime(time_ms // 1000)
+    moment = utc_time(time_ms)
     return moment.tm_year * 12 + moment.tm_mon - 1
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from subcog_hooks.capture.jsonl import format_time
+from subcog_hooks.cli.support import inputs
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
@@ -46,7 +46,7 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
-    from subcog_hooks.cli.support.output import break_line
+    from subcog_hooks.cli.support.screen import break_line
 
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
@@ -213,15 +213,7 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
     now = now_ms()
     counts = store.counts()
     for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
-        wide = Filter(
-            audiences=scope.audiences,
-            statuses=statuses,
-            namespaces=scope.namespaces,
-            tags=scope.tags,
-            paths=scope.paths,
-            since=scope.since,
-            include_expired=True,
-        )
+        wide = scope.with_changes(statuses=statuses, include_expired=True)
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
         hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
         hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
@@ -272,10 +264,8 @@ class ResultPage:
 
 def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
     """Return the output format that the options ask for. Raises UsageError for several."""
-    formats = [name for name, is_set in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if is_set]
-    if len(formats) > 1:
-        raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
-    return formats[0] if formats else TABLE
+    inputs.refuse_several({"--json": as_json, "--jsonl": jsonl, "--ids": ids})
+    return JSON if as_json else JSONL if jsonl else IDS if ids else TABLE
 
 
 def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:

@@ -5,7 +5,6 @@ Typer and rich take longer to load than a search takes, so a script's command li
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -76,7 +75,7 @@ def parse_command_line(words: Sequence[str]) -> SearchOptions | None:
 
     words: the command's name first. Typer parses every line that asks for a table on a terminal or has a fault.
     """
-    if not words or words[0] != COMMAND or sys.stdin is None:
+    if not words or words[0] != COMMAND:
         return None
     options = SearchOptions()
     query: list[str] = []

@@ -6,14 +6,14 @@ import _thread
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
@@ -29,7 +29,7 @@ from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, audiences_of
+from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_reader import VectorReader
 
@@ -206,17 +206,7 @@ class StoreSearch:
 
     def by_words(self) -> Answer:
         """Return the same page from the words alone, in a few milliseconds. Raises StoreError."""
-        original = self.request
-        request = Request(
-            original.text,
-            original.scope,
-            mode=LEXICAL,
-            is_typed=True,
-            by_labels=original.by_labels,
-            is_explained=original.is_explained,
-            facts=original.facts,
-        )
-        return StoreSearch(request, self.store, self.settings, self.count, self.offset).answer(fast=True)
+        return replace(self, request=self.request.with_changes(mode=LEXICAL)).answer(fast=True)
 
 
 def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
@@ -252,10 +242,11 @@ def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None
         offset = (options.page - 1) * count
         answer = Answer([], ())
         answer.query_type = classify_query(text)
-        if store:
-            search = StoreSearch(request, store, settings, max(count, ranking.depth) if ranking else count, offset)
-            if options.progressive:
-                results.print_stage(results.PRELIMINARY, search.by_words(), is_explained=is_explained)
+        depth = max(count, ranking.depth) if ranking else count
+        search = StoreSearch(request, store, settings, depth, offset) if store else None
+        if options.progressive:
+            results.print_stage(results.PRELIMINARY, search.by_words() if search else answer, is_explained=is_explained)
+        if search:
             with meanwhile(search) if meanwhile else nullcontext():
                 answer = search.answer(fast=options.fast)
         if ranking:
@@ -283,7 +274,10 @@ def _settings_for(options: SearchOptions) -> Settings:
         return settings
     from subcog_hooks.settings.keys import KEYS  # 3 ms
 
-    return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(options.min_similarity))
+    try:
+        return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(options.min_similarity))
+    except ConfigError as error:
+        raise UsageError(f"--min-similarity is {options.min_similarity!r}", "expected 0.0 to 1.0") from error
 
 
 def _require_consistent(options: SearchOptions, text: str) -> None:
@@ -329,21 +323,12 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
 
     template: the request that each query shares, except text and project.
     """
-    wanted = template.scope
     rows = list(inputs.read_rows(source, "query", "project"))
     notes: dict[str, None] = {}
     with open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
         for key, text, owner in rows:
-            scope = Filter(
-                audiences=audiences_of(resolve_identity(owner)) if owner else None,
-                statuses=wanted.statuses,
-                namespaces=wanted.namespaces,
-                tags=wanted.tags,
-                paths=wanted.paths,
-                since=wanted.since,
-                include_expired=wanted.include_expired,
-            )
-            request = template.about(text, scope)
+            scope = template.scope.with_changes(audiences=audiences_of(resolve_identity(owner)) if owner else None)
+            request = template.with_changes(text=text, scope=scope)
             answer = (
                 search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
                 if recall_sources
