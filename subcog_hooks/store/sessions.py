@@ -261,6 +261,13 @@ def forget_session(state: State, session: str) -> None:
     state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.
 
 
+def forget_given(state: State, memories: Sequence[str]) -> None:
+    """Let reworded memories come again in every session. Hand-overs are counted on; openings are kept, since they teach."""
+    for memory in memories:
+        state.run("UPDATE OR REPLACE ledger SET session = session || '/reworded' WHERE memory = ?", (memory,))
+        state.run("DELETE FROM pointers WHERE memory = ? AND opened_at IS NULL", (memory,))
+
+
 class HandOvers:
     """The sessions that were given a memory: their number, and the last time, milliseconds since the epoch."""
 

@@ -249,3 +249,14 @@ def test_a_rejected_option_is_seen_in_each_edit_of_a_call(bare: Machine, harbour
     edits = [{"old_string": "a", "new_string": "from kafka import Producer"}]
     file = str(harbour / "src" / "bus.py")
     assert bare.at_call("MultiEdit", None, harbour, file_path=file, edits=edits) == ["kafka"]
+
+
+def test_a_reworded_memory_comes_to_the_session_again(bare: Machine) -> None:
+    bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
+    question = "Why does pgbouncer drop idle connections in billing?"
+    assert bare.recall(question, "s") == ["pool"]
+    bare.run("edit", "pool", "--tag", "db")
+    assert_silent(bare.prompt(question, "s"))
+    bare.run("edit", "pool", "--content", "pgbouncer in billing drops idle connections after 60 s; use transaction mode.")
+    assert "transaction mode" in bare.answer(bare.asking(question, "s"))
+    assert_silent(bare.prompt(question, "s"))

@@ -9,8 +9,9 @@ from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.store import index_sync, questions, stops
+from subcog_hooks.store import index_sync, questions, sessions, stops
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -62,7 +63,21 @@ def amend_all(
         return jsonl.dump(after) != unchanged and jsonl.dump(redact_memory(after, memory)[0]) != unchanged
 
     affected = list(filter(has_effect, memories))
-    return list(zip(affected, store.modify([memory.id for memory in affected], amend_stored), strict=True)) if affected else []
+    amended = store.modify([memory.id for memory in affected], amend_stored) if affected else []
+    pairs = list(zip(affected, amended, strict=True))
+    if reworded := [after.id for before, after in pairs if after.content_hash != before.content_hash]:
+        _let_come_again(reworded)
+    return pairs
+
+
+def _let_come_again(reworded: Sequence[str]) -> None:
+    """Let sessions that have had an old text get the new one."""
+    try:
+        with context.existing_state(context.home()) as state:
+            if state is not None:
+                sessions.forget_given(state, reworded)
+    except StoreError as error:
+        log.write_line(context.home(), f"sessions keep the old text of {', '.join(reworded)}: {error}")
 
 
 def apply_edits(before: Memory, stored: Memory, edits: Mapping[str, object]) -> Memory:
