@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.proposals import asking, enrichment
+from subcog_hooks.cli.proposals.waiting import refused_kind_of
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.store import learned, state_values
@@ -84,9 +85,13 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert waiting(subcog) == []
     with Store.reader(home) as store:
         (noted,) = store.all(("active",))
-    assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "transcript", "said in a session")
+    assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "agent", "written by a model")
     assert [question.text for question in noted.questions] == [WHERE]
-    assert [row["content"] for row in subcog("review", "--since", "30y", "--jsonl").rows] == [ABOUT_HINT]
+    (row,) = subcog("review", "--since", "30y", "--jsonl").rows
+    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, of what you said in session one")
+    kind = refused_kind_of(noted)
+    assert kind is not None
+    assert kind.name == "llm.learn false"
     assert subcog("review", "--since", "soon").code == 2
     assert ABOUT_HINT in subcog("learn", "--undo").out
     assert subcog("learn", "--undo").code == 1
