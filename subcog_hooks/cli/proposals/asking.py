@@ -24,7 +24,6 @@ from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.llm.question import Question
 from subcog_hooks.settings.defaults import AT_ONCE, LLM_LEARNS, SESSIONS_SETTING
 from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, PENDING, Memory, now_ms
@@ -90,7 +89,14 @@ def ask_about_sessions(
                 progress(file.size)
 
         calls = CallBudget(provider, state, context.settings())
-        answers = calls.ask_in_batches(find_parts(), 1, _question_about, _read_proposals, state_values.SESSIONS_JOB, pace)
+        answers = calls.ask_in_batches(
+            find_parts(),
+            1,
+            lambda parts: quoting.build_question(parts[0].shown),
+            lambda text, _: quoting.parse_proposals(text),
+            state_values.SESSIONS_JOB,
+            pace,
+        )
         try:
             for (part,), proposed in answers:
                 if proposed is None:
@@ -103,14 +109,6 @@ def ask_about_sessions(
             report.failure = error
         report.is_out_of_calls = calls.is_used_up
     return report
-
-
-def _question_about(parts: Sequence[_UnaskedPart]) -> Question:
-    return quoting.build_question(parts[0].shown)
-
-
-def _read_proposals(text: str, _: int) -> list[QuotedMemory] | None:
-    return quoting.parse_proposals(text)
 
 
 def _check_and_store(
