@@ -82,6 +82,7 @@ _NAMED = 20  # characters of a random-looking value in letters of one case
 _FIELDS = str.maketrans("/.\\:", "    ")
 RANDOM_RUN = 16  # random-looking characters in one word; a hash of 12 does not count
 LONGEST_RUN = 32  # letters and digits in a row; words and names as long have no digit
+_MIN_CAPITALS = 0.28  # of as many letters, and of small ones; random letters have .5, CamelCase has .15
 _TWILIO = ("AC", "SK")  # the beginnings of keys that may have no digit
 _SHORT = 10  # characters, for tokens of Artifactory
 _OF_AWS = 40  # characters in base64
@@ -386,7 +387,7 @@ def _looks_random(word: str) -> bool:
         return False
     if word.startswith("AP") and sum(map(str.isdigit, word)) > 1 and len(parts[0]) >= _SHORT:
         return True
-    if len(word) == _OF_AWS and word.replace("/", "").replace("+", "").isalnum():
+    if len(word) == _OF_AWS and not word.isalpha() and word.replace("/", "").replace("+", "").isalnum():
         return True
     thirds = tuple(map(len, word.split(".")))
     if len(thirds) == 3 and all(length >= min_length for length, min_length in zip(thirds, _OF_DISCORD, strict=True)):
@@ -397,8 +398,13 @@ def _looks_random(word: str) -> bool:
             continue
         has_digit, has_both_cases = any(map(str.isdigit, part)), part.lower() != part != part.upper()
         min_evenness = _EVENNESS if has_both_cases else _EVENNESS_OF_ONE_CASE
-        if len(part) >= LONGEST_RUN and (has_digit or looks_random(part) or part.startswith(_TWILIO)):
+        if len(part) >= LONGEST_RUN and (has_digit or _mixes_cases(part) or part.startswith(_TWILIO)):
             return True
         if (has_digit or has_both_cases) and count_changes(part) / len(part) >= min_evenness:
             random_length += len(part)
     return random_length >= RANDOM_RUN
+
+
+def _mixes_cases(letters: str) -> bool:
+    capital_share = sum(map(str.isupper, letters)) / len(letters)
+    return _MIN_CAPITALS <= capital_share <= 1.0 - _MIN_CAPITALS

@@ -135,8 +135,16 @@ def test_long_words_and_texts_without_blanks_are_shown() -> None:
         "ห้ามแก้ไขไฟล์ตั้งค่าบนเครื่องจริงโดยตรงให้ส่งคำขอรวมโค้ดก่อนเสมอ",
         "APIサーバーv2の設定は2024年3月にReactへ移行した",
         "where is the CustomerInvoiceReminderServiceFactory wired?",
+        "where is the AbstractAddressValidationServiceProvider wired?",
     ]
     assert [text for text in cases if disclosable_text(text) is not text] == []
+
+
+def test_letters_alone_may_be_a_token() -> None:
+    assert [
+        disclosable_text(f"see {token} there")
+        for token in ("kRpWqLxZvTnBsYcQmJdHfGtXwNzVbKaErU", "AC" + "qwertyuiop" * 3 + "xy")
+    ] == [None, None]
 
 
 def test_a_token_amid_a_text_without_blanks_is_not_shown() -> None:
