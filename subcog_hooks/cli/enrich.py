@@ -8,27 +8,25 @@ from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
-from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget
+from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import (
+    COMPARED,
+    PAIRS,
     CheckedSuggestions,
     Pair,
-    batches_of,
     conflict_question,
     find_pairs,
-    read_conflicts,
 )
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
+from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.suggestions import CONFLICT
 
 DEFAULT_LIMIT = 40  # memories: five calls
 
@@ -65,71 +63,68 @@ def enrich(
     provider = providers.background_provider(settings, context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
+    enrichment.require_calls(settings)
     with enrichment.open_state() as state:
+        calls = CallBudget(provider, state, settings)
         if conflicts:
-            memories = _find_memories(ids, limit, lambda store: store.select(Filter(), limit))
-            _ask_for_conflicts(memories, provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, lambda store: enrichment_questions.find_uncompared(store, state))
+            _ask_for_conflicts(memories, limit, calls, state, dry_run=dry_run)
         else:
-            memories = _find_memories(ids, limit, lambda store: enrichment.find_without_questions(store, state, limit))
-            _ask_for_questions(memories, provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, lambda store: enrichment.find_without_questions(store, state))
+            _ask_for_questions(memories, limit, calls, state, dry_run=dry_run)
     if not dry_run:
         embedding.start_background_jobs()
 
 
-def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
-    batches = enrichment.batches_of(memories)
-    count = sum(map(len, batches))
-    if count < len(memories):
-        terminal.say(f"left out {len(memories) - count}, which may hold a secret")
-    if not batches:
+def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget, state: State, *, dry_run: bool) -> None:
+    texts = enrichment.disclose(memories, limit)
+    if len(texts) < limit and (left_out_count := len(memories) - len(texts)):
+        terminal.say(f"left out {left_out_count}, which may hold a secret")
+    if not texts:
         terminal.say("there is no memory to write questions for")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _announce_calls(provider, pluralize(count, "memory", "memories"), len(batches))
-    calls = CallBudget(provider, state, context.settings())
-    with remedies.open_trial() as copy, progress.track_items("asking", count) as advance:
-        for batch in batches:
-            if not _may_ask(calls, enrichment.count_characters(batch)):
-                break
-            for checked in enrichment.ask_about(batch, provider, copy):
-                if not dry_run:
-                    enrichment.store_suggestions(checked, provider.name, state)
-                _print_checked(checked)
-            advance(len(batch))
+    _announce_calls(calls.provider, pluralize(len(texts), "memory", "memories"), len(texts), enrichment_questions.BATCH)
+    with remedies.open_trial() as copy, progress.track_items("asking", len(texts)) as advance:
+        for checked in enrichment.ask_about(texts, calls, copy):
+            _print_checked(checked if dry_run else enrichment.store_suggestions(checked, calls.provider.name, state))
+            advance(1)
+    _print_limit(calls)
 
 
-def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
+def _ask_for_conflicts(memories: Sequence[Memory], limit: int, calls: CallBudget, state: State, *, dry_run: bool) -> None:
     """Ask which memories contradict their neighbours; contradictions wait for `review`.
 
     Raises ProviderError, StoreError, Exit without a pair of memories.
     """
     pairs: list[Pair] = []
+    compared = memories[:0]
     if memories:
         with remedies.open_trial() as copy:
-            pairs = find_pairs(memories, copy, state)
+            while not pairs and len(compared) < len(memories):
+                start = len(compared)
+                compared = memories[: start + limit]
+                pairs = find_pairs(compared[start:], copy, state)
+    if pairs:
+        _announce_calls(calls.provider, pluralize(len(pairs), "pair") + " of memories", len(pairs), PAIRS)
+    conflict_count = 0
+    batches = calls.ask_in_batches(pairs, PAIRS, conflict_question, read_numbers, state_values.QUESTIONS_JOB)
+    with progress.track_items("asking", len(pairs)) as advance:
+        for batch, numbers in batches:
+            for number, pair in enumerate(batch, 1):
+                is_conflict = number in (numbers or ())
+                conflict_count += is_conflict
+                if is_conflict:
+                    _print_conflict(pair)
+                if not dry_run:
+                    enrichment_questions.settle_pair(state, pair, calls.provider.name, is_conflict=is_conflict)
+            advance(len(batch))
+    if not dry_run and not calls.is_used_up:
+        for memory in compared:
+            state_values.note_tried(state, f"{memory.id}{COMPARED}", memory.content_hash)
     if not pairs:
         terminal.say("there are no two memories to compare")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    batches = list(batches_of(pairs))
-    _announce_calls(provider, pluralize(len(pairs), "pair") + " of memories", len(batches))
-    calls = CallBudget(provider, state, context.settings())
-    conflict_count = 0
-    with progress.track_items("asking", len(pairs)) as advance:
-        for batch in batches:
-            question = conflict_question(batch)
-            if not _may_ask(calls, len(question.user)):
-                break
-            numbers = read_conflicts(providers.ask_provider(provider, question, CALL_S), len(batch))
-            if numbers is None:
-                raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
-            for number, pair in enumerate(batch, 1):
-                if number in numbers:
-                    conflict_count += 1
-                    _print_conflict(pair)
-                    if not dry_run:
-                        enrichment_questions.add_suggestion(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
-                if not dry_run:
-                    state_values.note_tried(state, pair.key, pair.digest)
-            advance(len(batch))
+    _print_limit(calls)
     waits = "" if dry_run or not conflict_count else "; `subcog review` asks which of them hold"
     terminal.say(f"{pluralize(conflict_count, 'contradiction')} in {pluralize(len(pairs), 'pair')}{waits}")
 
@@ -140,19 +135,17 @@ def _print_conflict(pair: Pair) -> None:
     terminal.result("   contradict each other")
 
 
-def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
+def _announce_calls(provider: Provider, subject: str, count: int, size: int) -> None:
     model = f"{safe(provider.name)} ({safe(provider.model)})"
-    terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(calls, 'call')}")
+    terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(-(-count // size), 'call')}")
 
 
-def _may_ask(calls: CallBudget, characters: int) -> bool:
-    is_allowed = calls.take(FULL_PACE, state_values.QUESTIONS_JOB, characters)
-    if not is_allowed:
+def _print_limit(calls: CallBudget) -> None:
+    if calls.is_used_up:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
-    return is_allowed
 
 
-def _find_memories(ids: Sequence[str] | None, limit: int, find_others: Callable[[Store], list[Memory]]) -> list[Memory]:
+def _find_memories(ids: Sequence[str] | None, find_others: Callable[[Store], list[Memory]]) -> list[Memory]:
     with context.reading() as store:
         if store is None:
             return []
@@ -161,7 +154,7 @@ def _find_memories(ids: Sequence[str] | None, limit: int, find_others: Callable[
         named = context.find_memories(store, ids)
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
-    return named[:limit]
+    return named
 
 
 def _print_checked(checked: CheckedSuggestions) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli.proposals import asking, learning_runs
+from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, safe, terminal
@@ -83,10 +83,12 @@ def learn(
     for proposal in proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
-    written = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else []
-    if (proposed or written) and not dry_run:
-        _print_fate(len(proposed) + len(written), sum(proposal.is_active for proposal in written))
+    answers = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else asking.AskingReport()
+    count = len(proposed) + len(answers.proposed)
+    if count and not dry_run:
+        _print_fate(count, sum(proposal.is_active for proposal in answers.proposed))
         embedding.start_background_jobs()
+    answers.raise_failure()
 
 
 def _print_fate(count: int, noted: int) -> None:
@@ -104,6 +106,8 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
     provider = providers.background_provider(settings, context.home())
     if provider is None and use_llm:
         raise ProviderError("llm.at_rest is none", "choose who is asked: `subcog config set llm.at_rest claude`")
+    if use_llm:
+        enrichment.require_calls(settings)
     if provider is None:
         terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
     return provider
@@ -111,14 +115,14 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
 
 def _ask_model(
     files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
-) -> list[WrittenProposal]:
+) -> asking.AskingReport:
     asking.disclose(provider, files)
     with progress.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
     for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
     asking.print_report(report, dry_run=options.dry_run)
-    return report.proposed
+    return report
 
 
 def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None:

@@ -55,7 +55,7 @@ def review(
     """Ask about each waiting memory: keep, edit, drop or merge it. Until then none is given to the agent.
 
     Each is shown with its source, similar memories, and the prompts to which it would have come, among your last hundred.
-    Suggested changes of memories follow: questions from your prompts, and proposals of `subcog enrich`.
+    Changes of memories that `subcog enrich` proposes follow.
     A dropped memory is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
@@ -93,12 +93,14 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
             author.require_person_for_stops(
                 [suggestion.memory.id, *([suggestion.other.id] if suggestion.other is not None else [])]
             )
-        if both := named.keys() & {*accepted} & {*rejected}:
+        kept, dropped = ({named[id_].suggestion.id: named[id_] for id_ in ids if id_ in named} for ids in (accepted, rejected))
+        if both := kept.keys() & dropped.keys():
             raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
         _settle_memories([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])
-        for id_, suggestion in named.items():
-            assert state is not None
-            terminal.say(suggested.accept(suggestion, state) if id_ in accepted else suggested.drop(suggestion, state))
+        for settle, settled in ((suggested.accept, kept), (suggested.drop, dropped)):
+            for suggestion in settled.values():
+                assert state is not None
+                terminal.say(settle(suggestion, state))
     embedding.start_background_jobs()
 
 

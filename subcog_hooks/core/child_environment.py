@@ -30,15 +30,17 @@ class ProjectVariables:
 
     def __init__(self) -> None:
         """Read the settings in each folder from those at hand up to the top of its repository, the user's own folder aside."""
-        self._folders = _repository_folders()
+        self._folders: list[str] = []  # without a bare folder: the root has each folder of the PATH below it
         self._setters: dict[str, str] = {}
         self._sets_all = ""  # a file that no reader understands, though the agent may
         self._texts: list[tuple[str, str]] = []
-        for folder in self._folders:
-            for name in (*JSON_SETTINGS, *MENTIONING):
-                path = os.path.join(folder, *name.split("/"))
-                if os.path.lexists(path):
-                    self._read_settings(path, is_json=name in JSON_SETTINGS)
+        for folder, is_in_repository in _folders_with_settings():
+            paths = {os.path.join(folder, *name.split("/")): name in JSON_SETTINGS for name in (*JSON_SETTINGS, *MENTIONING)}
+            present = [path for path in paths if os.path.lexists(path)]
+            for path in present:
+                self._read_settings(path, is_json=paths[path])
+            if is_in_repository or present:
+                self._folders.append(folder)
 
     def _read_settings(self, path: str, *, is_json: bool) -> None:
         try:
@@ -64,7 +66,7 @@ class ProjectVariables:
         return next((path for path, text in self._texts if _mentions(text, variable)), "")
 
     def holds(self, path: str) -> bool:
-        """Return whether a path, all links followed, lies in a folder of the repositories at hand."""
+        """Return whether a path, all links followed, lies in a repository at hand, or in a folder with its settings."""
         real = os.path.realpath(path)
         return any(real == folder or real.startswith(os.path.join(folder, "")) for folder in self._folders)
 
@@ -91,20 +93,21 @@ def drop_set_variables(*prefixes: str) -> list[str]:
     return lines
 
 
-def _repository_folders() -> list[str]:
+def _folders_with_settings() -> list[tuple[str, bool]]:
+    """Return the folders whose settings an agent may read, each with whether it lies in a repository."""
     try:
         own = os.path.realpath(account_folder())
     except OSError:
         own = ""
-    folders: dict[str, None] = {}
+    folders: dict[str, bool] = {}
     for start in folders_at_hand():
         folder, parents = os.path.realpath(start), [os.path.realpath(start)]
         while not os.path.lexists(os.path.join(folder, ".git")) and os.path.dirname(folder) != folder:
             folder = os.path.dirname(folder)
             parents.append(folder)
         is_repository = os.path.lexists(os.path.join(folder, ".git"))
-        folders.update(dict.fromkeys(parents if is_repository else parents[:1]))
-    return [folder for folder in folders if folder != own]
+        folders.update(dict.fromkeys(parents if is_repository else parents[:1], is_repository))
+    return [(folder, is_in) for folder, is_in in folders.items() if folder != own]
 
 
 def _mentions(text: str, variable: str) -> bool:

@@ -16,6 +16,7 @@ SubcogError                    exit code
 ├── ServerError                5   the team's server cannot be reached, or refuses, or has another schema
 │   └── NotAgreedTo            5   it is not the one that the person agreed to share with
 └── ProviderError              5   an LLM cannot be reached, or answers nothing that can be used
+    ├── UnusableAnswer         5   it answers in another form, or refuses this question alone
     ├── ProviderTimeout        5   it did not answer in time
     └── ProviderGone           5   the connection broke before the answer was complete
 """
@@ -121,6 +122,10 @@ class ProviderError(SubcogError):
     """An LLM cannot be reached, or answers with an error or with nothing that can be used."""
 
     exit_code = EXIT_MODEL
+
+
+class UnusableAnswer(ProviderError):
+    """The LLM works, but refuses this question, or answers in another form than was asked for."""
 
 
 class ProviderTimeout(ProviderError):

@@ -17,7 +17,7 @@ from math import log
 
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
 from subcog_hooks.store import project, sessions
-from subcog_hooks.store.memory import AGENT
+from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class BriefScore:
         self.demand = DEMAND_WEIGHT * log(1.0 + demand / FAINT_DEMAND)
         self.age = -AGE_WEIGHT * age_rank
         self.branch = BRANCH_WEIGHT * branch_share
-        self.trust = -AGENT_PENALTY if memory.trust == AGENT else 0.0
+        self.trust = -AGENT_PENALTY if memory.noted == AUTHOR_PHRASES[AGENT] else 0.0
         self._kind = stated_kind(memory)
 
     @property

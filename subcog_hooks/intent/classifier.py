@@ -20,7 +20,7 @@ from subcog_hooks.intent.kinds import (
     TYPES,
     Intent,
 )
-from subcog_hooks.llm.question import Question
+from subcog_hooks.llm.question import MAX_DEPTH, TEXT, TEXTS, Question, find_objects, object_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,29 +155,19 @@ def _merge_topics(theirs: Iterable[str], ours: Iterable[str]) -> tuple[str, ...]
 
 MAX_END = 2_000  # characters of a long prompt's head, and of its tail, that the LLM sees
 CUT = "\n[...]\n"
-MAX_ANSWER = 16_000  # characters of an answer; 200 tokens are 1,000
-MAX_STARTS = 20  # opening braces where an object may begin; parsing from each is quadratic
 MAX_TOPIC = 60  # characters
 MAX_REASONING = 200  # characters that are kept; eight words are asked for, since each one takes the model time
-_MAX_DEPTH = 4  # nested objects
 _MIN_PERCENT, _MAX_PERCENT = 10.0, 100.0  # a percentage without the sign
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
-ANSWER_SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "intent_type": {"type": "string", "enum": list(TYPES)},
+ANSWER_SCHEMA = object_schema(
+    {
+        "intent_type": {**TEXT, "enum": list(TYPES)},
         "confidence": {"type": "number", "description": "0.0 to 1.0, that intent_type is right"},
-        "topics": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "at most five search terms, the most telling first",
-        },
-        "reasoning": {"type": "string", "description": "why this intent_type, in at most eight words"},
-    },
-    "required": ["intent_type", "confidence", "topics", "reasoning"],
-    "additionalProperties": False,
-}
+        "topics": {**TEXTS, "description": "at most five search terms, the most telling first"},
+        "reasoning": {**TEXT, "description": "why this intent_type, in at most eight words"},
+    }
+)
 
 SYSTEM = """\
 You classify what a developer has typed to a coding agent. The agent has notes from earlier sessions: decisions, conventions, \
@@ -259,9 +249,9 @@ def answer_to_text(answer: Classification) -> str:
 def parse_answer(text: str) -> Classification | None:
     """Return the first usable answer in an LLM's text, None without one.
 
-    Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string; labels in another
-    case or with blanks, hyphens, underscores; a confidence as text, as percent (with the sign, or from 10 to 100), a little
-    below 0; topics missing, as one text, nested, as numbers or objects, too many, too long.
+    Tolerated, beside the forms of `find_objects`: labels in another case or with blanks, hyphens, underscores; a confidence as
+    text, as percent (with the sign, or from 10 to 100), a little below 0; topics missing, as one text, nested, as numbers or
+    objects, too many, too long.
 
     Not tolerated, since the keywords then know better: a label that is none of the seven; a confidence that is missing, no
     number, NaN, not above -1, above 100, or between 1 and 10 without the sign, which may be of 10 or of 100; an incomplete
@@ -271,46 +261,7 @@ def parse_answer(text: str) -> Classification | None:
     >>> found.type, found.confidence, found.topics
     ('howto', 0.85, ('deploy', 'staging'))
     """
-    text = text.rpartition("</think>")[2][:MAX_ANSWER]
-    for value in _json_values(text):
-        for fields in _json_objects(value, _MAX_DEPTH):
-            answer = _read_classification(fields)
-            if answer:
-                return answer
-    return None
-
-
-def _json_values(text: str) -> Iterator[object]:
-    """Yield the JSON values in a text: the whole of it, or each that begins with a brace."""
-    try:
-        value = light_json.loads(text)
-        whole = [light_json.loads(value[:MAX_ANSWER]) if isinstance(value, str) else value]
-    except ValueError:
-        whole = []
-    yield from whole
-    if whole:
-        return
-    import json  # 4 ms, only for an answer with something around it
-
-    decoder = json.JSONDecoder(strict=False)
-    start = text.find("{")
-    for _ in range(MAX_STARTS):
-        if start < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, start)
-            yield value
-        except (ValueError, RecursionError):
-            end = start + 1
-        start = text.find("{", end)
-
-
-def _json_objects(value: object, depth: int) -> Iterator[dict[str, object]]:
-    if depth and isinstance(value, dict):
-        yield value
-    if depth and isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _json_objects(inner, depth - 1)
+    return next(filter(None, map(_read_classification, find_objects(text))), None)
 
 
 def _read_classification(answer: dict[str, object]) -> Classification | None:
@@ -358,7 +309,7 @@ def _read_confidence(value: object) -> float | None:
 
 def _read_topics(value: object) -> tuple[str, ...]:
     topics: dict[str, str] = {}
-    for text in _topic_texts(value, _MAX_DEPTH):
+    for text in _topic_texts(value, MAX_DEPTH):
         topic = _printable(text[: 4 * MAX_TOPIC])
         if topic and len(topic) <= MAX_TOPIC:
             topics.setdefault(topic.casefold(), topic)

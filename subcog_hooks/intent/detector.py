@@ -189,7 +189,7 @@ class Detection:
             self.reason = "no time was left"
             return
         try:
-            may_ask = state is None or breaker.may_call(state, provider.identity, now)
+            may_ask = state is None or breaker.may_call(state, provider.circuit, now)
         except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
         if may_ask:
@@ -289,9 +289,9 @@ class Detection:
             return
         now = now_ms()
         if self._outcome.answer is None:
-            breaker.record_call_failure(state, self._provider.identity, now)
+            breaker.record_call_failure(state, self._provider.circuit, now)
             return
-        breaker.record_call_success(state, self._provider.identity)
+        breaker.record_call_success(state, self._provider.circuit)
         if keeps_answers:
             breaker.cache_answer(state, self._key, classifier.answer_to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
 

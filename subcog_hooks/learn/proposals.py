@@ -158,8 +158,8 @@ class WrittenProposal(Proposal):
         """Return it as a row of an import, marked as a model's."""
         row = super().row(root, now_ms)
         questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
-        changes = {"trust": TRANSCRIPT, "status": ACTIVE} if self.is_active else {"trust": AGENT}
-        row.memory = row.memory.with_changes(questions=questions, **changes)
+        status = ACTIVE if self.is_active else PENDING
+        row.memory = row.memory.with_changes(questions=questions, trust=AGENT, status=status)
         return row
 
     def line(self) -> dict[str, object]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.errors import ProviderError, UnusableAnswer
+from subcog_hooks.store.memory import now_ms
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.llm.providers import Provider
@@ -28,6 +31,21 @@ def record_call_failure(state: State, provider: str, now_ms: int) -> None:
     is_half_open = open_until(state, provider) is not None
     if is_half_open or count_failures(state, provider, now_ms - WINDOW_MS, now_ms) >= FAILURES:
         open_breaker(state, provider, now_ms + OPEN_MS)
+
+
+def ask_recorded(state: State, provider: Provider, question: Question, seconds: float) -> str:
+    """Return a provider's answer, and record whether it works. Raises ProviderError, StoreError."""
+    from subcog_hooks.llm import providers  # the hook asks in a race
+
+    try:
+        answer = providers.ask_provider(provider, question, seconds)
+    except UnusableAnswer:
+        raise  # it works, though it cannot answer this question
+    except ProviderError:
+        record_call_failure(state, provider.circuit, now_ms())
+        raise
+    record_call_success(state, provider.circuit)
+    return answer
 
 
 def open_breaker(state: State, provider: str, until_ms: int) -> None:

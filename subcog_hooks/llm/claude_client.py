@@ -15,7 +15,7 @@ from typing import IO, Any
 
 if __name__ != "__main__":  # as a program it finds no package
     from subcog_hooks.core import child_environment
-    from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
+    from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout, UnusableAnswer
     from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
@@ -259,5 +259,5 @@ def _answer_in(printed: bytes, code: int, complained: str) -> str:
         raise ProviderError("Claude Code could not answer", "look whether `claude -p hello` works")
     answer = result.get("structured_output")
     if not isinstance(answer, dict):
-        raise ProviderError("Claude Code answered without the form that was asked for")
+        raise UnusableAnswer("Claude Code answered without the form that was asked for")
     return json.dumps(answer)

@@ -21,10 +21,11 @@ from subcog_hooks.redaction.masking import (
 )
 
 # Endings of names that have a secret as their value. For logins, any value counts as a secret.
-_LOGINS = (*"password passwd passwort kennwort contrase passphrase passcode pass pwd authorization".split(), "pass phrase")
-_KEYS = ("secret", "token", "credential", "key", "pw", "bearer", "_auth", "login")
+_LOGINS = (*"password passwd passwort kennwort contrase passphrase passcode pass pwd pw authorization".split(), "pass phrase")
+_KEYS = ("secret", "token", "credential", "key", "bearer", "_auth", "login")
 _SIGNS = (":", "=", "!", ">", '("', "('")  # the beginning of an assignment or a comparison, or the end of a tag
 _VERBS = ("is", "was", "ist", "lautet", "to")
+_NARROWING = ("for ", "of ", "on ", "at ", "in ", "für ", "von ", "pour ", "de ")  # "password for staging: …"
 _AROUND = "\\\"'`])*}"  # between a name and its sign
 _BEFORE_VALUE = " \t\r\n=:>*!?\\\"'`([{<|&"
 _AFTER_VALUE = " \t\r\n\"'`,;<>)]}|&"
@@ -80,14 +81,16 @@ _ASSIGNED = 12  # characters of a random-looking value of one of these names
 _NAMED = 20  # characters of a random-looking value in letters of one case
 _FIELDS = str.maketrans("/.\\:", "    ")
 RANDOM_RUN = 16  # random-looking characters in one word; a hash of 12 does not count
-LONGEST_RUN = 32  # letters and digits in a row; no word is as long
+LONGEST_RUN = 32  # letters and digits in a row; words and names as long have no digit
+_MIN_CAPITALS = 0.28  # of as many letters, and of small ones; random letters have .5, CamelCase has .15
+_TWILIO = ("AC", "SK")  # the beginnings of keys that may have no digit
 _SHORT = 10  # characters, for tokens of Artifactory
 _OF_AWS = 40  # characters in base64
 _OF_DISCORD = (24, 6, 27)  # minimal characters of three parts between dots
 _EVENNESS = 0.28  # share of changes between digits, capitals and small letters in a word; CamelCase has .2
 _EVENNESS_OF_ONE_CASE = 0.2  # letters of one case and digits change less often
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
-_QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))
+_QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、，（）「」", " "))
 
 
 def disclosable_text(text: str) -> str | None:
@@ -106,12 +109,13 @@ def may_hold_secret(text: str) -> bool:
     """Return whether something in a text may be a secret: by its name, by its prefix, or by looking random."""
     lowered = text.lower()
     prefixes = (prefix for sign, others in _OTHERS_BY_SIGN if sign in text for prefix in others if prefix in text)
+    plain = text.encode("ascii", "replace").decode()  # tokens are ASCII; "?" parts them from Chinese, say, without blanks
     return (
         any(telltale in lowered for telltale in _TELLTALES)
         or any(_has_token(text, prefix) for prefix in _PREFIXES)
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
-        or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
+        or any(_looks_random(word) for word in plain.translate(_WORDS).split() if len(word) >= _SHORT)
         or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= masking.MIN_JUDGED)
         or any(_has_random_token(text, prefix) for prefix in prefixes)
         or _has_other_telltale(text, lowered)
@@ -184,7 +188,8 @@ def _may_be_random(run: str) -> bool:
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < masking.MIN_JUDGED:
+        pieces = [value] if value.isascii() else value.encode("ascii", "replace").decode().split("?")
+        if max(map(len, pieces)) < masking.MIN_JUDGED:  # Chinese with short names and numbers, say
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
@@ -322,8 +327,12 @@ def _has_value(text: str, start: int, end: int, *, is_login: bool) -> bool:
     after = gap.lstrip(" \t")
     if not after:
         return False
-    if after.startswith(_SIGNS):
-        return any(map(_is_telling, _assigned_values(after))) if not is_login else any(map(_is_value, _assigned_values(after)))
+    words, sign, behind = after.partition(":")
+    is_assigned = words.lower() in _VERBS or (is_login and words.count(" ") <= 3 and words.startswith(_NARROWING))
+    if after.startswith(_SIGNS) or (sign and is_assigned and "\n" not in words):
+        assigned = after if after.startswith(_SIGNS) else behind
+        is_topic = not is_login and gap.startswith(": ") and text[end - 1] == "s"  # "tokens: why are they rotated?"
+        return any(map(_is_telling if is_topic else _is_value, _assigned_values(assigned)))
     first, _, behind_verb = after.partition(" ")
     if first.lower() in _VERBS:
         value = _first_value(behind_verb)
@@ -368,7 +377,7 @@ def _is_telling(value: str) -> bool:
 def _looks_random(word: str) -> bool:
     """Return whether a word looks random, like tokens and hashes; a UUID, which names things, does not count.
 
-    >>> [_looks_random(word) for word in ("sessionTokenOfTheBrowserV2", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
+    >>> [_looks_random(word) for word in ("AddressValidationServiceImplementation", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
     [False, False]
     >>> [_looks_random(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
     [True, True]
@@ -378,7 +387,7 @@ def _looks_random(word: str) -> bool:
         return False
     if word.startswith("AP") and sum(map(str.isdigit, word)) > 1 and len(parts[0]) >= _SHORT:
         return True
-    if len(word) == _OF_AWS and word.replace("/", "").replace("+", "").isalnum():
+    if len(word) == _OF_AWS and not word.isalpha() and word.replace("/", "").replace("+", "").isalnum():
         return True
     thirds = tuple(map(len, word.split(".")))
     if len(thirds) == 3 and all(length >= min_length for length, min_length in zip(thirds, _OF_DISCORD, strict=True)):
@@ -387,10 +396,15 @@ def _looks_random(word: str) -> bool:
     for part in parts:
         if len(part) < 6:
             continue
-        if len(part) >= LONGEST_RUN:
-            return True
         has_digit, has_both_cases = any(map(str.isdigit, part)), part.lower() != part != part.upper()
         min_evenness = _EVENNESS if has_both_cases else _EVENNESS_OF_ONE_CASE
+        if len(part) >= LONGEST_RUN and (has_digit or _mixes_cases(part) or part.startswith(_TWILIO)):
+            return True
         if (has_digit or has_both_cases) and count_changes(part) / len(part) >= min_evenness:
             random_length += len(part)
     return random_length >= RANDOM_RUN
+
+
+def _mixes_cases(letters: str) -> bool:
+    capital_share = sum(map(str.isupper, letters)) / len(letters)
+    return _MIN_CAPITALS <= capital_share <= 1.0 - _MIN_CAPITALS

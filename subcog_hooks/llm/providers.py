@@ -10,10 +10,10 @@ import time
 
 from subcog_hooks import __version__
 from subcog_hooks.core import light_json
-from subcog_hooks.core.errors import ConfigError, ProviderError
+from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
 from subcog_hooks.core.regular_files import NotRegular, open_regular
 from subcog_hooks.llm.address import Address
-from subcog_hooks.settings.defaults import ANTHROPIC, CLAUDE, DEFAULTS, NO_LLM, OPENAI
+from subcog_hooks.settings.defaults import ANTHROPIC, BACKGROUND_LLM, CLAUDE, DEFAULTS, NO_LLM, OPENAI, PROMPT_LLM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai
 VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has other models
 MAX_KEY = 4096  # bytes of a key file
+REASONING_TOKENS = 4_000  # room for the reasoning of OpenAI's newer models, which counts as a part of the answer
 # Models that take a temperature; newer models of both companies answer 400 to it. Other servers all take it.
 _TEMPERED = ("claude-3", "claude-haiku-4", "claude-sonnet-4", "gpt-3.5", "gpt-4", "chatgpt-4o")
 _HARMLESS = ("search_intent.llm_timeout_ms", "search_intent.llm_skip_confidence")  # their defaults disclose nothing more
+_ABOUT_THE_QUESTION = (400, 413, 422)  # the question may be too long for the model
 _REASONS = {
     400: "the request is refused",
     401: "the key is refused",
@@ -42,11 +44,15 @@ _REASONS = {
 
 
 class Provider:
-    """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none."""
+    """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none.
 
-    __slots__ = ("base_url", "key", "model", "name")
+    setting: the setting that chooses it.
+    """
 
-    def __init__(self, name: str, base_url: str, model: str, key: str) -> None:
+    __slots__ = ("base_url", "key", "model", "name", "setting")
+
+    def __init__(self, name: str, base_url: str, model: str, key: str, setting: str = PROMPT_LLM) -> None:
+        self.setting = setting
         self.name = name
         self.base_url = base_url
         self.model = model
@@ -54,8 +60,13 @@ class Provider:
 
     @property
     def identity(self) -> str:
-        """The provider without its key: failures and answers are stored by it."""
+        """The provider without its key: answers are stored by it."""
         return f"{self.name} {self.base_url} {self.model}"
+
+    @property
+    def circuit(self) -> str:
+        """The key of its circuit breaker: timeouts of hooks say nothing about work without a deadline on the same server."""
+        return f"{self.setting} {self.identity}"
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r}, {self.base_url!r}, {self.model!r}, key: {'yes' if self.key else 'none'})"
@@ -67,21 +78,24 @@ def provider_of(settings: Settings, home: Home) -> Provider | None:
     The key comes from llm.key_file. For the provider's own host, the environment's key replaces it, which was set for that
     host.
     """
-    name = str(settings["llm.provider"])
-    return None if name == NO_LLM else _http_provider(name, settings, home)
+    return None if settings[PROMPT_LLM] == NO_LLM else _http_provider(PROMPT_LLM, settings, home)
 
 
 def background_provider(settings: Settings, home: Home) -> Provider | None:
     """Return the provider for background work, None for none; over HTTP it is as `provider_of`. Raises ConfigError."""
-    name = str(settings["llm.at_rest"])
-    if name == CLAUDE:
+    if settings[BACKGROUND_LLM] == CLAUDE:
         from subcog_hooks.llm import claude_client  # needed only for this choice
 
-        return Provider(CLAUDE, claude_client.find_program(str(settings["llm.client"])), claude_client.CLAUDE_MODEL, "")
-    return None if name == NO_LLM else _http_provider(name, settings, home)
+        program = claude_client.find_program(str(settings["llm.client"]))
+        return Provider(CLAUDE, program, claude_client.CLAUDE_MODEL, "", BACKGROUND_LLM)
+    return None if settings[BACKGROUND_LLM] == NO_LLM else _http_provider(BACKGROUND_LLM, settings, home)
 
 
-def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
+def _http_provider(setting: str, settings: Settings, home: Home) -> Provider:
+    name = str(settings[setting])
+    if {settings[PROMPT_LLM], settings[BACKGROUND_LLM]} == {ANTHROPIC, OPENAI}:
+        remedy = "choose the same for both, or claude or none for one"
+        raise ConfigError(f"{PROMPT_LLM} and {BACKGROUND_LLM} differ, but share one address, model and key", remedy)
     if doubtful := sorted(filter(_may_be_about_llm, settings.left_out)):
         raise ConfigError(f"{' and '.join(doubtful)} cannot be used as it is set", "`subcog doctor` names the place")
     base_url = str(settings["llm.base_url"]).rstrip("/") or ADDRESSES[name]
@@ -99,7 +113,7 @@ def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
         raise ConfigError("llm.base_url begins with http://: the key would travel in the clear", "use https")
     if not key and is_its_own:
         raise ConfigError(f"{name} needs a key", f"set {VARIABLES[name]}, or llm.key_file to a file that holds it")
-    return Provider(name, base_url, model, key)
+    return Provider(name, base_url, model, key, setting)
 
 
 def _may_be_about_llm(name: str) -> bool:
@@ -177,10 +191,11 @@ def ask_provider(provider: Provider, question: Question, seconds: float, *extend
         raise ProviderError(f"{base_url} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
     if status != 200:
         reason = "its own failure" if status >= 500 else "an error"
-        raise ProviderError(f"{base_url} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
+        error = UnusableAnswer if status in _ABOUT_THE_QUESTION else ProviderError
+        raise error(f"{base_url} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
     text = _answer_text(provider, body)
     if not text:
-        raise ProviderError(f"{base_url} answered without a text that can be read")
+        raise UnusableAnswer(f"{base_url} answered without a text that can be read")
     return text
 
 
@@ -205,10 +220,11 @@ def _openai_request(provider: Provider, question: Question) -> tuple[str, dict[s
     """Return a request of chat completions with structured output, also for Ollama, LM Studio, llama.cpp and vLLM."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
     limit = "max_completion_tokens" if provider.base_url == ADDRESSES[OPENAI] else "max_tokens"
+    max_tokens = question.longest + (0 if _is_plain_model(provider) else REASONING_TOKENS)
     schema = {"name": question.name, "strict": True, "schema": question.schema}
     content: dict[str, object] = {
         "model": provider.model,
-        limit: question.longest,
+        limit: max_tokens,
         "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
         "response_format": {"type": "json_schema", "json_schema": schema},
     }
@@ -217,8 +233,11 @@ def _openai_request(provider: Provider, question: Question) -> tuple[str, dict[s
 
 def _temperature(provider: Provider) -> dict[str, object]:
     """Return temperature 0, so that equal prompts get equal answers, where the model takes it."""
-    takes_it = provider.base_url not in ADDRESSES.values() or provider.model.startswith(_TEMPERED)
-    return {"temperature": 0} if takes_it else {}
+    return {"temperature": 0} if _is_plain_model(provider) else {}
+
+
+def _is_plain_model(provider: Provider) -> bool:
+    return provider.base_url not in ADDRESSES.values() or provider.model.startswith(_TEMPERED)
 
 
 def _answer_text(provider: Provider, body: bytes) -> str:

@@ -1,12 +1,32 @@
-"""A question to an LLM, and the shape of its answer. No network here."""
+"""A question to an LLM, the shape of its answer, and the lenient reading of answers. No network here."""
 
 from __future__ import annotations
 
+from subcog_hooks.core import light_json
+
 SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
+MAX_ANSWER = 64_000  # characters of an answer; 3,000 tokens are 15,000, and more with escaped letters
+MAX_STARTS = 20  # opening braces where an object may begin; parsing from each is quadratic
+MAX_DEPTH = 4  # nested objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+
+def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the JSON Schema of an object that has exactly these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def list_schema(items: object) -> Mapping[str, object]:
+    """Return the JSON Schema of a list."""
+    return {"type": "array", "items": items}
+
+
+TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
+TEXTS = list_schema(TEXT)
+NUMBERS = object_schema({"numbers": list_schema(INTEGER)})
 
 
 class Question:
@@ -28,3 +48,67 @@ class Question:
         self.name = name
         self.purpose = purpose
         self.schema = schema
+
+
+def find_objects(text: str) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects in an answer, an outer one before its inner ones.
+
+    Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string.
+    """
+    for value in _json_values(text.rpartition("</think>")[2][:MAX_ANSWER]):
+        yield from _objects_in(value, MAX_DEPTH)
+
+
+def _json_values(text: str) -> Iterator[object]:
+    """Yield the JSON values in a text: the whole of it, or each that begins with a brace."""
+    try:
+        value = light_json.loads(text)
+        whole = [light_json.loads(value[:MAX_ANSWER]) if isinstance(value, str) else value]
+    except ValueError:
+        whole = []
+    yield from whole
+    if whole:
+        return
+    import json  # 4 ms, only for an answer with something around it
+
+    decoder = json.JSONDecoder(strict=False)
+    start = text.find("{")
+    for _ in range(MAX_STARTS):
+        if start < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, start)
+            yield value
+        except (ValueError, RecursionError):
+            end = start + 1
+        start = text.find("{", end)
+
+
+def _objects_in(value: object, depth: int) -> Iterator[dict[str, object]]:
+    if depth and isinstance(value, dict):
+        yield value
+    if depth and isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _objects_in(inner, depth - 1)
+
+
+def find_list(text: str, name: str) -> list[object] | None:
+    """Return the list with this name in an answer, None without one.
+
+    >>> find_list('Here: ```{"memories": []}```', "memories"), find_list('{"memories": 3}', "memories")
+    ([], None)
+    """
+    return next((value for fields in find_objects(text) if isinstance(value := fields.get(name), list)), None)
+
+
+def read_numbers(text: str, count: int) -> list[int] | None:
+    """Return the numbers in an answer, from 1 to `count`; None for an answer of another form.
+
+    >>> read_numbers('{"numbers": [3, 1, 3, 99, 0, true, "2"]}', 5), read_numbers('{"numbers": []}', 5), read_numbers("[1]", 5)
+    ([3, 1], [], None)
+    """
+    numbers = find_list(text, "numbers")
+    if numbers is None:
+        return None
+    valid = [number for number in numbers if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= count]
+    return list(dict.fromkeys(valid))

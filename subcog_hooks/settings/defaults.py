@@ -21,7 +21,7 @@ NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # of second_look.mode
 LEARN, SECOND_LOOK = "surfacing.learn", "second_look.mode"
 PARENTS = "project.parents"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
-BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
+PROMPT_LLM, BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.provider", "llm.at_rest", "llm.enrich", "llm.learn"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
 
@@ -88,7 +88,7 @@ DEFAULTS: dict[str, Value] = {
     "capture.drop_from": "",
     "capture.remind": True,
     DECLINED_AGENTS: "",
-    "llm.provider": NO_LLM,
+    PROMPT_LLM: NO_LLM,
     "llm.model": "",
     "llm.base_url": "",
     "llm.key_file": "",

@@ -484,7 +484,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "Other coding agents that `subcog init` no longer asks about, because you declined",
     ),
     ChoiceKey(
-        "llm.provider",
+        defaults.PROMPT_LLM,
         (defaults.NO_LLM, defaults.ANTHROPIC, defaults.OPENAI),
         "The LLM service that is asked what a prompt asks for; openai is any server with an OpenAI-compatible API",
         is_personal=True,

@@ -34,7 +34,7 @@ class Outline:
     nobody has set it.
     """
 
-    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing", "trust")
+    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing")
 
     def __init__(
         self,
@@ -54,7 +54,6 @@ class Outline:
         self.namespace = namespace
         self.scope = scope
         self.created_at = created_at
-        self.trust = trust
         self.noted = author_phrase(trust, source)
         self.standing = None if standing is None else bool(standing)
 

@@ -82,6 +82,12 @@ def drop_suggestion(state: State, id: str) -> None:
     state.run("UPDATE suggestions SET became = ? WHERE id = ?", (DROPPED, id))
 
 
+def remove_open_suggestions(state: State, memory: str, newer: str = "") -> None:
+    """Delete the open suggestions about a memory before its text is asked about anew. newer: of a pair, "" for no pair."""
+    sql = "DELETE FROM suggestions WHERE memory = ? AND became = ? AND iif(field = ?, value, '') = ?"
+    state.run(sql, (memory, UNDECIDED, CONFLICT, newer))
+
+
 def remove_suggestion(state: State, id: str) -> None:
     """Delete a suggestion that is settled or has lost its meaning."""
     state.run("DELETE FROM suggestions WHERE id = ?", (id,))

@@ -559,6 +559,7 @@ def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, mon
     [
         (('provider = "openai"',), "llm.model is not set"),
         (('provider = "anthropic"',), "anthropic needs a key; set ANTHROPIC_API_KEY, or llm.key_file"),
+        ((*LOCAL, 'at_rest = "anthropic"'), "llm.provider and llm.at_rest differ, but share one address, model and key"),
         ((*LOCAL, 'key_file = "/nowhere/key"'), "llm.key_file: /nowhere/key cannot be read: No such file or directory"),
         (('provider = "ollama"',), "config.toml line 4: llm.provider does not hold, expected none, anthropic or openai"),
         (('provider = "openai"', 'model = "m"', 'base_url = "hunter2"'), "llm.base_url cannot be used as it is set; "),
@@ -589,10 +590,10 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     state = State.open(home, 100)
     now = now_ms()
     for _ in range(breaker.FAILURES):
-        breaker.record_call_failure(state, "openai http://127.0.0.1:9/v1 tiny", now)
+        breaker.record_call_failure(state, "llm.provider openai http://127.0.0.1:9/v1 tiny", now)
     code, line = llm_said(subcog, home, *LOCAL)
     assert (code, line.startswith(f"{name}it failed too often, and is not asked for ")) == (0, True)
-    breaker.record_call_success(state, "openai http://127.0.0.1:9/v1 tiny")
+    breaker.record_call_success(state, "llm.provider openai http://127.0.0.1:9/v1 tiny")
     state.close()
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.proposals import asking, enrichment
+from subcog_hooks.cli.proposals import enrichment
+from subcog_hooks.cli.proposals.waiting import refused_kind_of
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.store import learned, state_values
@@ -18,7 +19,7 @@ from subcog_hooks.store.store import Store
 from tests import transcripts
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.learned import RULE, waiting
-from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
+from tests.llm_server import Behaviour, Handler, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
 from tests.transcripts import Writer
 
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # proposed by a model only
@@ -84,9 +85,13 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert waiting(subcog) == []
     with Store.reader(home) as store:
         (noted,) = store.all(("active",))
-    assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "transcript", "said in a session")
+    assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "agent", "written by a model")
     assert [question.text for question in noted.questions] == [WHERE]
-    assert [row["content"] for row in subcog("review", "--since", "30y", "--jsonl").rows] == [ABOUT_HINT]
+    (row,) = subcog("review", "--since", "30y", "--jsonl").rows
+    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, of what you said in session one")
+    kind = refused_kind_of(noted)
+    assert kind is not None
+    assert kind.name == "llm.learn false"
     assert subcog("review", "--since", "soon").code == 2
     assert ABOUT_HINT in subcog("learn", "--undo").out
     assert subcog("learn", "--undo").code == 1
@@ -176,13 +181,60 @@ def test_after_an_unexpected_answer_the_session_is_asked_again(
 def test_a_failing_server_costs_a_call_but_no_other_proposal(
     subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "CALL_S", 0.5)
+    monkeypatch.setattr(enrichment, "CALL_S", 0.5)
     session(sessions, "one", RULE, HINT)
     server.play(behaviour)
     done = subcog("--quiet", "learn", "--llm")
     assert (done.code, done.err.count("\n")) == (5, 1)
     assert [row["content"] for row in waiting(subcog)] == [RULE]
     assert "1 of 50 calls today" in subcog("doctor").out
+
+
+LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
+
+
+def unless(word: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
+    """Fail at texts with this word."""
+
+    def behave(handler: Handler) -> None:
+        text = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        (failure if word in text else otherwise)(handler)
+
+    return behave
+
+
+@pytest.mark.parametrize("failure", [fails(400), says_text("I cannot help with that.")])
+def test_a_session_that_gets_no_answer_stops_no_other(
+    subcog: Run, sessions: Path, server: LlmServer, failure: Behaviour
+) -> None:
+    session(sessions, "one", HINT)
+    session(sessions, "two", "by the way, the lighthouse keys hang in the office, as far as I know", day="2026-03-05")
+    server.play(unless("lighthouse", failure, proposes(memory())))
+    done = subcog("learn", "--llm")
+    assert (done.code, "1 answer cannot be used; those sessions are not asked about again" in done.err) == (0, True)
+    assert [row["content"] for row in waiting(subcog)] == [ABOUT_HINT]
+    subcog("learn", "--llm")
+    assert len(server.requests) == 2
+
+
+def test_a_run_that_fails_midway_names_the_stored_memories(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    assert subcog("config", "set", "capture.sessions", "auto").code == 0
+    session(sessions, "one", "by the way, the lighthouse keys hang in the office, as far as I know")
+    session(sessions, "two", HINT, day="2026-03-05")
+    server.play(unless("lighthouse", fails(429), proposes(memory())))
+    done = subcog("learn", "--llm")
+    assert (done.code, ABOUT_HINT in done.out) == (5, True)
+    assert ["1 came at once" in done.err, "asked about 1 session" in done.err, "429" in done.err] == [True] * 3
+
+
+def test_older_turns_of_a_session_are_not_sent(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    written = session(sessions, "one", "by the way, the lighthouse keys hang in the office, as far as I know")
+    newer = session(sessions, "new", HINT, day=LATELY)
+    written.path.write_text(written.path.read_text() + newer.path.read_text())
+    newer.path.unlink()
+    subcog("learn", "--llm", "--since", "7d", "--session", str(written.path))
+    (text,) = sent_texts(server)
+    assert ("gets wiped" in text, "lighthouse" in text) == (True, False)
 
 
 def test_a_waiting_proposal_of_the_turn_gets_the_new_questions(subcog: Run, sessions: Path, server: LlmServer) -> None:
@@ -322,8 +374,7 @@ def test_the_other_provider_is_asked_in_its_own_language(subcog: Run, sessions: 
 def test_at_rest_the_model_is_asked_where_both_settings_say_so(
     subcog: Run, sessions: Path, server: LlmServer, home: Home
 ) -> None:
-    lately = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
-    written = session(sessions, "one", HINT, day=lately)
+    written = session(sessions, "one", HINT, day=LATELY)
     written.path.touch()
     session(sessions, "old", "the ferry was full on Fridays in those days, as far as I know", day="2020-01-01")
     server.play(proposes(memory()))
@@ -356,7 +407,9 @@ def test_five_refusals_name_the_setting_that_disables_the_model(subcog: Run, ses
 def test_the_calls_of_a_day_hold_for_all_that_is_asked_at_rest(home: Home, subcog: Run, server: LlmServer) -> None:
     subcog("remember", "Ropes are replaced every spring.")
     subcog("config", "set", "llm.calls_a_day", "0")
-    assert "the 0 calls of today are made" in subcog("enrich").err
+    for words in (("enrich",), ("learn", "--llm")):
+        done = subcog(*words)
+        assert (done.code, "llm.calls_a_day is 0, so no model is asked" in done.err, "is sent" in done.err) == (5, True, False)
     assert server.requests == []
     assert enrichment.CALLS_SETTING == "llm.calls_a_day"
     with Store.reader(home) as store:

@@ -15,7 +15,7 @@ import pytest
 
 from subcog_hooks.store.lock import is_held
 from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until, write_program
-from tests.llm_server import Behaviour, Handler, LlmServer, says_text
+from tests.llm_server import Behaviour, Handler, LlmServer, fails, says_text
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ROPE = "Ropes are replaced every spring, by the harbour's own people."
@@ -149,7 +149,7 @@ def contradicts(*texts: str) -> Behaviour:
         asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
         pairs = asked.split("Pair ")[1:]
         named = [number for number, pair in enumerate(pairs, 1) if all(text in pair for text in texts)]
-        says_text(json.dumps({"pairs": [*named, 0, 99]}))(handler)
+        says_text(json.dumps({"numbers": [*named, 0, 99]}))(handler)
 
     return behave
 
@@ -206,6 +206,90 @@ def test_nothing_is_asked_without_a_choice_or_of_secrets(asking: Machine, server
     asking.run("config", "set", "llm.at_rest", "default")
     assert_one_line_error(asking.run("enrich"), 5)
     assert server.requests == []
+
+
+def unless(text: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
+    """Fail at questions with this text."""
+
+    def behave(handler: Handler) -> None:
+        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        (failure if text in asked else otherwise)(handler)
+
+    return behave
+
+
+@pytest.mark.parametrize("failure", [fails(400), says_text("I would rather not.")])
+def test_a_memory_that_gets_no_answer_stops_no_other(asking: Machine, server: LlmServer, failure: Behaviour) -> None:
+    server.play(unless(FILLERS[-1], failure, writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]})))
+    done = asking.run("enrich")
+    assert (done.code, set(questions(asking))) == (0, {CRANE, ROPE}), done.stderr
+    assert b"1 question left out: they came in an answer that cannot be used" in done.stderr
+    count = len(server.requests)
+    assert asking.run("enrich").code == 1
+    assert len(server.requests) == count
+
+
+def test_memories_with_secrets_take_no_place(asking: Machine, server: LlmServer) -> None:
+    for number in range(3):
+        asking.run("remember", f"The gate's password is: sunflower{number}, as it always was.")
+    server.play(writes({"The harbour": [ABOUT_CRANE]}))
+    assert asking.run("enrich", "--limit", "5").code == 0
+    assert CRANE in questions(asking)
+    assert "sunflower" not in json.dumps([request.json for request in server.requests])
+
+
+def test_pairs_behind_the_newest_are_compared_in_later_runs(asking: Machine, server: LlmServer) -> None:
+    machines = [f"Machine {number} stands in hall {number * 7}." for number in range(8)]
+    asking.imports(*({"id": f"m-{number}", "content": text} for number, text in enumerate(machines)))
+    server.play(contradicts("nothing"))
+    codes = [asking.run("enrich", "--conflicts", "--limit", "3").code for _ in range(6)]
+    assert codes[:3] == [0, 0, 0]
+    assert codes[-1] == 1
+    texts = "".join(request.json["messages"][-1]["content"] for request in server.requests)
+    assert all(text in texts for text in (CRANE, ROPE, *machines))
+
+
+def test_suggestions_end_with_the_text_that_they_are_about(asking: Machine, server: LlmServer) -> None:
+    newer = "The harbour crane is looked at by the insurers alone, and never by us."
+    asking.run("remember", newer)
+    crane = ids(asking)[CRANE]
+    server.play(proposes(keywords=["hoist"]))
+    asking.run("enrich", crane)
+    server.play(contradicts(CRANE, newer))
+    asking.run("enrich", "--conflicts", crane)
+    assert len(waiting(asking)) == 2
+    asking.run("edit", crane, "--content", "The harbour crane is inspected by the insurers, before each winter.")
+    assert waiting(asking) == {}
+    server.play(proposes(keywords=["winch"]))
+    asking.run("enrich", crane)
+    assert list(waiting(asking).values()) == ["keyword winch"]
+
+
+def test_only_stored_questions_are_printed(asking: Machine, server: LlmServer) -> None:
+    crane = ids(asking)[CRANE]
+    own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
+
+    def edited(*words: str) -> Behaviour:
+        def behave(handler: Handler) -> None:
+            asking.run_measured("edit", crane, *words)
+            writes({"The harbour": [ABOUT_CRANE]})(handler)
+
+        return behave
+
+    server.play(edited(*own))
+    done = asking.run("enrich", crane)
+    assert (done.code, ABOUT_CRANE.encode() in done.stdout) == (0, False), done.stderr
+    server.play(edited("--content", "The harbour crane is red.", "--no-questions"))
+    done = asking.run("enrich", crane)
+    assert (done.code, ABOUT_CRANE.encode() in done.stdout) == (0, False), done.stderr
+
+
+def test_one_suggestion_is_not_kept_and_dropped(asking: Machine, server: LlmServer) -> None:
+    server.play(proposes(keywords=["hoist"]))
+    asking.run("enrich", ids(asking)[CRANE])
+    (suggested,) = waiting(asking)
+    assert b"as openai suggests" in asking.run("review", "--list").stdout
+    assert_one_line_error(asking.run("review", "--accept", suggested, "--reject", suggested[:-1]), 2)
 
 
 def test_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:

@@ -357,20 +357,20 @@ def test_after_its_rest_one_request_tries_the_server(machine: Machine) -> None:
         provider = providers.provider_of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
-        breaker.open_breaker(state, provider.identity, now_ms() - 1)
+        breaker.open_breaker(state, provider.circuit, now_ms() - 1)
         asked = len(server.requests)
         for _ in range(3):
             machine.prompt(QUESTION)
         assert len(server.requests) <= asked + 1
         server.play(says(*COMPARISON))
         for _ in range(MAX_RUNS):
-            breaker.open_breaker(state, provider.identity, now_ms() - 1)
+            breaker.open_breaker(state, provider.circuit, now_ms() - 1)
             machine.prompt(QUESTION)
-            if breaker.open_until(state, provider.identity) is None:
+            if breaker.open_until(state, provider.circuit) is None:
                 break
         else:
             track.skip_if_busy()
-        assert breaker.open_until(state, provider.identity) is None
+        assert breaker.open_until(state, provider.circuit) is None
         state.close()
 
 

@@ -76,7 +76,7 @@ def test_what_was_said_is_known_in_the_next_session(client: str, model: str, san
     message, text = next_session(client, sandbox, model)
     assert f"subcog: noted 1 thing from your sessions: “{ABOUT_HINT}”" in message
     assert ABOUT_HINT in text
-    assert "said in a session" in text
+    assert "written by a model" in text
     assert "noted" not in next_session(client, sandbox, model)[0]
     assert ABOUT_HINT in sandbox.run(subcog_command, "learn", "--undo")
     assert ABOUT_HINT not in next_session(client, sandbox, model)[1]

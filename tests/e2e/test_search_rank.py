@@ -43,6 +43,8 @@ def test_what_it_names_comes_first_and_that_is_said(asking: Machine, server: Llm
     assert b"openai (small) put 2 of these results first" in asking.run("search", "ropes", "--fast", "--rank").stderr
     sent = server.requests[-1].json["messages"][-1]["content"]
     assert sent.startswith("Query:\nropes\n\nNote 1:\n")
+    server.play(says_text('Here you are:\n```json\n{"numbers": [3, 1]}\n```'))
+    assert found(asking, "--rank") == [third, first, second]
     assert "ranked_by" not in json.loads(asking.run("search", "ropes", "--fast", "--json").stdout)
 
 
@@ -63,6 +65,9 @@ def test_ranking_asks_nobody_without_a_choice(asking: Machine, server: LlmServer
     done = asking.run("search", "password=hunter2swordfish ropes", "--fast", "--ids", "--rank")
     assert b"not ranked: the query may hold a secret" in done.stderr
     assert_one_line_error(asking.run("search", "ropes", "--rank", "--page", "2"), 2)
+    asking.environment["CLAUDECODE"] = "1"
+    assert_one_line_error(asking.run("search", "ropes", "--rank"), 2)
+    del asking.environment["CLAUDECODE"]
     (asking.home / "config.toml").unlink()
     assert_one_line_error(asking.run("search", "ropes", "--ids", "--rank"), 5)
     assert_one_line_error(asking.run("search", "ropes", "--rank"), 5)

@@ -12,9 +12,11 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.llm import breaker
 from subcog_hooks.store import vector_file
 from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from tests.e2e.machine import (
     ANSWER,
@@ -394,7 +396,7 @@ def names(texts: list[str], *others: object) -> Behaviour:
     def behave(handler: Handler) -> None:
         notes = handler.server.owner.requests[-1].json["messages"][-1]["content"].split("\n\nNote ")[1:]
         found = [int(note.partition(":")[0]) for text in texts for note in notes if note.partition("\n")[2].startswith(text)]
-        says_text(json.dumps({"numbers": [*found, *others]}))(handler)
+        says_text("```json\n" + json.dumps({"numbers": [*found, *others]}) + "\n```")(handler)
 
     return behave
 
@@ -436,10 +438,19 @@ def test_the_calls_of_a_day_are_counted_and_bound_it(chosen: Machine, server: Ll
     chosen.run("config", "set", "llm.calls_a_day", "1")
     for session in ("one", "two"):
         silent(chosen, WAGES, session)
-        looked(chosen)
+        looks = looked(chosen)
     assert len(server.requests) == 1
+    assert "openai is not asked: no call is left today" in {str(look.note) for look in looks}
     assert called(chosen, "two") == [LATE]
     assert b"1 of 1 calls today" in chosen.run("doctor").stdout
+
+
+def test_a_model_that_has_failed_is_named_as_not_asked(chosen: Machine, server: LlmServer) -> None:
+    with closing(State.open(Home(str(chosen.home)), 1_000)) as state:
+        breaker.open_breaker(state, f"llm.at_rest openai {server.url_v1} small", now_ms() + breaker.OPEN_MS)
+    silent(chosen)
+    (look,) = looked(chosen)
+    assert (look.note, server.requests) == ("openai is not asked: it has failed a short while ago", [])
 
 
 @pytest.mark.parametrize("mode", ["off", "auto"])

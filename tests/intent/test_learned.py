@@ -101,7 +101,7 @@ def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State
 
 def end_rest(state: State, settings: loading.Settings, home: Home) -> None:
     """Let the provider's rest be over."""
-    breaker.open_breaker(state, provider_of(settings, home).identity, now_ms() - 1)
+    breaker.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
 
 
 def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
@@ -150,7 +150,7 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.record_call_failure(state, provider_of(settings, home).identity, now_ms())
+            breaker.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
         end_rest(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()
@@ -163,7 +163,7 @@ def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.record_call_failure(state, provider_of(settings, home).identity, now_ms())
+            breaker.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
         end_rest(state, settings, home)
         begun = [detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
         assert [detection.may_change for detection in begun] == [True, False, False]

@@ -5,18 +5,25 @@ from threading import Barrier
 
 import pytest
 
+from subcog_hooks.core.errors import ProviderError
 from subcog_hooks.core.paths import Home
+from subcog_hooks.intent.classifier import build_question
+from subcog_hooks.llm import providers
 from subcog_hooks.llm.breaker import (
     OPEN_MS,
     WINDOW_MS,
     _reopen,
+    ask_recorded,
     count_failures,
     may_call,
     open_until,
     record_call_failure,
     record_call_success,
 )
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
+from tests.llm.asked import SECONDS, provider_at, settings
+from tests.llm_server import Behaviour, LlmServer, fails, says_raw
 
 LLM, OTHER = "openai http://localhost/v1 m", "anthropic https://api.anthropic.com claude-haiku-4-5"
 NOW = 1_800_000_000_000
@@ -25,8 +32,8 @@ NOW = 1_800_000_000_000
 @pytest.fixture
 def resting(state: State) -> State:
     """Three failures, the last one NOW."""
-    for now_ms in (NOW - 20, NOW - 10, NOW):
-        record_call_failure(state, LLM, now_ms)
+    for failed_ms in (NOW - 20, NOW - 10, NOW):
+        record_call_failure(state, LLM, failed_ms)
     return state
 
 
@@ -38,8 +45,8 @@ def test_two_failures_are_forgiven(state: State) -> None:
 
 @pytest.mark.parametrize(("spread", "may"), [(WINDOW_MS, False), (WINDOW_MS + 1, True)])
 def test_three_failures_within_five_minutes_bring_a_rest(state: State, spread: int, may: bool) -> None:
-    for now_ms in (NOW - spread, NOW - 10, NOW):
-        record_call_failure(state, LLM, now_ms)
+    for failed_ms in (NOW - spread, NOW - 10, NOW):
+        record_call_failure(state, LLM, failed_ms)
     assert may_call(state, LLM, NOW) is may
 
 
@@ -128,8 +135,8 @@ def test_a_provider_has_failures_of_its_own(state: State) -> None:
 def test_of_two_processes_one_opens_it_again(state: State, home: Home) -> None:
     assert open_until(state, "one") is None
     assert not _reopen(state, "one", 1000, 2000)
-    for now_ms in range(998, 1001):
-        record_call_failure(state, "one", now_ms - OPEN_MS)
+    for failed_ms in range(998, 1001):
+        record_call_failure(state, "one", failed_ms - OPEN_MS)
     other = State.open(home, 100)
     seen, seen_by_other = open_until(state, "one"), open_until(other, "one")
     assert seen is not None
@@ -138,3 +145,22 @@ def test_of_two_processes_one_opens_it_again(state: State, home: Home) -> None:
     assert open_until(other, "one") == 2000
     record_call_success(state, "one")
     assert open_until(other, "one") is None
+
+
+@pytest.mark.parametrize(("behaviour", "count"), [(fails(500), 1), (fails(400), 0), (says_raw(b"no JSON"), 0)])
+def test_only_a_server_that_does_not_work_counts_as_failed(state: State, behaviour: Behaviour, count: int) -> None:
+    with LlmServer(behaviour) as server:
+        provider = provider_at(server)
+        with pytest.raises(ProviderError):
+            ask_recorded(state, provider, build_question(""), SECONDS)
+    assert count_failures(state, provider.circuit, 0, now_ms()) == count
+
+
+def test_failures_of_hooks_do_not_count_at_rest(state: State, home: Home) -> None:
+    chosen = settings(provider="openai", at_rest="openai", model="m", base_url="http://localhost/v1")
+    hooks, at_rest = providers.provider_of(chosen, home), providers.background_provider(chosen, home)
+    assert hooks is not None
+    assert at_rest is not None
+    for _ in range(3):
+        record_call_failure(state, hooks.circuit, NOW)
+    assert (may_call(state, hooks.circuit, NOW), may_call(state, at_rest.circuit, NOW)) == (False, True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
@@ -75,6 +75,20 @@ def test_one_that_does_not_end_is_ended_with_what_it_has_started(client: Path, s
         assert time.monotonic() - started < LONG_S
         seconds *= 2
     wait_until(lambda: not _is_there(int(group.read_text())), LONG_S)
+
+
+def test_it_is_not_lost_below_a_folder_that_is_no_repository(client: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.write_text("#!/bin/sh\n")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", str(client.parent))
+    for folder in (client.parent, Path("/")):
+        monkeypatch.chdir(folder)
+        assert claude_client.find_program("") == str(client)
+    monkeypatch.chdir(client.parent)
+    Path(".claude").mkdir()
+    Path(".claude", "settings.json").write_text("{}")
+    with pytest.raises(ConfigError, match="there is no claude on the PATH"):
+        claude_client.find_program("")
 
 
 SESSION = (

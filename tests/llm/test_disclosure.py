@@ -26,6 +26,15 @@ OTHERS = [  # more of what people paste
     "PASSWORD:\n  letmein",
     'passwd "letmein"'.replace(" ", " = "),
     "mein Passwort lautet Geheim7",
+    "my password is: sunflower",
+    "Das Passwort ist: Blumenkohl",
+    "password for staging: sunflower",
+    "pw: sunflower",
+    "secret: sunflower",
+    "the token is: sunflower",
+    "export TOKEN=sunflower",
+    "API_KEY=sunflower",
+    '{"token": "sunflower", "retries": 3}',
     "AccountKey=" + "QUJD" * 22,
     "gsk" + "_" + MIXED[:52],
     "ya29" + "." + MIXED[:60],
@@ -113,9 +122,33 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
         "sessionTokenOfTheBrowserV2 and test_oauth2_token_refresh_when_expired_twice fail",
         "commit da39a3e of 3fa85f64-5717-4562-b3fc-2c963f66afa6 at https://example.com:8080/a?b=c, mail me@example.com",
         "task-runner, disk-usage and risk-register",
+        "password for the new login page: it has to be longer",
         "",
     ]
     assert [actual for text in cases if (actual := disclosable_text(text)) is not text] == []
+
+
+def test_long_words_and_texts_without_blanks_are_shown() -> None:
+    cases = [
+        "設定の変更は必ずレビューを受けてから行い、本番サーバーのファイルを直接編集しないこと。",
+        "所有的数据库迁移都必须先在测试环境里运行一遍然后才可以在生产环境里执行并且要留下记录",
+        "ห้ามแก้ไขไฟล์ตั้งค่าบนเครื่องจริงโดยตรงให้ส่งคำขอรวมโค้ดก่อนเสมอ",
+        "APIサーバーv2の設定は2024年3月にReactへ移行した",
+        "where is the CustomerInvoiceReminderServiceFactory wired?",
+        "where is the AbstractAddressValidationServiceProvider wired?",
+    ]
+    assert [text for text in cases if disclosable_text(text) is not text] == []
+
+
+def test_letters_alone_may_be_a_token() -> None:
+    assert [
+        disclosable_text(f"see {token} there")
+        for token in ("kRpWqLxZvTnBsYcQmJdHfGtXwNzVbKaErU", "AC" + "qwertyuiop" * 3 + "xy")
+    ] == [None, None]
+
+
+def test_a_token_amid_a_text_without_blanks_is_not_shown() -> None:
+    assert disclosable_text("鍵はkR7pWq2LxZ9vT4nB8sYc3です") is None
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:

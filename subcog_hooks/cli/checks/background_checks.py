@@ -158,5 +158,5 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
     """Return the seconds until an LLM may be asked again; 0.0 if it may now, or if state.db is unreadable."""
     until, now = None, now_ms()
     with suppress(StoreError), context.existing_state(home) as state:
-        until = breaker.open_until(state, provider.identity) if state else None
+        until = breaker.open_until(state, provider.circuit) if state else None
     return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0

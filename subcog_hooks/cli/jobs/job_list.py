@@ -1,7 +1,9 @@
 """The list of background jobs: when each is wanted and due, and the function that does it."""
 
 import os
+from collections.abc import Callable
 from contextlib import closing
+from importlib import import_module
 
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.cli.support import context
@@ -111,58 +113,33 @@ def _wants_model_proposals(settings: Settings) -> bool:
     return is_asked and settings[SESSIONS_SETTING] in (LEARNED_IN_BACKGROUND, AT_ONCE)
 
 
-def _import_notes(home: Home, breath: JobPace) -> str:
-    # Each job imports its own modules: a command that ends needs none of them.
-    from subcog_hooks.cli.claude_code import claude_notes
+def _run_later(module: str, name: str) -> Callable[[Home, JobPace], str]:
+    """Return a function that imports a job's module of `cli` when it runs: a command that ends needs none of them."""
 
-    return claude_notes.import_in_background(home, breath)
+    def run(home: Home, pace: JobPace) -> str:
+        return str(getattr(import_module(f"subcog_hooks.cli.{module}"), name)(home, pace))
 
-
-def _repeat_imports(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.support import import_from
-
-    return import_from.repeat_in_background(home, breath)
+    return run
 
 
-def _note_changed_files(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.support import stale_files
-
-    return stale_files.note_changes_in_background(home, breath)
-
-
-def _learn_sessions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import learning_runs
-
-    return learning_runs.learn_in_background(home, breath)
+_import_notes = _run_later("claude_code.claude_notes", "import_in_background")
+_repeat_imports = _run_later("support.import_from", "repeat_in_background")
+_note_changed_files = _run_later("support.stale_files", "note_changes_in_background")
+_learn_sessions = _run_later("proposals.learning_runs", "learn_in_background")
+_ask_model = _run_later("proposals.asking", "ask_in_background")
+_teach_questions = _run_later("proposals.teaching", "teach_in_background")
+_write_questions = _run_later("proposals.enrichment", "enrich_in_background")
 
 
-def _ask_model(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import asking
-
-    return asking.ask_in_background(home, breath)
-
-
-def _teach_questions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import teaching
-
-    return teaching.teach_in_background(home, breath)
-
-
-def _write_questions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import enrichment
-
-    return enrichment.enrich_in_background(home, breath)
-
-
-def _synchronise_team(home: Home, breath: JobPace) -> str:
+def _synchronise_team(home: Home, pace: JobPace) -> str:
     from subcog_hooks.cli.team import sharing
 
-    sharing.synchronise_in_background(home, context.settings(), breath)
+    sharing.synchronise_in_background(home, context.settings(), pace)
     return ""  # `share status` shows the result
 
 
-def _embed_memories(home: Home, breath: JobPace) -> str:
-    count = background.embed_all_pending(home, breath)
+def _embed_memories(home: Home, pace: JobPace) -> str:
+    count = background.embed_all_pending(home, pace)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 

@@ -5,12 +5,12 @@ recorded as done. So a killed process asks again, and stores nothing twice.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from subcog_hooks.cli.proposals import learning_runs as transcripts
-from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget, open_state
+from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget, open_state
 from subcog_hooks.cli.proposals.enrichment_questions import with_written
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import similar_to
@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, WrittenProposal, is_from_session
-from subcog_hooks.learn.quoting import ShownTurn
+from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
@@ -30,13 +30,12 @@ from subcog_hooks.store.memory import MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
-MAX_UNUSABLE = 3  # malformed answers in one run; then the model is not suitable
 _KNOWN = (PENDING, "active", "deleted")  # statuses of memories that a proposal must not repeat
 
 
 @dataclass(slots=True)
 class AskingReport:
-    """The outcome of a run. asked: sessions; unusable: malformed answers; dropped: invalid proposals by reason.
+    """The outcome of a run. asked: sessions; unusable: sessions without a usable answer; dropped: invalid proposals by reason.
 
     joined: proposals whose questions were added to a waiting memory in the person's own words; repeated: proposals that repeat
     a stored, waiting or dropped memory.
@@ -50,11 +49,18 @@ class AskingReport:
     proposed: list[WrittenProposal] = field(default_factory=list)
     stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
     is_out_of_calls: bool = False
+    failure: ProviderError | None = None  # it ended the run
+
+    def raise_failure(self) -> None:
+        """Raise the ProviderError that ended the run."""
+        if self.failure:
+            raise self.failure
 
 
 class _UnaskedPart(NamedTuple):
     """The part of a session that no model was asked about. read: the position where the part ends."""
 
+    file: TranscriptFile
     shown: list[ShownTurn]
     read: learned.ReadPosition
 
@@ -66,53 +72,62 @@ def ask_about_sessions(
     pace: Pace = FULL_PACE,
     progress: Callable[[int], None] = lambda _: None,
 ) -> AskingReport:
-    """Ask about sessions, the newest first. progress: called with the bytes done.
-
-    Raises ProviderError where the model fails, StoreError; earlier results stay stored.
-    """
+    """Ask about sessions, the newest first. progress: called with the bytes done. Raises StoreError; earlier results stay."""
     report = AskingReport()
     places = SessionFolders(options.left_out)
     with open_state() as state:
+
+        def find_parts() -> Iterator[_UnaskedPart]:
+            for file in reversed(files):
+                if not pace.goes_on():
+                    return
+                part = _find_unasked(file, state, options, places, report, pace)
+                if part and sum(len(turn.text) for turn in part.shown) >= quoting.MIN_SENT:
+                    yield part
+                elif part and not options.dry_run:
+                    learned.note_asked_position(state, file.path, part.read)
+                progress(file.size)
+
         calls = CallBudget(provider, state, context.settings())
-        for file in reversed(files):
-            if not pace.goes_on():
-                break
-            unasked = _find_unasked(file, state, options, places, report, pace)
-            if unasked and sum(len(turn.text) for turn in unasked.shown) >= quoting.MIN_SENT:
-                question = quoting.build_question(unasked.shown)
-                if not calls.take(pace, state_values.SESSIONS_JOB, len(question.user)):
-                    report.is_out_of_calls = True
-                    break
-                with calls.record_outcome():
-                    answer = providers.ask_provider(provider, question, CALL_S)
-                proposed = quoting.parse_proposals(answer)
+        answers = calls.ask_in_batches(
+            find_parts(),
+            1,
+            lambda parts: quoting.build_question(parts[0].shown),
+            lambda text, _: quoting.parse_proposals(text),
+            state_values.SESSIONS_JOB,
+            pace,
+        )
+        try:
+            for (part,), proposed in answers:
                 if proposed is None:
-                    _count_unusable(provider, report)
-                    continue
-                report.asked += 1
-                accepted, dropped = quoting.check_proposals(proposed, unasked.shown, options.never)
-                report.dropped += dropped
-                written = [
-                    WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
-                    for turn, proposal in accepted
-                ]
-                _store_proposals(written, options, places, report, state)
-            if unasked and not options.dry_run:
-                learned.note_asked_position(state, file.path, unasked.read)
-            progress(file.size)
-    if report.unusable and not report.asked:
-        raise _malformed_answer_error(provider)
+                    report.unusable += 1
+                else:
+                    _check_and_store(part, proposed, provider, options, places, report, state)
+                if not options.dry_run:
+                    learned.note_asked_position(state, part.file.path, part.read)
+        except ProviderError as error:
+            report.failure = error
+        report.is_out_of_calls = calls.is_used_up
     return report
 
 
-def _count_unusable(provider: Provider, report: AskingReport) -> None:
-    report.unusable += 1
-    if report.unusable >= MAX_UNUSABLE:
-        raise _malformed_answer_error(provider)
-
-
-def _malformed_answer_error(provider: Provider) -> ProviderError:
-    return ProviderError(f"{provider.name} answered in another form than was asked for", "try it again, or another model")
+def _check_and_store(
+    part: _UnaskedPart,
+    proposed: Sequence[QuotedMemory],
+    provider: Provider,
+    options: LearningOptions,
+    places: SessionFolders,
+    report: AskingReport,
+    state: State,
+) -> None:
+    report.asked += 1
+    accepted, dropped = quoting.check_proposals(proposed, part.shown, options.never)
+    report.dropped += dropped
+    written = [
+        WrittenProposal(turn, proposal, provider.name, part.file.path, places.owner_of(turn.turn.folder))
+        for turn, proposal in accepted
+    ]
+    _store_proposals(written, options, places, report, state)
 
 
 def _find_unasked(
@@ -132,9 +147,10 @@ def _find_unasked(
         cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
         report.stored.problems.append(f"{file.path} cannot be read: {cause}")
         return None
-    turns = [turn for turn in reading.turns if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
+    recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= options.since]
+    turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
     size = 0 if reading.has_more else file.size
-    return _UnaskedPart(quoting.select_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
+    return _UnaskedPart(file, quoting.select_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
 
 
 def _store_proposals(
@@ -245,9 +261,7 @@ def print_report(report: AskingReport, *, dry_run: bool) -> None:
     repeats = f", and {repeated} that are known" if repeated else ""
     terminal.say(f"asked about {pluralize(report.asked, 'session')}; the model {verb} {len(report.proposed)}{repeats}")
     if report.unusable:
-        terminal.say(
-            f"{pluralize(report.unusable, 'answer')} had another form than was asked for; those sessions are asked again"
-        )
+        terminal.say(f"{pluralize(report.unusable, 'answer')} cannot be used; those sessions are not asked about again")
     if report.is_out_of_calls:
         terminal.say(f"the calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
 
@@ -268,6 +282,7 @@ def ask_in_background(home: Home, pace: Pace) -> str:
     report = ask_about_sessions(
         files, provider, transcripts.options_of_settings(transcripts.COUNTED_SINCE, dry_run=False), pace
     )
+    report.raise_failure()
     if not report.asked:
         return ""
     noted = sum(proposal.is_active for proposal in report.proposed)

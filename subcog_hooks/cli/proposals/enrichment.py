@@ -1,77 +1,114 @@
 """Enriches stored memories with a language model, within the daily limit of calls."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from itertools import islice, repeat
+from typing import TypeVar
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
-from subcog_hooks.cli.proposals.enrichment_questions import CheckedSuggestions
+from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, CheckedSuggestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.cli.support.output import pluralize
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.core.errors import ProviderError, SubcogError
+from subcog_hooks.core.errors import ProviderError, UnusableAnswer
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.llm.providers import Provider
+from subcog_hooks.llm.question import Question
 from subcog_hooks.settings.defaults import ENRICH
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.store import state_values
-from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store import state_values, suggestions
+from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
 CALLS_SETTING = "llm.calls_a_day"
 CALL_S = 120.0  # timeout of a call
+MAX_UNUSABLE = 6  # unusable answers in a row; then the model is not suitable. A batch of eight is halved to one memory by four.
+MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Texts = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
 
 
-@dataclass(frozen=True, slots=True)
 class CallBudget:
-    """The remaining calls of a provider today. Every method raises StoreError."""
+    """The remaining calls of a provider today. is_used_up: none was left. Every method raises StoreError."""
 
-    provider: Provider
-    state: State
-    settings: Settings
-
-    @property
-    def daily_limit(self) -> int:
-        return int(self.settings[CALLS_SETTING])
+    def __init__(self, provider: Provider, state: State, settings: Settings) -> None:
+        self.provider = provider
+        self.daily_limit = int(settings[CALLS_SETTING])
+        self.is_used_up = False
+        self._state = state
 
     def may_begin(self, pace: Pace) -> bool:
         """Return whether background work may call the provider now; after repeated failures it is put off."""
-        if breaker.may_call(self.state, self.provider.identity, now_ms()):
+        if breaker.may_call(self._state, self.provider.circuit, now_ms()):
             return True
         pace.put_off(f"{self.provider.name} has failed a short while ago")
         return False
 
-    def take(self, pace: Pace, job: str, characters: int) -> bool:
-        """Count one more call of a job and return True; return False and put the work off at the limit."""
-        if state_values.take_llm_call(self.state, now_ms(), self.daily_limit, job, characters):
+    def ask_in_batches(
+        self,
+        items: Iterable[Item],
+        size: int,
+        make_question: Callable[[Sequence[Item]], Question],
+        read: Callable[[str, int], Answer | None],
+        job: str,
+        pace: Pace = FULL_PACE,
+    ) -> Iterator[tuple[Sequence[Item], Answer | None]]:
+        """Yield batches of items with the answers, until a limit; None for the answer about one item that cannot be used.
+
+        A batch is halved where its answer cannot be used. read: parses an answer about a number of items, None for an unusable
+        one. Raises ProviderError, also where no answer can be used.
+        """
+        remaining, halves = iter(items), list[Sequence[Item]]()
+        unanswered = list[Sequence[Item]]()
+        failures = list[UnusableAnswer]()  # in a row
+        has_answer = False
+        while pace.goes_on() and (batch := halves.pop(0) if halves else list(islice(remaining, size))):
+            question = make_question(batch)
+            if not self._take_call(pace, job, len(question.user)):
+                break
+            try:
+                answer = self._ask(question, read, len(batch))
+            except UnusableAnswer as error:
+                failures.append(error)
+                if len(failures) == MAX_UNUSABLE:
+                    raise
+                middle = len(batch) // 2
+                halves[:0] = [batch[:middle], batch[middle:]] if middle else []
+                unanswered += [] if middle else [batch]
+                continue
+            has_answer, failures = True, []
+            yield batch, answer
+        if failures and not has_answer:
+            raise failures[-1]
+        yield from ((batch, None) for batch in unanswered)
+
+    def _take_call(self, pace: Pace, job: str, characters: int) -> bool:
+        if state_values.take_llm_call(self._state, now_ms(), self.daily_limit, job, characters):
             return True
+        self.is_used_up = True
         pace.put_off("the calls of the day are made")
         return False
 
-    @contextmanager
-    def record_outcome(self) -> Iterator[None]:
-        """Record the outcome of the call made in this context, for the circuit breaker."""
-        try:
-            yield
-        except SubcogError:
-            breaker.record_call_failure(self.state, self.provider.identity, now_ms())
-            raise
-        breaker.record_call_success(self.state, self.provider.identity)
+    def _ask(self, question: Question, read: Callable[[str, int], Answer | None], count: int) -> Answer:
+        answer = read(breaker.ask_recorded(self._state, self.provider, question, CALL_S), count)
+        if answer is None:
+            message = f"{self.provider.name} answered in another form than was asked for"
+            raise UnusableAnswer(message, "try it again, or another model")
+        return answer
 
 
-MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
-
-Batch = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
-
-
-def count_characters(batch: Batch) -> int:
-    """Return the characters of a batch that are sent."""
-    return sum(len(text) for _, text in batch)
+def require_calls(settings: Settings) -> None:
+    """Raise ProviderError where the settings allow no call on any day."""
+    if not settings[CALLS_SETTING]:
+        raise ProviderError(f"{CALLS_SETTING} is 0, so no model is asked", f"raise it: `subcog config set {CALLS_SETTING} 50`")
 
 
 @contextmanager
@@ -83,57 +120,65 @@ def open_state() -> Iterator[State]:
         yield state
 
 
-def find_without_questions(store: Store, state: State, limit: int) -> list[Memory]:
+def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
     without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
     hashes = {id_: memory.content_hash for id_, memory in without.items()}
-    return [without[id_] for id_ in state_values.find_untried(state, hashes)[:limit]]
+    return [without[id_] for id_ in state_values.find_untried(state, hashes)]
 
 
-def batches_of(memories: Sequence[Memory]) -> list[Batch]:
-    """Return the texts of memories in batches of one call, without texts that may hold a secret."""
-    texts = [(memory, text) for memory in memories if (text := enrichment_questions.disclosed_text(memory)) is not None]
-    return [texts[start : start + enrichment_questions.BATCH] for start in range(0, len(texts), enrichment_questions.BATCH)]
+def disclose(memories: Iterable[Memory], limit: int) -> Texts:
+    """Return the first memories whose texts hold no secret."""
+    texts = ((memory, text) for memory in memories if (text := enrichment_questions.disclosed_text(memory)) is not None)
+    return list(islice(texts, limit))
 
 
-def ask_about(batch: Batch, provider: providers.Provider, copy: remedies.Trial) -> Iterator[CheckedSuggestions]:
+def ask_about(texts: Texts, calls: CallBudget, copy: remedies.Trial, pace: Pace = FULL_PACE) -> Iterator[CheckedSuggestions]:
     """Yield a model's valid suggestions for each memory. Raises ProviderError, StoreError."""
-    question = enrichment_questions.question_about([text for _, text in batch])
-    answer = enrichment_questions.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
-    if answer is None:
-        raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
-    for (memory, _), written in zip(batch, answer, strict=True):
-        yield enrichment_questions.check_all(memory, written, copy)
+    ask, read = enrichment_questions.question_about, enrichment_questions.read_answer
+    for batch, answer in calls.ask_in_batches(texts, enrichment_questions.BATCH, ask, read, state_values.QUESTIONS_JOB, pace):
+        for (memory, _), written in zip(batch, answer or repeat(None), strict=False):
+            yield enrichment_questions.check_all(memory, written, copy)
 
 
-def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> None:
+def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> CheckedSuggestions:
     """Store valid questions, leave other changes for `review`, and record that the memory was asked about.
 
-    by: the author's name for the person. Raises StoreError, InvalidMemory.
+    Return the stored ones. by: the author's name for the person. Raises StoreError, InvalidMemory.
     """
     memory = checked.memory
-    if checked.kept:
-        with context.writing() as store:
-            _store_questions(checked, store)
-    for field, value in checked.proposed:
+    with context.writing() as store:
+        stored = _store_questions(checked, store)
+    suggestions.remove_open_suggestions(state, memory.id)
+    for field, value in stored.proposed:
         enrichment_questions.add_suggestion(state, memory.id, field, value, by)
     state_values.note_tried(state, memory.id, memory.content_hash)
+    return stored
 
 
-def _store_questions(checked: CheckedSuggestions, store: Store) -> None:
+def _store_questions(checked: CheckedSuggestions, store: Store) -> CheckedSuggestions:
+    def is_unchanged(stored: Memory) -> bool:
+        return stored.content_hash == checked.memory.content_hash and stored.status == "active"
+
     def add_questions(stored: Memory) -> Memory:
-        if stored.content_hash != checked.memory.content_hash or stored.status != "active":
-            return stored  # It has changed meanwhile.
-        return apply_changes(stored, {"questions": enrichment_questions.with_written(stored, checked.kept)})
+        questions = enrichment_questions.with_written(stored, checked.kept)[:MAX_QUESTIONS]
+        return apply_changes(stored, {"questions": questions}) if is_unchanged(stored) else stored
 
-    amend(store.get(checked.memory.id), add_questions, store, [])
+    memory = store.by_ids([checked.memory.id]).get(checked.memory.id)
+    if memory is None or not is_unchanged(memory):
+        return checked._replace(kept=(), proposed=(), dropped=checked.dropped + Counter({CHANGED: len(checked.kept)}))
+    after = amend(memory, add_questions, store, [])
+    if after is None:
+        return checked._replace(kept=())
     context.update_index_and_vectors(store)
+    answered = [question.text for question in after.questions]
+    return checked._replace(kept=tuple(text for text in checked.kept if text in answered))
 
 
 def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     """Let the model of `llm.at_rest` write questions for new memories, where the setting says so. Raises SubcogError.
 
-    Return a summary, "" for nothing done. It ends at the daily limit, or at the first failure.
+    Return a summary, "" for nothing done. It ends at the daily limit, or where the model fails.
     """
     settings = context.settings()
     provider = providers.background_provider(settings, home) if settings[ENRICH] else None
@@ -143,19 +188,19 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     with open_state() as state:
         with Store.reader(home) as store:
             revision = store.revision()
-            batches = batches_of(find_without_questions(store, state, MAX_IN_BACKGROUND))
-        if not batches:
+            texts = disclose(find_without_questions(store, state), MAX_IN_BACKGROUND)
+        if not texts:
             state_values.note_asked_revision(state, revision)
             return ""
         calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
             return ""
-        with remedies.open_trial() as copy:
-            for batch in batches:
-                if not pace.goes_on() or not calls.take(pace, state_values.QUESTIONS_JOB, count_characters(batch)):
-                    break
-                with calls.record_outcome():
-                    for checked in ask_about(batch, provider, copy):
-                        store_suggestions(checked, provider.name, state)
-                asked_count += len(batch)
+        try:
+            with remedies.open_trial() as copy:
+                for checked in ask_about(texts, calls, copy, pace):
+                    store_suggestions(checked, provider.name, state)
+                    asked_count += 1
+        except UnusableAnswer:
+            state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store
+            raise
     return f"{pluralize(asked_count, 'memory', 'memories')} asked about" if asked_count else ""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.proposals.enrichment_questions import YES
+from subcog_hooks.cli.proposals.enrichment_questions import YES, pair_digest, pair_key
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes
 from subcog_hooks.cli.support.output import redact_line, safe
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.store import suggestions
+from subcog_hooks.store import state_values, suggestions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -20,27 +20,34 @@ _LISTS = {KEYWORD: "keywords", GLOB: "paths"}  # fields of a memory that a sugge
 
 
 class OpenSuggestion(NamedTuple):
-    """A suggestion that waits. text: the suggested value for the person; other: the memory that contradicts it."""
+    """A suggestion that waits. other: the memory that contradicts its memory."""
 
     suggestion: Suggestion
     memory: Memory
-    text: str
     other: Memory | None = None
+
+    @property
+    def asked_text(self) -> tuple[str, str]:
+        """The key of the text that a model was asked about, and the present hash of that text."""
+        if self.other is None:
+            return self.memory.id, self.memory.content_hash
+        pair = by_age(self.memory, self.other)
+        return pair_key(*pair), pair_digest(*pair)
 
     @property
     def sentence(self) -> str:
         """Return the effect of accepting it, in a line."""
-        memory, effect = self.memory, self.text
+        memory, effect = self.memory, self.suggestion.value
         if self.other is not None:
             memory, newer = by_age(self.memory, self.other)
             is_narrower = memory.scope != "project" and newer.scope == "project"
             owner = f" of {newer.project} alone, so that no other project has it any more" if is_narrower else ""
             effect = f"is superseded by {newer.id}{owner}, which says otherwise ({newer.content[:MAX_MEMORY_CHARS]})"
         elif self.suggestion.field == STANDING:
-            effect = "holds in every session" if self.text == YES else "does not hold in every session"
+            effect = "holds in every session" if effect == YES else "does not hold in every session"
         else:
-            effect = f"gets the {self.suggestion.field} {self.text!r}"
-        line = f"{memory.id} {effect}, as a {self.suggestion.by} suggests; it says: {memory.content[:MAX_MEMORY_CHARS]}"
+            effect = f"gets the {self.suggestion.field} {effect!r}"
+        line = f"{memory.id} {effect}, as {self.suggestion.by} suggests; it says: {memory.content[:MAX_MEMORY_CHARS]}"
         return redact_line(line)
 
 
@@ -51,11 +58,12 @@ def by_age(first: Memory, other: Memory) -> tuple[Memory, Memory]:
 
 
 def find_open(state: State | None, store: Store) -> list[OpenSuggestion]:
-    """Return the open suggestions, and remove those whose memory is gone. Raises StoreError."""
+    """Return the open suggestions, and remove those whose memory is gone or has another text by now. Raises StoreError."""
     open_suggestions: list[OpenSuggestion] = []
     for suggestion in suggestions.find_open_suggestions(state) if state else ():
         assert state is not None
-        if (usable := _open_suggestion(suggestion, store)) is None:
+        usable = _open_suggestion(suggestion, store)
+        if usable is None or state_values.is_changed_since_tried(state, *usable.asked_text):
             suggestions.remove_suggestion(state, suggestion.id)
         else:
             open_suggestions.append(usable)
@@ -69,12 +77,11 @@ def _open_suggestion(suggestion: Suggestion, store: Store) -> OpenSuggestion | N
         return None
     if suggestion.field == CONFLICT and (other is None or not other.is_live(now_ms())):
         return None
-    text = suggestion.value
     if suggestion.field == STANDING and memory.standing is not None:
         return None
-    if suggestion.field in _LISTS and text in getattr(memory, _LISTS[suggestion.field]):
+    if suggestion.field in _LISTS and suggestion.value in getattr(memory, _LISTS[suggestion.field]):
         return None
-    return OpenSuggestion(suggestion, memory, text, other)
+    return OpenSuggestion(suggestion, memory, other)
 
 
 def find_named(ids: Sequence[str], waiting: Sequence[OpenSuggestion]) -> dict[str, OpenSuggestion]:
@@ -113,8 +120,8 @@ def _apply(accepted: OpenSuggestion, store: Store) -> None:
 
     def apply_to(stored: Memory) -> Memory:
         if suggestion.field == STANDING:
-            return apply_changes(stored, {"standing": accepted.text == YES})
-        return apply_changes(stored, merge_changes(stored, {_LISTS[suggestion.field]: (accepted.text,)}))
+            return apply_changes(stored, {"standing": suggestion.value == YES})
+        return apply_changes(stored, merge_changes(stored, {_LISTS[suggestion.field]: (suggestion.value,)}))
 
     amend(store.get(memory.id), apply_to, store, [])
 
@@ -131,6 +138,6 @@ def suggestion_fields(open_suggestion: OpenSuggestion) -> dict[str, object]:
         "id": open_suggestion.suggestion.id,
         "memory": open_suggestion.memory.id,
         "suggests": open_suggestion.suggestion.field,
-        "value": open_suggestion.text,
+        "value": open_suggestion.suggestion.value,
         "by": open_suggestion.suggestion.by,
     }

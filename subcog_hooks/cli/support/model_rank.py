@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import ProviderError
 from subcog_hooks.hook import second_look
-from subcog_hooks.llm import breaker, disclosure, providers
+from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.recall.hits import Answer, Hit
 from subcog_hooks.store import state_values
@@ -67,12 +67,10 @@ class ModelRanking:
                 self.note = f"not ranked: the {daily_limit} calls of today are made (llm.calls_a_day)"
                 return None
             try:
-                numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
+                numbers = second_look.ask_for_numbers(provider, state, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
             except ProviderError as error:
-                breaker.record_call_failure(state, provider.identity, now_ms())
                 self.note = f"not ranked: {provider.name}: {error.message}"
                 return None
-            breaker.record_call_success(state, provider.identity)
         return [sent[number - 1][0] for number in numbers]
 
 

@@ -300,7 +300,10 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
 def _ranking_of(options: SearchOptions) -> ModelRanking | None:
     if not options.rank:
         return None
-    from subcog_hooks.cli.support import model_rank  # loads the LLM providers
+    from subcog_hooks.cli.support import author, model_rank  # loads the LLM providers
+
+    if author.is_agent():
+        raise UsageError("--rank sends memories to a language model, and this command is run by an agent", "leave it out")
 
     return model_rank.open_ranking()
 
