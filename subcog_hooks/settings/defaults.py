@@ -24,6 +24,7 @@ NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
+SWITCHES = frozenset({"surfacing.enabled", "surfacing.tools", "surfacing.session_start", PARENTS})  # off where at fault
 
 ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is
@@ -107,7 +108,7 @@ DEFAULTS: dict[str, Value] = {
 
 
 EVERYTHING = "*"  # stands for all keys, where a file cannot be read
-_FORM = "values problems left_out lines-of-all"
+_FORM = "values switches problems left_out lines-of-all"
 
 
 class FileSettings:
