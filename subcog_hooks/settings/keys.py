@@ -11,7 +11,7 @@ from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TUNED_SECTIONS, V
 from subcog_hooks.settings.project_limits import ONE_WAY
 
 MAX_NAME = 200  # characters
-MAX_PATH = 1_000  # characters
+MAX_PATH = 1_000  # characters of a path, or of a list
 MAX_SHOWN = 80  # characters of a value that is refused
 
 
@@ -259,6 +259,10 @@ class ListKey(NameKey):
 
     def _is_valid(self, text: str) -> bool:
         return text.isprintable() and len(text) <= MAX_PATH
+
+    @property
+    def expected(self) -> str:
+        return f"{super().expected}, at most {MAX_PATH:,} characters"
 
 
 class RolesKey(ListKey):
