@@ -26,11 +26,14 @@ def main() -> None:
         from subcog_hooks.hook import dry_run
 
         os._exit(dry_run.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
-    if command == "show" and os.environ.get("CLAUDECODE") == "1":
-        from subcog_hooks.hook import show_command
+    if command == "show":
+        from subcog_hooks.core.homes import find_agent
 
-        if (code := show_command.print_memories(arguments)) is not None:
-            os._exit(code)
+        if find_agent():
+            from subcog_hooks.hook import show_command
+
+            if (code := show_command.print_memories(arguments)) is not None:
+                os._exit(code)
     if arguments == ["statusline"]:
         from subcog_hooks.hook import status_line
 

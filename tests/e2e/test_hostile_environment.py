@@ -58,6 +58,20 @@ def test_an_agents_command_uses_the_users_own_home(machine: Machine, repository:
             assert done.stderr.count(b"SUBCOG_HOME leads into this repository") == 1
 
 
+def test_a_file_that_another_agent_reads_names_no_home(machine: Machine, repository: Path) -> None:
+    shipped = {".gemini/.env": "SUBCOG_HOME=.memories\n", "opencode.json": '{"x": "{env:SUBCOG_HOME}"}', ".env": "HOME=/app\n"}
+    for name, text in shipped.items():
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(text)
+        for home in (".memories", str(repository / ".memories")):
+            machine.environment["SUBCOG_HOME"] = home
+            done = machine.run("list", cwd=repository)
+            assert (b"collector.example" in done.stdout, b"SUBCOG_HOME leads into this" in done.stderr) == (False, True)
+        (repository / name).unlink()
+    machine.environment["GEMINI_CLI"] = "1"
+    assert b"collector.example" not in machine.run("list", cwd=repository).stdout
+
+
 # ---- what a variable may not loosen ---------------------------------------------------------------------------------------
 
 
