@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 JSON_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")  # their object `env` is set
 MENTIONING = (  # files of other agents: a variable mentioned in their text counts as set
     *(".env", ".gemini/.env", ".qwen/.env", ".gemini/settings.json", ".qwen/settings.json"),
-    *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json", "opencode.json"),
+    *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json"),
+    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
+LETTER_ESCAPES = ("\\u00", "\\U000000", "\\x")  # in JSON and TOML: a name written so is found by its reader alone
+IGNORES_CASE = os.name == "nt"  # in the names of variables
 MAX_SETTINGS = 1_000_000  # bytes
 FOR_TLS = ("SSL_CERT_", "SSLKEYLOGFILE", "OPENSSL_")  # prefixes: whom a connection trusts, and who may read it
 
@@ -47,6 +50,9 @@ class ProjectVariables:
             if len(raw) > MAX_SETTINGS:
                 raise ValueError("too large")
             variables = _env_of(light_json.loads(text)) if is_json else ()
+            plain = text.replace("\\\\", "")  # without escaped backslashes
+            if not is_json and not path.endswith(".env") and any(escape in plain for escape in LETTER_ESCAPES):
+                raise ValueError("it may name any variable")
         except OSError:
             return  # the agent cannot read it either
         except (ValueError, RecursionError):
@@ -55,13 +61,13 @@ class ProjectVariables:
         for variable in variables:
             self._setters.setdefault(variable, path)
         if not is_json:
-            self._texts.append((path, text))
+            self._texts.append((path, _fold(text)))
 
     def setter_of(self, variable: str) -> str:
         """Return the settings file that sets a variable, or may; "" when none does."""
-        if setter := self._setters.get(variable, self._sets_all):
+        if setter := self._setters.get(_fold(variable), self._sets_all):
             return setter
-        return next((path for path, text in self._texts if _mentions(text, variable)), "")
+        return next((path for path, text in self._texts if _mentions(text, _fold(variable))), "")
 
     def holds(self, path: str) -> bool:
         """Return whether a path, all links followed, lies in a folder of the repositories at hand."""
@@ -113,12 +119,13 @@ def _mentions(text: str, variable: str) -> bool:
     >>> _mentions("export PGHOST=db", "PGHOST"), _mentions("DB_USER=ada", "USER")
     (True, False)
     """
-    before, name, after = text.partition(variable)
-    while name:
-        if not (before[-1:].isidentifier() or before[-1:].isdigit() or after[:1].isidentifier() or after[:1].isdigit()):
-            return True
-        before, name, after = after.partition(variable)
-    return False
+    import re  # few repositories have such files
+
+    return re.search(rf"\b{re.escape(variable)}\b", text) is not None
+
+
+def _fold(text: str) -> str:
+    return text.upper() if IGNORES_CASE else text
 
 
 def _env_of(settings: object) -> list[str]:
@@ -126,7 +133,7 @@ def _env_of(settings: object) -> list[str]:
     variables = settings.get("env", {}) if isinstance(settings, dict) else None
     if not isinstance(variables, dict):
         raise ValueError("env is no object")
-    return [name.upper() if os.name == "nt" else name for name in variables]
+    return list(map(_fold, variables))
 
 
 # A star at the end stands for any ending of a name.
