@@ -3,7 +3,7 @@
 A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten
 (`project_limits`): a value that would loosen the user's own is ignored, with a line about it.
 
-Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, mtime
+Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, times
 and size. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
 """
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Value
 
     class Cache(Protocol):
-        """The compiled files, by path, mtime and size. Both methods raise StoreError."""
+        """The compiled files, by path, stamp and size. Both methods raise StoreError."""
 
-        def find_compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
+        def find_compiled(self, path: str, stamp: int, size: int) -> str | None:
             """Return the compiled form of a file, None when none is kept of this state of it."""
 
-        def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
+        def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
             """Keep the compiled form of a file."""
 
 
@@ -134,8 +134,9 @@ def _read_file(path: str, cache: Cache | None) -> FileSettings:
         status = os.stat(path)
     except OSError:
         return FileSettings()
+    stamp = hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino))  # Some systems give all files one mtime.
     if cache is not None:
-        text = cache.find_compiled(path, status.st_mtime_ns, status.st_size)
+        text = cache.find_compiled(path, stamp, status.st_size)
         if text is not None and (compiled := load_compiled(text)) is not None:
             return compiled
     from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
@@ -143,7 +144,7 @@ def _read_file(path: str, cache: Cache | None) -> FileSettings:
     settings = files.parse_file(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
         try:
-            cache.keep_compiled(path, status.st_mtime_ns, status.st_size, compile_settings(settings))
+            cache.keep_compiled(path, stamp, status.st_size, compile_settings(settings))
         except StoreError:
             pass  # it is parsed again the next time
     return settings

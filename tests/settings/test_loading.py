@@ -100,6 +100,18 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     )
 
 
+def test_files_of_one_time_and_size_are_told_apart(home: Home, tmp_path: Path) -> None:
+    home.create()
+    state = State.open(home, 100)
+    for number in (3, 4):  # as in a store that gives all files one time
+        write(str(tmp_path / str(number)), f"[surfacing]\nmax_memories = {number}\n")
+        os.utime(tmp_path / str(number), ns=(1, 1))
+        Path(home.config).unlink(missing_ok=True)
+        Path(home.config).symlink_to(tmp_path / str(number))
+        assert loading.load(home, None, CompiledSettings(state))["surfacing.max_memories"] == number
+    state.close()
+
+
 def test_a_form_of_another_version_is_compiled_anew() -> None:
     text = defaults.compile_settings(defaults.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
     compiled = defaults.load_compiled(text)
