@@ -156,7 +156,10 @@ PROVIDERS = (  # variables that log a person's own client in
     *("AWS_*", "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_*", "VERTEX_*", "AZURE_*"),
     *("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"),
 )
-OWN_WORK = ("OPENAI_API_KEY", "PG*", "KRB5*")  # more variables for our own processes
+OWN_WORK = (  # more variables for our own processes
+    *("OPENAI_API_KEY", "PG*", "KRB5*"),
+    *("CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "GEMINI_CLI_HOME"),  # the folders with sessions to learn from
+)
 TUNING = "SUBCOG_*"  # they only make our processes more silent, so child processes get a repository's too
 NOT_TUNING = ("SUBCOG_BACKGROUND", "SUBCOG_HOME")
 LEADING_PYTHON = (  # variables that lead an interpreter to code outside of the installation

@@ -28,7 +28,7 @@ MAX_SESSION_FILES = 50_000  # files of a client
 _MAX_PROJECTS = 4 * 1024 * 1024  # bytes of a list of projects
 
 
-CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients() if client.sessions}
+LEARNED_CLIENTS = {client.name: client for client in list_clients() if client.sessions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def _comparison_text(text: str) -> str:
 
 def find_session_files(client: str) -> Iterator[str]:
     """Yield the files that hold a client's sessions, without links out of its folder; none where a repository may set `~`."""
-    folder, pattern = CLIENT_FOLDERS[client].path, CLIENT_FOLDERS[client].pattern
+    folder, pattern = LEARNED_CLIENTS[client].data.folder_path, LEARNED_CLIENTS[client].sessions
     if not os.path.isdir(folder) or not _is_home_safe():
         return
     names = iglob(pattern.replace("/", os.sep), root_dir=folder)

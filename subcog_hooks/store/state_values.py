@@ -279,7 +279,9 @@ class CompiledSettings:
 
     def find_compiled(self, path: str, stamp: int, size: int) -> str | None:
         """Return the compiled form of a file, None when the file has changed since."""
-        rows = self._state.run("SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, stamp, size))
+        rows = self._state.run(
+            "SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, stamp, size)
+        )
         return str(rows[0][0]) if rows else None
 
     def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
