@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import author, completion, context
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
@@ -28,6 +28,7 @@ from subcog_hooks.store.state import delete_damaged
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
+OF_SOURCES = ("capture.keep_from", "capture.drop_from")
 MAX_PREVIEWED = 100  # latest prompts
 LOCK_WAIT_MS = 5_000
 
@@ -104,7 +105,7 @@ def set_(
     setting = _find_key(key)
     if setting.is_personal and author.is_agent() and not (as_user or dry_run):
         raise author.needs_consent(f"{key} is set by the person alone")
-    new = _default_of(setting) if value == "default" else setting.from_text(value)
+    new = _value_of(setting, value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone
     if not dry_run:
@@ -215,9 +216,17 @@ def _change_setting(text: str, key: str, value: Value | None) -> str:
     return tomlkit.dumps(document).replace("\n", "\r\n" if "\r\n" in text else "\n")
 
 
-def _default_of(setting: Key) -> Value:
-    """Return the value that counts where the setting is removed: the chosen preset's, else its default."""
-    return PRESETS[str(loading.load(context.home())["fusion.preset"])].get(setting.name, setting.default)
+def _value_of(setting: Key, text: str) -> Value:
+    """Return the value that a user typed; for `default` the chosen preset's, else the default. Raises ConfigError."""
+    if text == "default":
+        return PRESETS[str(loading.load(context.home())["fusion.preset"])].get(setting.name, setting.default)
+    value = setting.from_text(text)
+    if setting.name in OF_SOURCES:
+        from subcog_hooks.capture.sources.catalogue import SOURCE_NAMES  # it loads the readers
+
+        if unknown := {*str(value).split(",")} - {"", *SOURCE_NAMES}:
+            raise ConfigError(f"no source is called {safe(min(unknown))}", f"the sources are {', '.join(SOURCE_NAMES)}")
+    return value
 
 
 def _find_key(name: str) -> Key:

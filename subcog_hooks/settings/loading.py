@@ -111,7 +111,9 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
         in_files = Settings(values).__getitem__
         stronger = by_variables.values
         if not obeys_variables:
-            stronger, loosening = project_limits.keep_tightening(stronger, in_files, by_variables.variables, "a variable")
+            stronger, loosening = project_limits.keep_tightening(
+                stronger, in_files, by_variables.variables, project_limits.VARIABLE
+            )
             ignored += loosening
         values = _overlay(values, stronger)
         sources.update({name: by_variables.variables[name] for name in stronger})

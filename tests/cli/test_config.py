@@ -264,3 +264,17 @@ def test_a_pipe_in_place_of_the_file_is_not_waited_for(subcog: Run, home: Home) 
     os.mkfifo(home.config)
     done = subcog("config", "set", "search.limit", "7")
     assert (done.code, done.err) == (4, "subcog: config.toml cannot be read: it is not a regular file; correct it by hand\n")
+
+
+def test_names_may_have_blanks_between_and_must_be_sources(subcog: Run) -> None:
+    assert subcog("config", "set", "capture.keep_from", " cass, git ,").code == 0
+    assert subcog("config", "get", "capture.keep_from").out == "cass,git\n"
+    done = subcog("config", "set", "capture.drop_from", "cass,nonsense")
+    assert (done.code, done.err.startswith("subcog: no source is called nonsense; the sources are ")) == (4, True)
+    assert subcog("config", "set", "capture.agents_declined", "zed, Goose").err == "capture.agents_declined = zed,goose\n"
+
+
+def test_a_variable_that_a_search_alone_obeys_is_told_so(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.1")
+    done = subcog("config", "get", "search.min_similarity")
+    assert (done.out, done.err.endswith("so only your own `subcog search` obeys it\n")) == ("0.25\n", True)

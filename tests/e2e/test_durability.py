@@ -143,7 +143,7 @@ def test_an_output_that_can_not_be_written_is_one_line(subcog_command: str, envi
             [subcog_command, "export"], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert "the output cannot be written: No space left on device" in done.stderr
+    assert "the output cannot be written: No space left on device; what the command changes is stored" in done.stderr
 
 
 def test_commands_that_change_settings_at_once_lose_none(bare: Machine) -> None:

@@ -53,7 +53,7 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
         return 0
     except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        complain(f"the output cannot be written: {error}", "the change itself was stored")
+        complain(f"the output cannot be written: {error}", "what the command changes is stored all the same")
         return EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         _flush_output()
