@@ -9,8 +9,8 @@ import sys
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import make_private_folder
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.paths import find_repository, make_private_folder
+from subcog_hooks.core.regular_files import leads_out, read_regular
 
 RECORD = "homes.json"  # a JSON list of full paths
 MAX_RECORD = 64 * 1024  # bytes that are read
@@ -53,19 +53,8 @@ def remember_home(path: str) -> None:
 
 
 def is_in_repository(path: str) -> bool:
-    """Return whether a path lies in any repository, or is one."""
-    folder, parent = "", os.path.realpath(path)
-    while folder != parent:
-        folder, parent = parent, os.path.dirname(parent)
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return True
-    return False
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return whether a path, all links followed, is a folder or lies in it."""
-    real, around = _real(path), _real(folder)
-    return real == around or real.startswith(os.path.join(around, ""))
+    """Return whether a path, all links followed, lies in any repository, or is one."""
+    return bool(find_repository(os.path.realpath(path)))
 
 
 def record_path() -> str:
@@ -85,7 +74,7 @@ def is_users_own(user: str) -> bool:
     """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
     if not os.path.isabs(user):
         return False
-    if is_inside(user, os.getcwd()) or is_in_repository(user):
+    if not leads_out(user, os.getcwd()) or is_in_repository(user):
         return _real(user) == _real(account_folder())
     return True
 

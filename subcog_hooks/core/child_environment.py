@@ -8,6 +8,7 @@ import sys
 from subcog_hooks.core import light_json
 from subcog_hooks.core.accepted_homes import account_folder
 from subcog_hooks.core.homes import folders_at_hand
+from subcog_hooks.core.paths import find_repository
 from subcog_hooks.core.regular_files import read_regular
 
 TYPE_CHECKING = False
@@ -104,12 +105,12 @@ def _repository_folders() -> list[str]:
         own = ""
     folders: dict[str, None] = {}
     for start in folders_at_hand():
-        folder, parents = os.path.realpath(start), [os.path.realpath(start)]
-        while not os.path.lexists(os.path.join(folder, ".git")) and os.path.dirname(folder) != folder:
+        folder = os.path.realpath(start)
+        top = find_repository(folder) or folder
+        folders[folder] = None
+        while folder != top:
             folder = os.path.dirname(folder)
-            parents.append(folder)
-        is_repository = os.path.lexists(os.path.join(folder, ".git"))
-        folders.update(dict.fromkeys(parents if is_repository else parents[:1]))
+            folders[folder] = None
     return [folder for folder in folders if folder != own]
 
 

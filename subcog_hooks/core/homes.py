@@ -7,7 +7,7 @@ the user has accepted it; else the user's own home counts.
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.paths import Home, find_repository
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
 AGENTS = (  # variables that clients set for the commands of their agents
@@ -81,9 +81,4 @@ def _share_repository(path: str, folder: str) -> bool:
         if parent == folder:  # another drive
             return False
         folder = parent
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return False
-        folder = parent
-    return True
+    return bool(find_repository(folder))

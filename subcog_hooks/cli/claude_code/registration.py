@@ -14,8 +14,8 @@ from subcog_hooks.cli.claude_code import hook_entries, skills
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core import child_environment
-from subcog_hooks.core.accepted_homes import is_inside
 from subcog_hooks.core.errors import ConfigError, UsageError
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
@@ -75,7 +75,7 @@ def skills_folder(name: str) -> str | None:
 def is_users_own(path: str) -> bool:
     """Return whether a settings file is the user's own. A file in the current repository may be the repository's."""
     project = context.here()
-    return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
+    return path == settings_files()[USER] and (project is None or leads_out(path, project.root))
 
 
 def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> None:
@@ -83,7 +83,7 @@ def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> No
     project = context.here()
     if project is None:
         return
-    if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
+    if not leads_out(path, project.root) and leads_out(path, os.path.join(project.root, ".git")):
         return
     raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
 
