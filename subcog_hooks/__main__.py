@@ -27,13 +27,10 @@ def main() -> None:
 
         os._exit(dry_run.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
     if command == "show":
-        from subcog_hooks.core.homes import find_agent
+        from subcog_hooks.hook import show_command
 
-        if find_agent():
-            from subcog_hooks.hook import show_command
-
-            if (code := show_command.print_memories(arguments)) is not None:
-                os._exit(code)
+        if (code := show_command.print_memories(arguments)) is not None:
+            os._exit(code)
     if arguments == ["statusline"]:
         from subcog_hooks.hook import status_line
 

@@ -18,7 +18,7 @@ from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.settings import files, loading
-from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, FileSettings, Value
+from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, SettingsPart, Value
 from subcog_hooks.settings.keys import KEYS, Key
 from subcog_hooks.store import decision_log, hook_traces, recorded_decisions
 from subcog_hooks.store.decision import SPOKE
@@ -194,7 +194,7 @@ def write_setting(key: str, value: Value | None) -> None:
         _write_file(home.config, changed)
 
 
-def _refuse_unreadable(settings: FileSettings) -> None:
+def _refuse_unreadable(settings: SettingsPart) -> None:
     if EVERYTHING in settings.left_out:
         raise ConfigError(settings.problems[0], "correct it by hand")
 

@@ -5,6 +5,7 @@ The rest of the file stays.
 
 import difflib
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
@@ -16,9 +17,9 @@ from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import author, client_settings, context
 from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
 from subcog_hooks.clients.description import Client
-from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, record_path, remember_home
+from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.paths import Home, find_repository
 from subcog_hooks.settings.defaults import CLAUDE
 from subcog_hooks.store.lock import ProcessLock
 
@@ -277,7 +278,7 @@ def _prepare_home() -> None:
     home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()
-    if not is_in_repository(home.root) or is_accepted_home(home.root):
+    if not find_repository(os.path.realpath(home.root)) or is_accepted_home(home.root):
         return
     if not is_person:
         terminal.say(

@@ -52,11 +52,6 @@ def remember_home(path: str) -> None:
         raise StoreError(f"{record} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
-def is_in_repository(path: str) -> bool:
-    """Return whether a path, all links followed, lies in any repository, or is one."""
-    return bool(find_repository(os.path.realpath(path)))
-
-
 def record_path() -> str:
     return os.path.join(_default_home(), RECORD)
 
@@ -74,7 +69,7 @@ def is_users_own(user: str) -> bool:
     """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
     if not os.path.isabs(user):
         return False
-    if not leads_out(user, os.getcwd()) or is_in_repository(user):
+    if not leads_out(user, os.getcwd()) or find_repository(os.path.realpath(user)):
         return _real(user) == _real(account_folder())
     return True
 

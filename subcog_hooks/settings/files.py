@@ -11,7 +11,7 @@ import tomllib
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.settings.defaults import EVERYTHING, SWITCHES, FileSettings
+from subcog_hooks.settings.defaults import EVERYTHING, SWITCHES, SettingsPart
 from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ MAX_PROJECT_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, ke
 MAX_PROBLEMS = 10  # lines, each about one fault
 
 
-def parse_file(path: str, *, is_own: bool) -> FileSettings:
+def parse_file(path: str, *, is_own: bool) -> SettingsPart:
     """Return the contents of a settings file.
 
     is_own: the file is the user's own; a project's may not set everything.
@@ -38,7 +38,7 @@ def parse_file(path: str, *, is_own: bool) -> FileSettings:
     return parse_settings(raw, name, is_own=is_own)
 
 
-def parse_settings(raw: bytes, name: str, *, is_own: bool) -> FileSettings:
+def parse_settings(raw: bytes, name: str, *, is_own: bool) -> SettingsPart:
     """Return the contents of the settings file of this name."""
     text = ""
     max_bytes, max_line = (MAX_FILE, MAX_LINE) if is_own else (MAX_PROJECT_FILE, MAX_PROJECT_LINE)
@@ -64,15 +64,15 @@ def parse_settings(raw: bytes, name: str, *, is_own: bool) -> FileSettings:
             problems.append(f"{name} line {line_numbers.get(key_name, 1)}: {error.message}")
     if len(problems) > MAX_PROBLEMS:
         problems[MAX_PROBLEMS:] = [f"{name} has {len(problems) - MAX_PROBLEMS:,} more faults"]
-    lines = {key_name: line_numbers.get(key_name, 1) for key_name in values}
+    sources = {key_name: f"{name} line {line_numbers.get(key_name, 1)}" for key_name in values}
     left_out = [key_name for key_name, _ in pairs if key_name not in values] if is_own else []
-    return FileSettings({**values, **dict.fromkeys(SWITCHES & {*left_out}, False)}, problems, left_out, lines)
+    return SettingsPart({**values, **dict.fromkeys(SWITCHES & {*left_out}, False)}, problems, left_out, sources)
 
 
-def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> FileSettings:
+def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> SettingsPart:
     """Return settings without values, but for the switches that an own file may have switched off."""
     switches = [name for name in SWITCHES if is_own and (not text or name.rpartition(".")[2] in text)]
-    return FileSettings(dict.fromkeys(switches, False), [problem], [EVERYTHING])
+    return SettingsPart(dict.fromkeys(switches, False), [problem], [EVERYTHING])
 
 
 def _check_value(name: str, value: object, *, is_own: bool) -> Value:

@@ -113,10 +113,10 @@ def test_files_of_one_time_and_size_are_told_apart(home: Home, tmp_path: Path) -
 
 
 def test_a_form_of_another_version_is_compiled_anew() -> None:
-    text = defaults.compile_settings(defaults.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
+    text = defaults.compile_settings(defaults.SettingsPart({"search.limit": 5}, sources={"search.limit": "x line 1"}))
     compiled = defaults.load_compiled(text)
     assert compiled is not None
-    assert (compiled.values, compiled.lines) == ({"search.limit": 5}, {"search.limit": 1})
+    assert (compiled.values, compiled.sources) == ({"search.limit": 5}, {"search.limit": "x line 1"})
     assert defaults.load_compiled(text.replace(__version__, "0.0.1")) is None
 
 

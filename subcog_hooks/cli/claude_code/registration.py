@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.errors import ConfigError, UsageError
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
@@ -91,11 +90,7 @@ def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> No
 def read_settings(path: str) -> str | None:
     """Return a settings file unchanged, line ends included; None when there is none. Raises ConfigError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # never blocks
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ConfigError(f"{path} is no regular file", "replace it")
-            data = file.read(MAX_SETTINGS + 1)
+        data = read_regular(path, MAX_SETTINGS + 1)
         if len(data) > MAX_SETTINGS:
             raise ConfigError(f"{path} is larger than {MAX_SETTINGS >> 20} MB", "correct it by hand")
         return data.decode("utf-8")
