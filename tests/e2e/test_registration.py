@@ -354,6 +354,7 @@ def test_home_in_the_repository_counts_once_init_has_run(bare: Machine, reposito
     assert bare.run("init", "--dry-run", cwd=repository).code == 0
     record = bare.root / "user" / ".subcog" / "homes.json"
     assert not record.exists()
+    (repository / ".env").write_text("SUBCOG_HOME=.memories\n")  # as the person's shell reads it, and an agent
     assert b"in a terminal of your own" in bare.run("init", cwd=repository).stderr
     assert not record.exists()
     asked = OnTerminal([bare.command, "init", "--no"], repository, bare.environment)
@@ -362,6 +363,7 @@ def test_home_in_the_repository_counts_once_init_has_run(bare: Machine, reposito
     if os.name != "nt":
         assert record.stat().st_mode & 0o777 == 0o600
     assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
+    assert f"{home}/config.toml\n" == bare.run("config", "path", cwd=repository).stdout.decode()
     assert bare.run("init", cwd=repository).stderr.count(b"accepted") == 0
 
 
