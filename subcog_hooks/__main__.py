@@ -26,7 +26,7 @@ def main() -> None:
         from subcog_hooks.hook import dry_run
 
         os._exit(dry_run.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
-    if command == "show" and os.environ.get("CLAUDECODE") == "1":
+    if command == "show":
         from subcog_hooks.hook import show_command
 
         if (code := show_command.print_memories(arguments)) is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from subcog_hooks.core.homes import AGENTS
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import call, detached, end_events, recall_sources
 from subcog_hooks.store.memory import IdMaker, Memory
@@ -57,7 +58,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(detached.SWITCH_OFF, "0")
-    for name in [name for name in os.environ if name in ("CLAUDECODE", "EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
+    for name in [name for name in os.environ if name in (*AGENTS, "EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))
 

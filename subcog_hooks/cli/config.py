@@ -5,29 +5,32 @@ from typing import Annotated
 
 import tomlkit
 import typer
-from tomlkit.exceptions import TOMLKitError
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import author, completion, context
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.settings import files, loading
-from subcog_hooks.settings.defaults import LEARN, PRESETS, Value
+from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, SettingsPart, Value
 from subcog_hooks.settings.keys import KEYS, Key
 from subcog_hooks.store import decision_log, hook_traces, recorded_decisions
 from subcog_hooks.store.decision import SPOKE
+from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.state import delete_damaged
 
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
+OF_SOURCES = ("capture.keep_from", "capture.drop_from")
 MAX_PREVIEWED = 100  # latest prompts
+LOCK_WAIT_MS = 5_000
 
 commands = typer.Typer(
     help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent."
@@ -102,7 +105,7 @@ def set_(
     setting = _find_key(key)
     if setting.is_personal and author.is_agent() and not (as_user or dry_run):
         raise author.needs_consent(f"{key} is set by the person alone")
-    new = setting.default if value == "default" else setting.from_text(value)
+    new = _value_of(setting, value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone
     if not dry_run:
@@ -176,21 +179,54 @@ def _preview_threshold(min_relevance: float) -> None:
 
 
 def write_setting(key: str, value: Value | None) -> None:
-    """Write one setting into the user's file; None removes it. Raises ConfigError."""
+    """Write one setting into the user's file; None removes it. Raises ConfigError, StoreError."""
     home = context.home()
     home.create()
-    document = _read_document(home.config)
+    if value is not None:
+        KEYS[key].check_value(value)
+    with ProcessLock(f"{home.config}.lock", LOCK_WAIT_MS, "changing the settings"):
+        text = ""
+        if os.path.exists(home.config):
+            _refuse_unreadable(files.parse_file(home.config, is_own=True))
+            text = read_regular(home.config, files.MAX_FILE).decode("utf-8-sig")
+        changed = _change_setting(text, key, value)
+        _refuse_unreadable(files.parse_settings(changed.encode(), os.path.basename(home.config), is_own=True))
+        _write_file(home.config, changed)
+
+
+def _refuse_unreadable(settings: SettingsPart) -> None:
+    if EVERYTHING in settings.left_out:
+        raise ConfigError(settings.problems[0], "correct it by hand")
+
+
+def _change_setting(text: str, key: str, value: Value | None) -> str:
+    """Return a settings file with another value of one setting, without it for None. Raises ConfigError."""
     section, _, name = key.partition(".")
-    if value is None:
-        if section in document and name in document[section]:
-            del document[section][name]
-            if not document[section].as_string().strip():  # the person's comments may be left in it
-                del document[section]
+    document = tomlkit.parse(text.replace("\r\n", "\n"))
+    document.setdefault(section, tomlkit.table())
+    table = document[section]
+    if not isinstance(table, dict):
+        raise ConfigError(f"config.toml: {section} is no table, expected [{section}] and its settings", "correct it by hand")
+    if value is not None:
+        table[name] = value
     else:
-        if section not in document:
-            document[section] = tomlkit.table()
-        document[section][name] = value
-    _write_file(home.config, tomlkit.dumps(document))
+        table.pop(name, None)
+        if not table and not tomlkit.dumps(table).strip():  # the person's comments may be left in it
+            del document[section]
+    return tomlkit.dumps(document).replace("\n", "\r\n" if "\r\n" in text else "\n")
+
+
+def _value_of(setting: Key, text: str) -> Value:
+    """Return the value that a user typed; for `default` the chosen preset's, else the default. Raises ConfigError."""
+    if text == "default":
+        return PRESETS[str(loading.load(context.home())["fusion.preset"])].get(setting.name, setting.default)
+    value = setting.from_text(text)
+    if setting.name in OF_SOURCES:
+        from subcog_hooks.capture.sources.catalogue import SOURCE_NAMES  # it loads the readers
+
+        if unknown := {*str(value).split(",")} - {"", *SOURCE_NAMES}:
+            raise ConfigError(f"no source is called {safe(min(unknown))}", f"the sources are {', '.join(SOURCE_NAMES)}")
+    return value
 
 
 def _find_key(name: str) -> Key:
@@ -201,17 +237,6 @@ def _find_key(name: str) -> Key:
 
 def _format_value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _read_document(file: str) -> tomlkit.TOMLDocument:
-    try:
-        with open(file, encoding="utf-8") as handle:
-            return tomlkit.parse(handle.read())
-    except FileNotFoundError:
-        return tomlkit.document()
-    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        problems = files.parse_file(file, is_own=True).problems
-        raise ConfigError(problems[0] if problems else f"{file} cannot be read: {error}", "correct it by hand") from error
 
 
 def _write_file(file: str, text: str) -> None:

@@ -14,15 +14,17 @@ from typer import Option
 
 from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
-from subcog_hooks.cli.support import client_settings, context, inputs
+from subcog_hooks.cli.support import author, client_settings, context, inputs
 from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
 from subcog_hooks.clients.description import Client
-from subcog_hooks.core.accepted_homes import find_repository, is_accepted_home, remember_home
+from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.core.paths import Home, find_repository
 from subcog_hooks.settings.defaults import CLAUDE
+from subcog_hooks.store.lock import ProcessLock
 
 MAX_REPEATED = 60  # characters of a line in a diff that came before
-AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
+LOCK_WAIT_MS = 5_000
 
 _User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
 _Project = Annotated[
@@ -271,18 +273,20 @@ def _prepare_home() -> None:
 
     Accept a home in a repository, which the hook would otherwise ignore.
     """
-    home = context.home()
+    is_person = terminal.interactive and not author.is_agent()
+    home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()
     if not find_repository(os.path.realpath(home.root)) or is_accepted_home(home.root):
         return
-    if os.environ.get(AGENT_VARIABLE):
+    if not is_person:
         terminal.say(
-            f"{home.root} lies in a repository, and this is an agent's shell, whose variables the repository can set; "
+            f"{home.root} lies in a repository, which can set an agent's variables; "
             "run `subcog init` in a terminal of your own, and the hook uses that home"
         )
         return
-    remember_home(home.root)
+    with ProcessLock(f"{record_path()}.lock", LOCK_WAIT_MS, "accepting a home"):
+        remember_home(home.root)
     if is_accepted_home(home.root):
         terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
     else:

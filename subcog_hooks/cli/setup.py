@@ -40,7 +40,7 @@ HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the cur
 
 def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
-    no: Annotated[bool, Option("--no", help="Switch everything off at once.")] = False,
+    no: Annotated[bool, Option("--no", help="Switch the background work off at once.")] = False,
 ) -> None:
     """Choose the agents with the hook and subcog's background work, and show the choices.
 
@@ -58,6 +58,8 @@ def setup(
         _ask_for_notes(is_sure=yes)
         _ask_for_claude(is_sure=yes)
     _show_choices()
+    if not no:
+        terminal.say("`subcog setup --no` switches the background work off, `subcog uninstall --for` takes an agent's hook out")
 
 
 def check_answer(*, yes: bool, no: bool) -> None:
@@ -161,6 +163,9 @@ def _import_here(name: str, reading: SourceReading) -> None:
 def _ask_for_claude(*, is_sure: bool) -> None:
     if registration.find_program(CLAUDE) is None:
         return  # There is nobody to ask.
+    if not terminal.interactive:
+        terminal.say("`subcog setup` asks in a terminal alone whether your own Claude may read your sessions")
+        return
     settings = context.settings()
     calls = min(int(settings[CALLS_SETTING]), max(1, _sessions_a_day()) + 1)
     terminal.say(
@@ -205,4 +210,3 @@ def _show_choices() -> None:
     terminal.result(f"your sessions          {meaning.get(value, value)}")
     names = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
     terminal.result(f"other agents           {names or 'none'}")
-    terminal.say("`subcog setup --no` switches all of it off")

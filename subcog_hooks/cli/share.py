@@ -95,10 +95,10 @@ def init(
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
-    write_setting(SHARE_URL, address)
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
         write_setting(sharing.PROJECTS, ", ".join(shared))
+    write_setting(SHARE_URL, address)
     if url:
         with ShareState.open(context.home()) as state:
             if state.forget_other_agreements(server_connection.server_identity(address), schema.server):

@@ -5,7 +5,7 @@ After a compaction it asks for a new start with the next prompt, but not where t
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings
 from subcog_hooks.core import light_json
 
 TYPE_CHECKING = False
@@ -58,5 +58,5 @@ CLIENT = Client(
         decisions=("deny",),  # It runs a command about which a hook says to ask, and calls a hook that allows one failed.
         sees_person=is_on_terminal,
     ),
-    Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl"),
+    "sessions/*/*/*/rollout-*.jsonl",
 )

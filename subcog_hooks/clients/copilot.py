@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings, has_terminal
+from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Settings, has_terminal
 
 CLIENT = Client(
     "copilot",
@@ -36,5 +36,5 @@ CLIENT = Client(
         decisions=("allow", "ask", "deny"),
         sees_person=has_terminal,
     ),
-    Sessions(".copilot", "session-state/*/events.jsonl"),
+    "session-state/*/events.jsonl",
 )

@@ -1,4 +1,4 @@
-"""The parts of an agent's description: its hooks' contract, its settings and its sessions.
+"""The parts of an agent's description: its hooks' contract, its settings and its folders.
 
 The hook loads the file of its own agent alone.
 """
@@ -69,19 +69,36 @@ class Contract:
         self.sees_person = sees_person
 
 
-class Settings:
+class Folder:
+    """A folder of a client's, below the user's. variable: the environment variable for it, where it lies `below` its value."""
+
+    __slots__ = ("below", "folder", "variable")
+
+    def __init__(self, folder: str, *, variable: str = "", below: str = "") -> None:
+        self.folder = folder
+        self.variable = variable
+        self.below = below
+
+    @property
+    def folder_path(self) -> str:
+        """Return the full path of the folder. A repository at hand does not choose it."""
+        if named := os.environ.get(self.variable):
+            from subcog_hooks.core.child_environment import find_setter  # no hook needs the folder
+
+            if not find_setter(self.variable):
+                return os.path.join(os.path.abspath(named), *filter(None, self.below.split("/")))
+        return os.path.join(os.path.expanduser("~"), *self.folder.split("/"))
+
+
+class Settings(Folder):
     """Where a client reads which hooks to run or servers to start, and in which form.
 
-    folder: below the user's; variable: the environment variable for that folder, which lies `below` its value; hook: the fields
-    of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have comments;
-    beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person, after
-    `init`; has_trust: the client runs a hook once the person trusts it.
+    hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
+    comments; beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person,
+    after `init`; has_trust: the client runs a hook once the person trusts it.
     """
 
-    __slots__ = (
-        *("below", "beside", "command_key", "file", "folder", "form", "has_comments", "has_trust", "hook", "key"),
-        *("next_step", "variable"),
-    )
+    __slots__ = ("beside", "command_key", "file", "form", "has_comments", "has_trust", "hook", "key", "next_step")
 
     def __init__(
         self,
@@ -99,11 +116,9 @@ class Settings:
         next_step: str = "",
         has_trust: bool = False,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder, variable=variable, below=below)
         self.file = file
         self.form = form
-        self.variable = variable
-        self.below = below
         self.hook = hook or {}
         self.command_key = command_key
         self.has_comments = has_comments
@@ -113,41 +128,20 @@ class Settings:
         self.has_trust = has_trust
 
     @property
-    def folder_path(self) -> str:
-        """Return the full path of the folder."""
-        if named := os.environ.get(self.variable):
-            return os.path.join(os.path.abspath(named), *filter(None, self.below.split("/")))
-        return _path_of_user(self.folder)
-
-    @property
     def path(self) -> str:
         """Return the full path of the file with our hook."""
         return os.path.join(self.folder_path, *self.file.split("/"))
 
 
-class Sessions:
-    """Where a client keeps its sessions: a folder below the user's, and the pattern of files in it."""
-
-    __slots__ = ("folder", "pattern")
-
-    def __init__(self, folder: str, pattern: str) -> None:
-        self.folder = folder
-        self.pattern = pattern
-
-    @property
-    def path(self) -> str:
-        """Return the full path of the folder."""
-        return _path_of_user(self.folder)
-
-
 class Client:
     """A coding agent.
 
-    name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: None where
-    their format is not documented; is_tried: a test drives the real client.
+    name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: the pattern
+    of their files, "" where their format is not documented; data: the folder with them, by default that of the settings;
+    is_tried: a test drives the real client.
     """
 
-    __slots__ = ("contract", "is_tried", "name", "sessions", "settings", "title")
+    __slots__ = ("contract", "data", "is_tried", "name", "sessions", "settings", "title")
 
     def __init__(
         self,
@@ -155,8 +149,9 @@ class Client:
         title: str,
         settings: Settings,
         contract: Contract | None = None,
-        sessions: Sessions | None = None,
+        sessions: str = "",
         *,
+        data: Folder | None = None,
         is_tried: bool = True,
     ) -> None:
         self.name = name
@@ -164,6 +159,7 @@ class Client:
         self.settings = settings
         self.contract = contract
         self.sessions = sessions
+        self.data = data or settings
         self.is_tried = is_tried
 
     @property
@@ -194,7 +190,3 @@ def has_terminal(_: Mapping[str, object]) -> bool:
     except OSError:
         return False
     return True
-
-
-def _path_of_user(folder: str) -> str:
-    return os.path.join(os.path.expanduser("~"), *folder.split("/"))

@@ -6,7 +6,7 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Sessions, Settings, has_terminal
+from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Settings, has_terminal
 
 CLIENT = Client(
     "gemini",
@@ -36,5 +36,5 @@ CLIENT = Client(
         announces_all=True,
         sees_person=has_terminal,
     ),
-    Sessions(".gemini", "tmp/*/chats/session-*.jsonl"),
+    "tmp/*/chats/session-*.jsonl",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings
 
 CLIENT = Client(
     "opencode",
@@ -15,5 +15,6 @@ CLIENT = Client(
         max_bytes=300_000,
         begins_at_prompt=True,
     ),
-    Sessions(".local/share/opencode", "opencode.db"),
+    "opencode.db",
+    data=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings, has_terminal
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, has_terminal
 
 # Qwen Code 0.24.4 sets it for its hooks, but not in print mode.
 HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))
@@ -45,5 +45,5 @@ CLIENT = Client(
         begins_at_prompt=not HAS_SCREEN,
         sees_person=lambda payload: HAS_SCREEN or has_terminal(payload),
     ),
-    Sessions(".qwen", "projects/*/chats/*.jsonl"),
+    "projects/*/chats/*.jsonl",
 )

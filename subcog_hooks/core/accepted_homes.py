@@ -5,12 +5,12 @@ only where no repository can have named it.
 """
 
 import os
-import stat
 import sys
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import make_private_folder
+from subcog_hooks.core.paths import find_repository, make_private_folder
+from subcog_hooks.core.regular_files import leads_out, read_regular
 
 RECORD = "homes.json"  # a JSON list of full paths
 MAX_RECORD = 64 * 1024  # bytes that are read
@@ -32,11 +32,11 @@ def is_accepted_home(path: str) -> bool:
 
 
 def remember_home(path: str) -> None:
-    """Record that the user has accepted this home folder. Raises StoreError when the record cannot be written."""
+    """Record that the user has accepted this home folder. The caller has the lock of the record. Raises StoreError."""
     folder = _default_home()
     if not os.path.isabs(folder):
         raise StoreError("there is no home folder for this user", "set HOME")
-    record = os.path.join(folder, RECORD)
+    record = record_path()
     make_private_folder(folder)
     try:
         accepted = [homes for homes in _read_record() if os.path.normcase(homes) != _real(path)]
@@ -52,29 +52,13 @@ def remember_home(path: str) -> None:
         raise StoreError(f"{record} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
-def find_repository(path: str) -> str:
-    """Return the nearest repository that a path is or lies in, "" outside of any. Links are not followed."""
-    folder, parent = "", path
-    while folder != parent:
-        folder, parent = parent, os.path.dirname(parent)
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return folder
-    return ""
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return whether a path, all links followed, is a folder or lies in it."""
-    real, around = _real(path), _real(folder)
-    return real == around or real.startswith(os.path.join(around, ""))
+def record_path() -> str:
+    return os.path.join(_default_home(), RECORD)
 
 
 def _read_record() -> list[str]:
-    """Return the paths on record. Raises OSError; ValueError for a file that is not regular or is too large."""
-    descriptor = os.open(os.path.join(_default_home(), RECORD), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # never waits
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("no regular file")
-        data = file.read(MAX_RECORD + 1)
+    """Return the paths on record. Raises OSError; ValueError for a file that is too large."""
+    data = read_regular(record_path(), MAX_RECORD + 1)
     if len(data) > MAX_RECORD:
         raise ValueError("too large")
     paths = light_json.loads(data.decode("ascii"))
@@ -84,7 +68,7 @@ def _read_record() -> list[str]:
 def is_users_own(user: str) -> bool:
     """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
     try:
-        is_safe = os.path.isabs(user) and not is_inside(user, os.getcwd()) and not find_repository(os.path.realpath(user))
+        is_safe = os.path.isabs(user) and leads_out(user, os.getcwd()) and not find_repository(os.path.realpath(user))
         return is_safe or (os.path.isabs(user) and _real(user) == _real(account_folder()))
     except OSError:  # The system does not know this user.
         return False

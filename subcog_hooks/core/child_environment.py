@@ -8,6 +8,7 @@ import sys
 from subcog_hooks.core import light_json
 from subcog_hooks.core.accepted_homes import account_folder
 from subcog_hooks.core.homes import folders_at_hand
+from subcog_hooks.core.paths import find_repository
 from subcog_hooks.core.regular_files import read_regular
 
 TYPE_CHECKING = False
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 JSON_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")  # their object `env` is set
 MENTIONING = (  # files of other agents: a variable mentioned in their text counts as set
     *(".env", ".gemini/.env", ".qwen/.env", ".gemini/settings.json", ".qwen/settings.json"),
-    *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json", "opencode.json"),
+    *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json"),
+    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
+LETTER_ESCAPES = ("\\u00", "\\U000000", "\\x")  # in JSON and TOML: a name written so is found by its reader alone
+IGNORES_CASE = os.name == "nt"  # in the names of variables
 MAX_SETTINGS = 1_000_000  # bytes
 FOR_TLS = ("SSL_CERT_", "SSLKEYLOGFILE", "OPENSSL_")  # prefixes: whom a connection trusts, and who may read it
 
@@ -49,6 +53,9 @@ class ProjectVariables:
             if len(raw) > MAX_SETTINGS:
                 raise ValueError("too large")
             variables = _env_of(light_json.loads(text)) if is_json else ()
+            plain = text.replace("\\\\", "")  # without escaped backslashes
+            if not is_json and not path.endswith(".env") and any(escape in plain for escape in LETTER_ESCAPES):
+                raise ValueError("it may name any variable")
         except OSError:
             return  # the agent cannot read it either
         except (ValueError, RecursionError):
@@ -57,13 +64,13 @@ class ProjectVariables:
         for variable in variables:
             self._setters.setdefault(variable, path)
         if not is_json:
-            self._texts.append((path, text))
+            self._texts.append((path, _fold(text)))
 
     def setter_of(self, variable: str) -> str:
         """Return the settings file that sets a variable, or may; "" when none does."""
-        if setter := self._setters.get(variable, self._sets_all):
+        if setter := self._setters.get(_fold(variable), self._sets_all):
             return setter
-        return next((path for path, text in self._texts if _mentions(text, variable)), "")
+        return next((path for path, text in self._texts if _mentions(text, _fold(variable))), "")
 
     def holds(self, path: str) -> bool:
         """Return whether a path, all links followed, lies in a repository at hand, or in a folder with its settings."""
@@ -101,12 +108,12 @@ def _folders_with_settings() -> list[tuple[str, bool]]:
         own = ""
     folders: dict[str, bool] = {}
     for start in folders_at_hand():
-        folder, parents = os.path.realpath(start), [os.path.realpath(start)]
-        while not os.path.lexists(os.path.join(folder, ".git")) and os.path.dirname(folder) != folder:
+        folder = os.path.realpath(start)
+        repository = find_repository(folder)
+        folders[folder] = bool(repository)
+        while repository and folder != repository:
             folder = os.path.dirname(folder)
-            parents.append(folder)
-        is_repository = os.path.lexists(os.path.join(folder, ".git"))
-        folders.update(dict.fromkeys(parents if is_repository else parents[:1], is_repository))
+            folders[folder] = True
     return [(folder, is_in) for folder, is_in in folders.items() if folder != own]
 
 
@@ -116,12 +123,13 @@ def _mentions(text: str, variable: str) -> bool:
     >>> _mentions("export PGHOST=db", "PGHOST"), _mentions("DB_USER=ada", "USER")
     (True, False)
     """
-    before, name, after = text.partition(variable)
-    while name:
-        if not (before[-1:].isidentifier() or before[-1:].isdigit() or after[:1].isidentifier() or after[:1].isdigit()):
-            return True
-        before, name, after = after.partition(variable)
-    return False
+    import re  # few repositories have such files
+
+    return re.search(rf"\b{re.escape(variable)}\b", text) is not None
+
+
+def _fold(text: str) -> str:
+    return text.upper() if IGNORES_CASE else text
 
 
 def _env_of(settings: object) -> list[str]:
@@ -129,7 +137,7 @@ def _env_of(settings: object) -> list[str]:
     variables = settings.get("env", {}) if isinstance(settings, dict) else None
     if not isinstance(variables, dict):
         raise ValueError("env is no object")
-    return [name.upper() if os.name == "nt" else name for name in variables]
+    return list(map(_fold, variables))
 
 
 # A star at the end stands for any ending of a name.
@@ -152,7 +160,10 @@ PROVIDERS = (  # variables that log a person's own client in
     *("AWS_*", "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_*", "VERTEX_*", "AZURE_*"),
     *("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"),
 )
-OWN_WORK = ("OPENAI_API_KEY", "PG*", "KRB5*")  # more variables for our own processes
+OWN_WORK = (  # more variables for our own processes
+    *("OPENAI_API_KEY", "PG*", "KRB5*"),
+    *("CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "GEMINI_CLI_HOME"),  # the folders with sessions to learn from
+)
 TUNING = "SUBCOG_*"  # they only make our processes more silent, so child processes get a repository's too
 NOT_TUNING = ("SUBCOG_BACKGROUND", "SUBCOG_HOME")
 LEADING_PYTHON = (  # variables that lead an interpreter to code outside of the installation

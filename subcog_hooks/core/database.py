@@ -156,6 +156,8 @@ def copy_database(path: str, target: str) -> None:
         source.close()
     except apsw.Error as error:
         raise translate_error(error, path) from error
+    except OSError as error:
+        raise StoreError(f"{target} cannot be made: {error.strerror}", "check the folder and the disk") from error
 
 
 def overwrite_log(connection: apsw.Connection, path: str) -> None:

@@ -7,10 +7,19 @@ the user has accepted it; else the user's own home counts.
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.paths import Home, find_repository
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
+AGENTS = (  # variables that clients set for the commands of their agents
+    *(IN_AN_AGENT, "GEMINI_CLI", "QWEN_CODE", "CODEX_THREAD_ID", "CODEX_SANDBOX_NETWORK_DISABLED", "OPENCODE"),
+    *("CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
+)
 STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
+
+
+def find_agent() -> str:
+    """Return the variable by which an agent's client marks this command, "" for a person's."""
+    return next(filter(os.environ.get, AGENTS), "")
 
 
 def find_home(folder: str = "") -> tuple[Home, str]:
@@ -21,10 +30,10 @@ def find_home(folder: str = "") -> tuple[Home, str]:
     named = os.environ.get("SUBCOG_HOME", "")
     try:
         home = Home.find()
-        if not _may_come_from_repository(home, named, folder) or _is_accepted(home):
+        if not may_come_from_repository(home, named, folder) or _is_accepted(home):
             return home, ""
         own = Home(os.path.join(os.path.expanduser("~"), ".subcog"))
-        if not named or (_may_come_from_repository(own, "", folder) and not _is_accepted(own)):
+        if not named or (may_come_from_repository(own, "", folder) and not _is_accepted(own)):
             from subcog_hooks.core.accepted_homes import account_folder  # where HOME leads into the repository, too
 
             own = Home(os.path.join(account_folder(), ".subcog"))
@@ -42,8 +51,11 @@ def _is_accepted(home: Home) -> bool:
     return is_accepted_home(home.root)
 
 
-def _may_come_from_repository(home: Home, named: str, folder: str) -> bool:
-    """Return whether a home lies in the repository at hand, or its name is a relative path."""
+def may_come_from_repository(home: Home, named: str, folder: str = "") -> bool:
+    """Return whether a home lies in the repository at hand, or its name is a relative path.
+
+    named: the value of SUBCOG_HOME; folder: the session's, as the client reports it.
+    """
     if named and not os.path.isabs(os.path.expanduser(named)):
         return True
     real = os.path.realpath(home.root)
@@ -70,9 +82,4 @@ def _share_repository(path: str, folder: str) -> bool:
         if parent == folder:  # another drive
             return False
         folder = parent
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return False
-        folder = parent
-    return True
+    return bool(find_repository(folder))

@@ -1,10 +1,12 @@
 """JSON on the hook's path, by the interpreter's own C codec.
 
 `import json` costs 4 ms in a fresh process, nearly all of it for `re` (20 % of a whole hook run); its C parser and string
-encoder can be had without it. Where an interpreter has no C codec, the standard module serves.
+encoder can be had without it.
 """
 
 from __future__ import annotations
+
+from _json import encode_basestring_ascii, make_encoder, make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,71 +15,59 @@ if TYPE_CHECKING:
 
     Json: TypeAlias = "str | int | float | Mapping[str, Json] | Sequence[Json] | None"
 
-try:
-    from _json import encode_basestring_ascii, make_encoder, make_scanner
-except ImportError:  # an interpreter without the C accelerator
-    import json
 
-    def loads(text: str) -> object:
-        """Return the value of the JSON document `text`. Raises ValueError when it is not one."""
-        return json.loads(text)
+class _Options:
+    """The options that the C scanner reads from a json.JSONDecoder."""
 
-    def quote(text: str) -> str:
-        """Return `text` as an ASCII JSON string, quotes included."""
-        return json.dumps(text)
+    strict = False  # raw control characters inside strings are let through: a payload is read if at all possible
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
 
-    def dumps(value: Json) -> str:
-        """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have."""
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
-else:
+_scan = make_scanner(_Options)  # type: ignore[arg-type]  # it duck-types json.JSONDecoder
+_BLANK = " \t\n\r"
 
-    class _Options:
-        """The options that the C scanner reads from a json.JSONDecoder."""
 
-        strict = False  # raw control characters inside strings are let through: a payload is read if at all possible
-        object_hook = None
-        object_pairs_hook = None
-        parse_float = float
-        parse_int = int
-        parse_constant = float
+def loads(text: str) -> object:
+    """Return the value of the JSON document `text`. Raises ValueError when it is not one.
 
-    _scan = make_scanner(_Options)  # type: ignore[arg-type]  # it duck-types json.JSONDecoder
-    _BLANK = " \t\n\r"
+    >>> loads(' {"a": [1, 2.5, null, "\\\\u00e9"]} ')
+    {'a': [1, 2.5, None, 'é']}
+    """
+    text = text.strip(_BLANK)
+    try:
+        value, end = _scan(text, 0)
+    except (StopIteration, RecursionError, SystemError) as error:  # the last where json, whose error it is, is not loaded
+        raise ValueError("not a JSON document") from error
+    if end != len(text):
+        raise ValueError("text after the JSON document")
+    return value
 
-    def loads(text: str) -> object:
-        """Return the value of the JSON document `text`. Raises ValueError when it is not one.
 
-        >>> loads(' {"a": [1, 2.5, null, "\\\\u00e9"]} ')
-        {'a': [1, 2.5, None, 'é']}
-        """
-        text = text.strip(_BLANK)
-        try:
-            value, end = _scan(text, 0)
-        except (StopIteration, RecursionError, SystemError) as error:  # the last where json, whose error it is, is not loaded
-            raise ValueError("not a JSON document") from error
-        if end != len(text):
-            raise ValueError("text after the JSON document")
-        return value
+def quote(text: str) -> str:
+    """Return `text` as an ASCII JSON string, quotes included.
 
-    def quote(text: str) -> str:
-        """Return `text` as an ASCII JSON string, quotes included.
+    >>> quote('a"é')
+    '"a\\\\"\\\\u00e9"'
+    """
+    return encode_basestring_ascii(text)
 
-        >>> quote('a"é')
-        '"a\\\\"\\\\u00e9"'
-        """
-        return encode_basestring_ascii(text)
 
-    def _refuse_value(value: object) -> object:
-        raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+def _refuse_value(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
-    # Arguments: no cycle check, no indent, no sorting; keys are texts, none is skipped, and NaN is refused.
-    _encode = make_encoder(None, _refuse_value, encode_basestring_ascii, None, ":", ",", False, False, False)
 
-    def dumps(value: Json) -> str:
-        """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
+# Arguments: no cycle check, no indent, no sorting; keys are texts, none is skipped, and NaN is refused.
+_encode = make_encoder(None, _refuse_value, encode_basestring_ascii, None, ":", ",", False, False, False)
 
-        >>> dumps({"a": (1, 2.5, None, "é", True)})
-        '{"a":[1,2.5,null,"\\\\u00e9",true]}'
-        """
-        return "".join(_encode(value, 0))
+
+def dumps(value: Json) -> str:
+    """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
+
+    >>> dumps({"a": (1, 2.5, None, "é", True)})
+    '{"a":[1,2.5,null,"\\\\u00e9",true]}'
+    """
+    return "".join(_encode(value, 0))

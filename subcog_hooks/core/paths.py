@@ -137,6 +137,15 @@ def create_private_file(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
 
 
+def find_repository(path: str) -> str:
+    """Return the nearest folder with `.git` among a path and those around it, "" for none."""
+    while not os.path.lexists(os.path.join(path, ".git")):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return ""
+    return path
+
+
 def is_open_to_others(path: str) -> bool:
     """Return whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
     if os.name == "nt":

@@ -58,5 +58,5 @@ def replace_file(source: str, target: str) -> None:
 
 def leads_out(path: str, folder: str) -> bool:
     """Return whether a path, all links followed, lies outside of a folder."""
-    real = os.path.join(os.path.realpath(folder), "")
-    return not os.path.join(os.path.realpath(path), "").startswith(real)
+    real, around = (os.path.join(os.path.normcase(os.path.realpath(name)), "") for name in (path, folder))
+    return not real.startswith(around)

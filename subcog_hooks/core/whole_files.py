@@ -44,7 +44,7 @@ class WholeFile:
         while True:
             descriptor, self.path = tempfile.mkstemp(_SUFFIX, f"{name}.", folder)
             self.file = open(descriptor, "w", encoding="utf-8", newline="")
-            _lock(descriptor)
+            _lock(descriptor, waits=True)
             if os.path.exists(self.path):
                 return self
             self.file.close()  # another process has removed it as a leftover, before it was locked
@@ -83,11 +83,14 @@ def _remove_left(folder: str, name: str) -> None:
             continue  # it is gone by now, or another's
 
 
-def _lock(descriptor: int) -> bool:
-    """Take the lock of an open file until it is closed. Return whether no other process has it."""
+def _lock(descriptor: int, *, waits: bool = False) -> bool:
+    """Take the lock of an open file until it is closed. Return whether no other process has it.
+
+    waits: for another process, which has taken the file for a leftover.
+    """
     if sys.platform != "win32":
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         except OSError:
             return False
     return True

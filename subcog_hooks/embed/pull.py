@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
-from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.homes import find_agent
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
@@ -169,7 +169,7 @@ def _copy_files(entry: CatalogueEntry, folder: str, target: str) -> None:
 
 def _hub() -> str:
     """Return the address of the hub with the models. Raises ModelError."""
-    if os.environ.get("HF_ENDPOINT") and os.environ.get(IN_AN_AGENT):
+    if os.environ.get("HF_ENDPOINT") and find_agent():
         raise ModelError(
             "HF_ENDPOINT is set, and an agent's variables can come from a repository", "pull it in a terminal of your own"
         )

@@ -9,7 +9,7 @@ import os
 import sys
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.core.homes import find_home, working_folder
+from subcog_hooks.core.homes import find_agent, find_home, working_folder
 from subcog_hooks.core.light_json import quote
 
 TYPE_CHECKING = False
@@ -92,9 +92,9 @@ def _resolves_to_own(program: str, own: str) -> bool:
 def print_memories(words: Sequence[str]) -> int | None:
     """Print memories to an agent in a block, and note that they were opened. Return the exit code.
 
-    None leaves the command to the terminal: nothing is printed then.
+    None leaves a person's command, and others, to the terminal: nothing is printed then.
     """
-    if words[:1] != [SHOW] or not are_ids(words[1:]):
+    if not find_agent() or words[:1] != [SHOW] or not are_ids(words[1:]):
         return None
     try:
         text = open_block(words[1:], working_folder(), os.environ.get(SESSION_VARIABLE, ""))

@@ -1,4 +1,4 @@
-"""`subcog statusline`: a line for Claude Code's status line about the notes here, those of the session, and waiting ones."""
+"""`subcog statusline`: a line for Claude Code's status line about notes here and in the session, and a hook that is off."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import sys
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.payload import session_of, text_of
+from subcog_hooks.settings import loading
 from subcog_hooks.store import openings, project, sessions
 from subcog_hooks.store.state import SCHEMA, State
+from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subcog_hooks.core.paths import Home
 
 MAX_PAYLOAD = 1 << 20  # bytes; the client sends some 2,000.
 WAIT_MS = 20.0  # for another process that is writing
@@ -42,15 +40,19 @@ def _status_line(payload: dict[str, object]) -> str:
     here = project.find_project(folder)
     with StoreReader.reader(home, WAIT_MS) as store:
         notes, waiting = store.count_active(here.names if here else ()), store.count_pending()
-    given, opened = _count_handed_over(home, session_of(payload))
+    state = None
+    if os.path.exists(home.state_db):
+        state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
+    given, opened = _count_handed_over(state, session_of(payload))
     session = ", ".join(f"{count} {what}" for count, what in ((given, "given"), (opened, "opened")) if count)
     waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""
-    return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits)))
+    settings = loading.load(home, here.root if here else None, CompiledSettings(state) if state else None)
+    off = "" if settings["surfacing.enabled"] else "hook off"
+    return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits, off)))
 
 
-def _count_handed_over(home: Home, session: str) -> tuple[int, int]:
+def _count_handed_over(state: State | None, session: str) -> tuple[int, int]:
     """Return how many memories a session was given, and how many it opened from lines. Raises StoreError."""
-    if not session or not os.path.exists(home.state_db):
+    if not session or not state:
         return 0, 0
-    state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
     return sessions.count_given(state, session), openings.count_opened(state, session)

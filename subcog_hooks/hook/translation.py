@@ -76,7 +76,7 @@ class Translator:
     def is_attended(self, payload: Payload) -> bool:
         """Return whether a person has typed a prompt, and will see why it is stopped."""
         sees_person = self.contract.sees_person
-        return sees_person is not None and os.environ.get(IN_AN_AGENT) != "1" and sees_person(payload)
+        return sees_person is not None and not os.environ.get(IN_AN_AGENT) and sees_person(payload)
 
     def _read_prompt(self, payload: dict[str, object]) -> list[dict[str, object]]:
         whole = text_of(payload, "prompt")

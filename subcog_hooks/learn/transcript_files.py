@@ -26,9 +26,7 @@ _TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
 _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identify a file
 
 MAX_SESSION_FILES = 50_000  # files of a client
-
-
-CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients() if client.sessions}
+LEARNED_CLIENTS = {client.name: client for client in list_clients() if client.sessions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +259,7 @@ def _comparison_text(text: str) -> str:
 
 def find_session_files(client: str) -> Iterator[str]:
     """Yield the files that hold a client's sessions, without links out of its folder; none where a repository may set `~`."""
-    folder, pattern = CLIENT_FOLDERS[client].path, CLIENT_FOLDERS[client].pattern
+    folder, pattern = LEARNED_CLIENTS[client].data.folder_path, LEARNED_CLIENTS[client].sessions
     if not os.path.isdir(folder) or not is_users_own(os.path.expanduser("~")):
         return
     names = iglob(pattern.replace("/", os.sep), root_dir=folder)

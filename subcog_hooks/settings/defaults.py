@@ -24,6 +24,7 @@ NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 PROMPT_LLM, BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.provider", "llm.at_rest", "llm.enrich", "llm.learn"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
+SWITCHES = frozenset({"surfacing.enabled", "surfacing.tools", "surfacing.session_start", PARENTS})  # off where at fault
 
 ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is
@@ -107,44 +108,44 @@ DEFAULTS: dict[str, Value] = {
 
 
 EVERYTHING = "*"  # stands for all keys, where a file cannot be read
-_FORM = "values problems left_out lines-of-all"
+_FORM = "values switches problems left_out sources"
 
 
-class FileSettings:
-    """The contents of a settings file.
+class SettingsPart:
+    """The contents of a settings file, or the settings of an environment.
 
-    values: the valid values, by key; problems: a line for each fault; left_out: the keys at fault, or EVERYTHING; lines: the
-    line of each valid value.
+    values: the valid values, by key; problems: a line for each fault; left_out: the keys at fault, or EVERYTHING; sources: by
+    key, the line or the variable of each valid value.
     """
 
-    __slots__ = ("left_out", "lines", "problems", "values")
+    __slots__ = ("left_out", "problems", "sources", "values")
 
     def __init__(
         self,
         values: dict[str, Value] | None = None,
         problems: list[str] | None = None,
         left_out: list[str] | None = None,
-        lines: dict[str, int] | None = None,
+        sources: dict[str, str] | None = None,
     ) -> None:
         self.values = values or {}
         self.problems = problems or []
         self.left_out = left_out or []
-        self.lines = lines or {}
+        self.sources = sources or {}
 
 
-def compile_settings(settings: FileSettings) -> str:
+def compile_settings(settings: SettingsPart) -> str:
     """Return the compiled form of a file's settings."""
     import json  # only after a file has changed
 
-    return json.dumps({"of": _signature(), **{name: getattr(settings, name) for name in FileSettings.__slots__}})
+    return json.dumps({"of": _signature(), **{name: getattr(settings, name) for name in SettingsPart.__slots__}})
 
 
-def load_compiled(text: str) -> FileSettings | None:
+def load_compiled(text: str) -> SettingsPart | None:
     """Return the settings of a compiled form, None where another version of subcog has written it."""
     stored = light_json.loads(text)
     if not isinstance(stored, dict) or stored.get("of") != _signature():
         return None
-    return FileSettings(stored["values"], stored["problems"], stored["left_out"], stored["lines"])
+    return SettingsPart(stored["values"], stored["problems"], stored["left_out"], stored["sources"])
 
 
 def _signature() -> str:

@@ -11,7 +11,7 @@ import tomllib
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.settings.defaults import EVERYTHING, FileSettings
+from subcog_hooks.settings.defaults import EVERYTHING, SWITCHES, SettingsPart
 from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 
 TYPE_CHECKING = False
@@ -19,32 +19,40 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Value
 
 MAX_FILE = 64 * 1024  # bytes of the user's own file
+MAX_LINE = 5_000  # bytes in it: a list of 1,000 letters of any script
 MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's file: all its settings, with a comment on each, have 3,000
-MAX_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, keeps tomllib busy for half a minute
+MAX_PROJECT_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, keeps tomllib busy for half a minute
 MAX_PROBLEMS = 10  # lines, each about one fault
 
 
-def parse_file(path: str, *, is_own: bool) -> FileSettings:
+def parse_file(path: str, *, is_own: bool) -> SettingsPart:
     """Return the contents of a settings file.
 
     is_own: the file is the user's own; a project's may not set everything.
     """
     name = os.path.basename(path)
-    max_bytes = MAX_FILE if is_own else MAX_PROJECT_FILE
     try:
-        raw = read_regular(path, max_bytes + 1)
-        if len(raw) > max_bytes:
-            return _unreadable_file(f"{name} is larger than {max_bytes} bytes")
-        if long_line := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > MAX_LINE), 0):
-            return _unreadable_file(f"{name} line {long_line} is longer than {MAX_LINE:,} bytes")
-        text = raw.decode("utf-8")
-        tables = tomllib.loads(text)
+        raw = read_regular(path, (MAX_FILE if is_own else MAX_PROJECT_FILE) + 1)
     except OSError as error:
-        return _unreadable_file(f"{name} cannot be read: {error.strerror}")
+        return _unreadable_file(f"{name} cannot be read: {error.strerror}", is_own=is_own)
+    return parse_settings(raw, name, is_own=is_own)
+
+
+def parse_settings(raw: bytes, name: str, *, is_own: bool) -> SettingsPart:
+    """Return the contents of the settings file of this name."""
+    text = ""
+    max_bytes, max_line = (MAX_FILE, MAX_LINE) if is_own else (MAX_PROJECT_FILE, MAX_PROJECT_LINE)
+    try:
+        if len(raw) > max_bytes:
+            return _unreadable_file(f"{name} is larger than {max_bytes} bytes", is_own=is_own)
+        text = raw.decode("utf-8-sig")
+        if long_line := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > max_line), 0):
+            return _unreadable_file(f"{name} line {long_line} is longer than {max_line:,} bytes", text, is_own=is_own)
+        tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        return _unreadable_file(f"{name} is not UTF-8 at byte {error.start}")
+        return _unreadable_file(f"{name} is not UTF-8 at byte {error.start}", is_own=is_own)
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
-        return _unreadable_file(f"{name} is not TOML: {error}")
+        return _unreadable_file(f"{name} is not TOML: {error}", text, is_own=is_own)
     values: dict[str, Value] = {}
     problems: list[str] = []
     pairs = _flatten(tables)
@@ -56,12 +64,15 @@ def parse_file(path: str, *, is_own: bool) -> FileSettings:
             problems.append(f"{name} line {line_numbers.get(key_name, 1)}: {error.message}")
     if len(problems) > MAX_PROBLEMS:
         problems[MAX_PROBLEMS:] = [f"{name} has {len(problems) - MAX_PROBLEMS:,} more faults"]
+    sources = {key_name: f"{name} line {line_numbers.get(key_name, 1)}" for key_name in values}
     left_out = [key_name for key_name, _ in pairs if key_name not in values] if is_own else []
-    return FileSettings(values, problems, left_out, {key_name: line_numbers.get(key_name, 1) for key_name in values})
+    return SettingsPart({**values, **dict.fromkeys(SWITCHES & {*left_out}, False)}, problems, left_out, sources)
 
 
-def _unreadable_file(problem: str) -> FileSettings:
-    return FileSettings(problems=[problem], left_out=[EVERYTHING])
+def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> SettingsPart:
+    """Return settings without values, but for the switches that an own file may have switched off."""
+    switches = [name for name in SWITCHES if is_own and (not text or name.rpartition(".")[2] in text)]
+    return SettingsPart(dict.fromkeys(switches, False), [problem], [EVERYTHING])
 
 
 def _check_value(name: str, value: object, *, is_own: bool) -> Value:

@@ -4,14 +4,14 @@ import os
 from abc import ABC, abstractmethod
 from urllib.parse import unquote, urlsplit
 
-from subcog_hooks.clients import LEARNED
+from subcog_hooks.clients import LEARNED, NAMES
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TUNED_SECTIONS, Value
 from subcog_hooks.settings.project_limits import ONE_WAY
 
 MAX_NAME = 200  # characters
-MAX_PATH = 1_000  # characters
+MAX_PATH = 1_000  # characters of a path, or of a list
 MAX_SHOWN = 80  # characters of a value that is refused
 
 
@@ -260,14 +260,18 @@ class ListKey(NameKey):
     def _is_valid(self, text: str) -> bool:
         return text.isprintable() and len(text) <= MAX_PATH
 
+    @property
+    def expected(self) -> str:
+        return f"{super().expected}, at most {MAX_PATH:,} characters"
 
-class RolesKey(ListKey):
-    """A setting that is several roles of a server, separated by commas."""
+
+class NamesKey(ListKey):
+    """A setting that is several names, separated by commas."""
 
     __slots__ = ()
 
     def from_text(self, text: str) -> str:
-        return NameKey.from_text(self, text)
+        return self.check_value(",".join(filter(None, map(str.strip, text.split(",")))))
 
 
 class WordsKey(NameKey):
@@ -463,12 +467,12 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         ("claude", *LEARNED),
         "Coding agents in whose sessions neither `subcog learn` nor `subcog report --past` reads what you typed",
     ),
-    NameKey(
+    NamesKey(
         "capture.keep_from",
         "names as `subcog import --from` has them, with commas between them",
         "Sources of `subcog import --from` whose notes by machines are kept without a question, but for a repository's",
     ),
-    NameKey(
+    NamesKey(
         "capture.drop_from",
         "names as `subcog import --from` has them, with commas between them",
         "Sources of `subcog import --from` whose notes by machines are left out without a question",
@@ -478,10 +482,8 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "Whether a session that begins tells you, once a day, how many memories wait for `subcog review`",
         is_personal=True,
     ),
-    NameKey(
-        defaults.DECLINED_AGENTS,
-        "names as `subcog init --for` has them, with commas between them",
-        "Other coding agents that `subcog init` no longer asks about, because you declined",
+    WordsKey(
+        defaults.DECLINED_AGENTS, NAMES, "Other coding agents that `subcog init` no longer asks about, because you declined"
     ),
     ChoiceKey(
         defaults.PROMPT_LLM,
@@ -531,7 +533,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "projects, with commas between them",
         "Projects whose memories are shared with the team; nothing else ever leaves",
     ),
-    RolesKey(
+    NamesKey(
         "share.cues_from",
         "names of roles on the server, with commas between them",
         "Colleagues whose memories may have triggers, files and conditions, and may be standing; your own role, if nobody else "

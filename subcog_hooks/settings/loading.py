@@ -3,7 +3,7 @@
 A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten
 (`project_limits`): a value that would loosen the user's own is ignored, with a line about it.
 
-Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, mtime
+Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, times
 and size. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS, FileSettings, compile_settings, load_compiled
+from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS, SettingsPart, compile_settings, load_compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Value
 
     class Cache(Protocol):
-        """The compiled files, by path, mtime and size. Both methods raise StoreError."""
+        """The compiled files, by path, stamp and size. Both methods raise StoreError."""
 
-        def find_compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
+        def find_compiled(self, path: str, stamp: int, size: int) -> str | None:
             """Return the compiled form of a file, None when none is kept of this state of it."""
 
-        def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
+        def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
             """Keep the compiled form of a file."""
 
 
@@ -92,17 +92,16 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
     problems: list[str] = []
     left_out = list(own.left_out)
     sources: dict[str, str] = {}
-    project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else FileSettings()
+    project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else SettingsPart()
     if project.values:
         from subcog_hooks.settings import project_limits  # few projects set anything
 
-        positions = {name: f"{PROJECT_FILE} line {line}" for name, line in project.lines.items()}
         own_values = Settings(own.values).__getitem__
-        values, ignored = project_limits.keep_tightening(project.values, own_values, positions, "a project's file")
-        sources = {name: positions[name] for name in values}
+        values, ignored = project_limits.keep_tightening(project.values, own_values, project.sources, "a project's file")
+        sources = {name: project.sources[name] for name in values}
     problems += project.problems
     values = _overlay(values, own.values)
-    sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
+    sources.update(own.sources)
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
         from subcog_hooks.settings import project_limits, variables
@@ -111,10 +110,12 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
         in_files = Settings(values).__getitem__
         stronger = by_variables.values
         if not obeys_variables:
-            stronger, loosening = project_limits.keep_tightening(stronger, in_files, by_variables.variables, "a variable")
+            stronger, loosening = project_limits.keep_tightening(
+                stronger, in_files, by_variables.sources, project_limits.VARIABLE
+            )
             ignored += loosening
         values = _overlay(values, stronger)
-        sources.update({name: by_variables.variables[name] for name in stronger})
+        sources.update({name: by_variables.sources[name] for name in stronger})
         problems += by_variables.problems
         left_out += by_variables.left_out
     sources = {name: source for name, source in sources.items() if name in values}
@@ -129,13 +130,14 @@ def _overlay(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, 
     return {**values, **stronger}
 
 
-def _read_file(path: str, cache: Cache | None) -> FileSettings:
+def _read_file(path: str, cache: Cache | None) -> SettingsPart:
     try:
         status = os.stat(path)
     except OSError:
-        return FileSettings()
+        return SettingsPart()
+    stamp = hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino))  # Some systems give all files one mtime.
     if cache is not None:
-        text = cache.find_compiled(path, status.st_mtime_ns, status.st_size)
+        text = cache.find_compiled(path, stamp, status.st_size)
         if text is not None and (compiled := load_compiled(text)) is not None:
             return compiled
     from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
@@ -143,7 +145,7 @@ def _read_file(path: str, cache: Cache | None) -> FileSettings:
     settings = files.parse_file(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
         try:
-            cache.keep_compiled(path, status.st_mtime_ns, status.st_size, compile_settings(settings))
+            cache.keep_compiled(path, stamp, status.st_size, compile_settings(settings))
         except StoreError:
             pass  # it is parsed again the next time
     return settings

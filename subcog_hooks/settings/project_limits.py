@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # silence, nor asks an LLM more often. They set other settings freely, but for the personal ones.
 RAISE, LOWER = "raise", "lower"
 _NEVER = 2.0  # above any probability
+VARIABLE = "a variable"  # a source of values
+MIN_SIMILARITY = "search.min_similarity"
 ONE_WAY = {
     "surfacing.enabled": LOWER,
     "surfacing.tools": LOWER,
@@ -26,7 +28,7 @@ ONE_WAY = {
     "surfacing.max_memories": LOWER,
     "surfacing.max_characters": LOWER,
     "surfacing.session_characters": LOWER,
-    "search.min_similarity": RAISE,
+    MIN_SIMILARITY: RAISE,
     "search_intent.enabled": LOWER,
     "search_intent.use_llm": LOWER,
     "search_intent.min_confidence": RAISE,
@@ -64,7 +66,10 @@ def keep_tightening(
                 fault = f"is true, yours is false; {source} may only switch it off"
             else:
                 fault = f"is {value}, yours is {own(name)}; {source} may only {ONE_WAY[name]} it"
-            ignored.append(f"{positions[name]}: {name} {fault}, so it is ignored")
+            obeys = (
+                "only your own `subcog search` obeys it" if (source, name) == (VARIABLE, MIN_SIMILARITY) else "it is ignored"
+            )
+            ignored.append(f"{positions[name]}: {name} {fault}, so {obeys}")
         else:
             tightening[name] = value
     return tightening, ignored

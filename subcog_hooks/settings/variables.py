@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.settings.defaults import SettingsPart
 from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 
 TYPE_CHECKING = False
@@ -15,35 +16,19 @@ SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIG
 VARIABLES = {key.variable: key.name for key in KEYS.values() if key.variable}
 
 
-class VariableSettings:
-    """The settings of an environment.
-
-    values, variables: by key, the valid values and the variables that set them; problems: a line for each faulty variable;
-    left_out: the keys of the faulty variables.
-    """
-
-    __slots__ = ("left_out", "problems", "values", "variables")
-
-    def __init__(self) -> None:
-        self.values: dict[str, Value] = {}
-        self.variables: dict[str, str] = {}
-        self.problems: list[str] = []
-        self.left_out: list[str] = []
-
-
-def read_variables(environment: Mapping[str, str]) -> VariableSettings:
+def read_variables(environment: Mapping[str, str]) -> SettingsPart:
     """Return the settings of an environment. `SUBCOG_FUSION_ALPHA`, which names the setting, wins over the two weights."""
-    settings = VariableSettings()
+    settings = SettingsPart()
     weights = [name for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT) if name in environment]
     if weights:
         settings.values, settings.problems = _read_weights(environment)
-        settings.variables = dict.fromkeys(settings.values, " and ".join(weights))
+        settings.sources = dict.fromkeys(settings.values, " and ".join(weights))
     for variable, name in VARIABLES.items():
         text = environment.get(variable)
         if text is not None:
             try:
                 settings.values[name] = KEYS[name].from_text(text)
-                settings.variables[name] = variable
+                settings.sources[name] = variable
             except ConfigError:
                 settings.problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
                 settings.left_out.append(name)

@@ -275,21 +275,21 @@ MAX_FILES = 1_000
 
 
 class CompiledSettings:
-    """The compiled settings files that a state.db keeps, by path, mtime and size."""
+    """The compiled settings files that a state.db keeps, by path, stamp (in the column `mtime_ns`) and size."""
 
     __slots__ = ("_state",)
 
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def find_compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
+    def find_compiled(self, path: str, stamp: int, size: int) -> str | None:
         """Return the compiled form of a file, None when the file has changed since."""
         rows = self._state.run(
-            "SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, mtime_ns, size)
+            "SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, stamp, size)
         )
         return str(rows[0][0]) if rows else None
 
-    def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
+    def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
         """Store the compiled form of a file. Raises StoreBusy soon when another process is writing."""
-        self._state.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, mtime_ns, size, settings))
+        self._state.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, stamp, size, settings))
         self._state.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - ?", (MAX_FILES,))

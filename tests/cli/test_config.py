@@ -1,9 +1,12 @@
 """`config` and environment variables: accepted values, refused values, and their messages."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.config import write_setting
+from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.decision import BELOW, INTENT
@@ -208,3 +211,70 @@ def test_a_removed_setting_leaves_comments_but_no_empty_table(subcog: Run, home:
     for key in ("surfacing.min_relevance", "llm.at_rest"):
         assert subcog("config", "set", key, "default").code == 0
     assert Path(home.config).read_text(encoding="utf-8") == remark
+
+
+@pytest.mark.parametrize("key", ["capture.sessions_except", "share.projects"])
+def test_a_list_of_any_script_is_read_as_it_was_written(subcog: Run, key: str) -> None:
+    paths = ",".join(f"/home/зоя/проекты/сервис-{number:03}" for number in range(30))
+    assert subcog("config", "set", key, paths).code == 0
+    assert subcog("config", "get", key).out == f"{paths}\n"
+    done = subcog("config", "set", key, f"{paths},{paths}")
+    assert (done.code, done.err.endswith("with commas between them, at most 1,000 characters\n")) == (4, True)
+    assert subcog("config", "get", key).out == f"{paths}\n"
+
+
+def test_a_value_that_the_file_may_not_hold_is_not_written(subcog: Run, home: Home) -> None:
+    with pytest.raises(ConfigError, match="at most 1,000 characters"):
+        write_setting("share.projects", ", ".join(f"github.com/acme/service-{number:03}" for number in range(38)))
+    home.create()
+    before = "# all of it\n" * 5_461
+    Path(home.config).write_text(before, encoding="utf-8")
+    done = subcog("config", "set", "search.limit", "5")
+    assert (done.code, done.err) == (4, "subcog: config.toml is larger than 65536 bytes; correct it by hand\n")
+    assert Path(home.config).read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize("text", ["fusion = 3\n", "[[fusion]]\nalpha = 0.5\n"])
+def test_a_section_that_is_no_table_is_named(subcog: Run, home: Home, text: str) -> None:
+    home.create()
+    Path(home.config).write_text(text, encoding="utf-8")
+    for value in ("0.5", "default"):
+        done = subcog("config", "set", "fusion.alpha", value)
+        assert (done.code, done.err.startswith("subcog: config.toml: fusion is no table, ")) == (4, True)
+    assert Path(home.config).read_text(encoding="utf-8") == text
+
+
+def test_default_is_the_value_of_the_chosen_preset(subcog: Run) -> None:
+    subcog("config", "set", "fusion.preset", "lexical-only")
+    subcog("config", "set", "fusion.alpha", "0.5")
+    assert subcog("config", "set", "fusion.alpha", "default").err == "fusion.alpha = 0.0\n"
+
+
+def test_line_ends_of_windows_stay_and_a_mark_is_read_over(subcog: Run, home: Home) -> None:
+    home.create()
+    Path(home.config).write_bytes(b"\xef\xbb\xbf[search]\r\n# mine\r\nlimit = 5\r\n")
+    assert subcog("config", "get", "search.limit").out == "5\n"
+    assert subcog("config", "set", "search.limit", "7").code == 0
+    assert Path(home.config).read_bytes() == b"[search]\r\n# mine\r\nlimit = 7\r\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no FIFO")
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(subcog: Run, home: Home) -> None:
+    home.create()
+    os.mkfifo(home.config)
+    done = subcog("config", "set", "search.limit", "7")
+    assert (done.code, done.err) == (4, "subcog: config.toml cannot be read: it is not a regular file; correct it by hand\n")
+
+
+def test_names_may_have_blanks_between_and_must_be_sources(subcog: Run) -> None:
+    assert subcog("config", "set", "capture.keep_from", " cass, git ,").code == 0
+    assert subcog("config", "get", "capture.keep_from").out == "cass,git\n"
+    done = subcog("config", "set", "capture.drop_from", "cass,nonsense")
+    assert (done.code, done.err.startswith("subcog: no source is called nonsense; the sources are ")) == (4, True)
+    assert subcog("config", "set", "capture.agents_declined", "zed, Goose").err == "capture.agents_declined = zed,goose\n"
+
+
+def test_a_variable_that_a_search_alone_obeys_is_told_so(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.1")
+    done = subcog("config", "get", "search.min_similarity")
+    assert (done.out, done.err.endswith("so only your own `subcog search` obeys it\n")) == ("0.25\n", True)

@@ -224,6 +224,17 @@ def test_a_comma_without_a_member_is_a_fault(subcog: Run, text: str) -> None:
     assert (done.code, done.err.count("\n"), settings_of("zed").read_text()) == (4, 1, text)
 
 
+def test_servers_in_no_object_are_a_fault_for_doctor_too(subcog: Run) -> None:
+    settings_of("zed").parent.mkdir(parents=True)
+    settings_of("zed").write_text('{"context_servers": 3}')
+    for command in (("init", "--for", "zed"), ("uninstall", "--for", "zed")):
+        done = subcog(*command)
+        assert (done.code, "context_servers is not an object" in done.err) == (4, True)
+    done = subcog("doctor")
+    assert "context_servers is not an object" in done.out
+    assert "`subcog init --for zed` registers it" not in done.out
+
+
 def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) -> None:
     settings_of("windsurf").parent.mkdir(parents=True)
     server = {"command": "/old place/subcog", "args": ["mcp"], "env": {"SUBCOG_HOME": "/srv/notes"}}

@@ -23,7 +23,7 @@ from subcog_hooks.clients.description import (
 )
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
-from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS
+from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
 from subcog_hooks.settings.keys import KEYS, WordsKey
 from tests.documents import README
 
@@ -74,15 +74,13 @@ def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> N
 
 @pytest.mark.parametrize("name", LEARNED)
 def test_the_sessions_of_an_agent_are_learned_from(name: str) -> None:
-    sessions = CLIENT_FOLDERS[name]
-    client = find_client(name)
-    assert client is not None
-    assert client.sessions is sessions
-    assert sessions.pattern == opencode_sessions.DATABASE or name in client_rows.READERS
+    client = LEARNED_CLIENTS[name]
+    assert client is find_client(name)
+    assert client.sessions == opencode_sessions.DATABASE or name in client_rows.READERS
 
 
 def test_the_agents_with_sessions_can_be_left_out() -> None:
     key = KEYS["capture.clients_except"]
     assert isinstance(key, WordsKey)
     assert key.choices == ("claude", *LEARNED)
-    assert list(CLIENT_FOLDERS) == list(LEARNED)
+    assert list(LEARNED_CLIENTS) == list(LEARNED)

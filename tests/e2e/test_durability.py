@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import ATTEMPTS, wait_until
+from tests.e2e.machine import ATTEMPTS, Machine, wait_until
 
 ROUNDS = 5
 WRITERS = 8
@@ -143,4 +143,13 @@ def test_an_output_that_can_not_be_written_is_one_line(subcog_command: str, envi
             [subcog_command, "export"], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert "the output cannot be written: No space left on device" in done.stderr
+    assert "the output cannot be written: No space left on device; what the command changes is stored" in done.stderr
+
+
+def test_commands_that_change_settings_at_once_lose_none(bare: Machine) -> None:
+    names = ("surfacing.log_prompts", "surfacing.learn", "search_intent.enabled", "capture.remind", "share.at_rest")
+    processes = [bare.begin("config", "set", name, "false") for name in names]
+    for process in processes:
+        process.communicate()
+    assert [process.returncode for process in processes] == [0] * len(names)
+    assert [bare.run("config", "get", name).stdout for name in names] == [b"false\n"] * len(names)

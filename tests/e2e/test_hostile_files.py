@@ -90,7 +90,8 @@ def test_a_pipe_hangs_neither_hook_nor_terminal(machine: Machine, place: str, su
 
     if place != "index":
         make_pipe()
-        assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
+        may_be_off = place == "settings"  # nobody can read there that the hook is on
+        assert machine.recall(QUESTION, cwd=repository) == ([] if may_be_off else [ANSWER])
     for command in (("search", "--fast", "session", "token"), ("doctor",), ("config", "list"), ("why",)):
         make_pipe()
         with subtests.test(command=command):

@@ -66,7 +66,7 @@ def test_an_agent_needs_a_yes_to_change_a_persons_note(agent: Machine, command: 
     done = agent.run(*command)
     assert (done.code, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "subcog: mine was written by the person, and this command is run by an agent (CLAUDECODE=1); "
+        "subcog: mine was written by the person, and this command is run by an agent (CLAUDECODE is set); "
         "ask the person, then give --as-user; the client's permission rules can allow it\n"
     )
     assert agent.run("export").stdout == before

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.clients.description import find_client
-from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS
+from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
 
@@ -51,8 +51,8 @@ def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, not
     rule = "From now on always run make lint before you push, never after it."
     work = noted.root / "work"
     assert drive(other_client, noted, [rule], *EDIT, "--work", str(work)).code == 0
-    place = CLIENT_FOLDERS[other_client.name]
-    (session,) = (work / "home" / place.folder).glob(place.pattern)
+    client = LEARNED_CLIENTS[other_client.name]
+    (session,) = (work / "home" / client.data.folder).glob(client.sessions)
     if other_client.name == "opencode":  # a database
         with contextlib.closing(sqlite3.connect(session)) as database:
             session /= database.execute("SELECT id FROM session").fetchone()[0]

@@ -354,13 +354,29 @@ def test_home_in_the_repository_counts_once_init_has_run(bare: Machine, reposito
     assert bare.run("init", "--dry-run", cwd=repository).code == 0
     record = bare.root / "user" / ".subcog" / "homes.json"
     assert not record.exists()
-    done = bare.run("init", cwd=repository)
-    assert (done.code, b"it is accepted" in done.stderr) == (0, True)
+    (repository / ".env").write_text("SUBCOG_HOME=.memories\n")  # as the person's shell reads it, and an agent
+    assert b"in a terminal of your own" in bare.run("init", cwd=repository).stderr
+    assert not record.exists()
+    asked = OnTerminal([bare.command, "init", "--no"], repository, bare.environment)
+    assert (asked.end(), "it is accepted" in asked.written) == (0, True)
     assert json.loads(record.read_text()) == [os.path.realpath(home)]
     if os.name != "nt":
         assert record.stat().st_mode & 0o777 == 0o600
     assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
+    assert f"{home}/config.toml\n" == bare.run("config", "path", cwd=repository).stdout.decode()
     assert bare.run("init", cwd=repository).stderr.count(b"accepted") == 0
+
+
+@posix
+def test_homes_that_are_accepted_at_once_are_all_on_record(bare: Machine) -> None:
+    homes = [bare.repository(f"pier-{number}", REMOTE) / ".memories" for number in range(4)]
+    asked = [
+        OnTerminal([bare.command, "init", "--for", "gemini"], home.parent, {**bare.environment, "SUBCOG_HOME": str(home)})
+        for home in homes
+    ]
+    assert [terminal.end() for terminal in asked] == [0] * len(homes)
+    record = bare.root / "user" / ".subcog" / "homes.json"
+    assert sorted(json.loads(record.read_text())) == sorted(map(os.path.realpath, homes))
 
 
 def test_record_that_a_repository_ships_accepts_nothing(bare: Machine, repository: Path) -> None:

@@ -1,5 +1,7 @@
 """`subcog setup` and the questions of `init`: what is asked, what each answer writes, and that nothing is on unasked."""
 
+import pytest
+
 from tests import transcripts
 from tests.e2e.machine import Machine, assert_one_line_error, posix, write_program
 from tests.e2e.screen import OnTerminal
@@ -11,6 +13,12 @@ ADR = "# 1. Use PostgreSQL\n\n## Status\n\nAccepted\n\n## Decision\n\nAll servic
 
 def values(machine: Machine) -> list[str]:
     return [machine.run("config", "get", name).stdout.decode().strip() for name in VALUES]
+
+
+def answer_on_terminal(machine: Machine, *words: str) -> str:
+    asked = OnTerminal([machine.command, *words], machine.folder, machine.environment)
+    assert asked.end() == 0
+    return asked.written
 
 
 def with_claude(machine: Machine) -> None:
@@ -42,10 +50,11 @@ def test_nothing_is_switched_on_without_a_terminal(bare: Machine) -> None:
 def test_yes_switches_all_on_and_no_all_off(bare: Machine) -> None:
     with_claude(bare)
     with_decision(bare)
-    assert b"claude, 0 of" in bare.run("setup", "--yes").stdout
+    assert "claude, 0 of" in answer_on_terminal(bare, "setup", "--yes")
     assert values(bare) == ON
     assert b"PostgreSQL" in bare.run("list").stdout
-    assert bare.run("setup", "--no").code == 0
+    done = bare.run("setup", "--no")
+    assert (done.code, b"setup --no" in done.stderr) == (0, False)
     assert values(bare) == OFF
     assert_one_line_error(bare.run("setup", "--no", "--yes"), 2)
 
@@ -95,7 +104,7 @@ def test_init_asks_about_each_installed_agent_once(bare: Machine) -> None:
 @posix
 def test_setup_asks_again_and_takes_an_answer_back(bare: Machine) -> None:
     with_claude(bare)
-    assert bare.run("setup", "--yes").code == 0
+    answer_on_terminal(bare, "setup", "--yes")
     asked = OnTerminal([bare.command, "setup"], bare.folder, bare.environment)
     asked.read_until("May it? [y/N]")
     asked.type("\n")
@@ -104,8 +113,20 @@ def test_setup_asks_again_and_takes_an_answer_back(bare: Machine) -> None:
 
 
 @posix
-def test_an_agent_does_not_answer_for_the_person(bare: Machine) -> None:
-    bare.environment["CLAUDECODE"] = "1"
+@pytest.mark.parametrize(("variable", "value"), [("CLAUDECODE", "true"), ("GEMINI_CLI", "1"), ("CODEX_THREAD_ID", "019b")])
+def test_an_agent_does_not_answer_for_the_person(bare: Machine, variable: str, value: str) -> None:
+    bare.environment[variable] = value
     for command in (("setup", "--yes"), ("init", "--yes"), ("setup", "--no")):
         assert_one_line_error(bare.run(*command), 2)
+    assert_one_line_error(bare.run("config", "set", "surfacing.log_prompts", "false"), 2)
     assert values(bare) == OFF
+
+
+@posix
+def test_a_script_brings_notes_in_and_asks_no_model(bare: Machine) -> None:
+    with_claude(bare)
+    with_decision(bare)
+    for command in ("setup", "init"):
+        done = bare.run(command, "--yes")
+        assert (done.code, b"asks in a terminal alone" in done.stderr) == (0, True)
+    assert values(bare) == ["true", *OFF[1:]]

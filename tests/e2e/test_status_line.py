@@ -41,6 +41,19 @@ def test_the_status_line_counts_notes_here_and_waiting_ones(bare: Machine, shop:
     assert status_line(bare, cwd=shop) == "subcog 2 notes · 1 waits"
 
 
+def test_the_status_line_tells_of_a_hook_that_a_fault_keeps_off(bare: Machine, shop: Path) -> None:
+    assert bare.run("remember", "The crane turns left.", "--user").code == 0
+    bare.answer(bare.asking("Where does the crane turn?"))  # makes the state
+    for text in ("[surfacing]\nenabled = false\n", "[surfacing]\nenabled = false\nlearn\n"):
+        (bare.home / "config.toml").write_text(text)
+        assert status_line(bare, cwd=shop) == "subcog 1 note · hook off"
+    assert bare.answer(bare.asking("Where does the crane turn?")) == ""
+    told = bare.run("doctor").stdout.decode()
+    assert " BAD  config.toml is not TOML" in told
+    assert "surfacing.enabled is false: the hook is silent" in told
+    assert status_line(bare, cwd=shop) == "subcog 1 note · hook off"
+
+
 def test_the_status_line_is_empty_where_nothing_is_to_show(bare: Machine, tmp_path: Path) -> None:
     payload = json.dumps({"session_id": SESSION, "cwd": str(tmp_path)}).encode()
     for stdin in (payload, b"", b"[", b"[1]", b'{"cwd": 7, "workspace": 3}', b"\xff"):

@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.signs import CALL_FAILED, TypedTurn
-from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS, TranscriptFile, find_session_files
+from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile, find_session_files
 from subcog_hooks.settings.keys import KEYS, WordsKey
 from tests import client_sessions
 from tests.client_sessions import FOLDER, WRITERS
@@ -46,8 +46,23 @@ def texts(path: Path | str) -> list[str]:
 def test_every_client_can_be_left_out_and_has_a_sample() -> None:
     key = KEYS["capture.clients_except"]
     assert isinstance(key, WordsKey)
-    assert key.choices == ("claude", *CLIENT_FOLDERS)
-    assert list(CLIENT_FOLDERS) == list(WRITERS)
+    assert key.choices == ("claude", *LEARNED_CLIENTS)
+    assert list(LEARNED_CLIENTS) == list(WRITERS)
+
+
+@pytest.mark.parametrize("client", WRITERS)
+def test_a_clients_variable_names_its_folder(client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    WRITERS[client](tmp_path, *TYPED)
+    data = LEARNED_CLIENTS[client].data
+    moved = tmp_path / "moved" / data.below
+    moved.parent.mkdir(exist_ok=True)
+    shutil.move(tmp_path / data.folder, moved)
+    assert found(client) == []
+    monkeypatch.setenv(data.variable, str(tmp_path / "moved"))
+    (file,) = found(client)
+    assert file.path.startswith(str(moved))
+    Path(".env").write_text(f"{data.variable}={tmp_path}/moved\n", encoding="utf-8")
+    assert found(client) == []
 
 
 @pytest.mark.parametrize("client", WRITERS)
@@ -223,7 +238,7 @@ def test_recorded_sessions_have_three_typed_prompts(tmp_path: Path) -> None:
             marks = ", ".join("?" * len(row))
             opened.execute(f"INSERT INTO {line['table']} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
         opened.commit()
-    for client in CLIENT_FOLDERS:
+    for client in LEARNED_CLIENTS:
         (file,) = found(client)
         turns = read(file.path)
         assert [turn.text.split()[0] for turn in turns] == ["Where", "List", "Remember:"], client

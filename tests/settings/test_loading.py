@@ -56,6 +56,29 @@ def test_bytes_that_are_not_utf8_and_files_too_large_are_named(home: Home) -> No
     assert loading.load(home).problems == ("config.toml is larger than 65536 bytes",)
 
 
+SWITCHES = ("surfacing.enabled", "surfacing.tools", "surfacing.session_start", "project.parents")
+
+
+@pytest.mark.parametrize(
+    ("raw", "off"),
+    [
+        (b"[surfacing]\nenabled = false\nmin_relevance 0.3\n", SWITCHES[:1]),
+        (b'[surfacing]\ntools = "false"\nsession_start = true\n', SWITCHES[1:2]),
+        (b"[surfacing]\nmin_relevance 0.3\n", ()),
+        ("[surfacing]\nenabled = false\n".encode("utf-16"), SWITCHES),
+        (b"#" * 70_000, SWITCHES),
+        (b"[project]\nparents = 0\n" + b"#" * 6_000, SWITCHES[3:]),
+    ],
+)
+def test_a_fault_switches_nothing_on(home: Home, tmp_path: Path, raw: bytes, off: tuple[str, ...]) -> None:
+    home.create()
+    Path(home.config).write_bytes(raw)
+    write(str(tmp_path / "p" / ".subcog.toml"), "[surfacing]\nenabled = true\n")
+    settings = loading.load(home, str(tmp_path / "p"))
+    assert len(settings.problems) == 1
+    assert tuple(name for name in SWITCHES if settings[name] is False) == off
+
+
 def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.create()
     state = State.open(home, 100)
@@ -77,11 +100,23 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     )
 
 
+def test_files_of_one_time_and_size_are_told_apart(home: Home, tmp_path: Path) -> None:
+    home.create()
+    state = State.open(home, 100)
+    for number in (3, 4):  # as in a store that gives all files one time
+        write(str(tmp_path / str(number)), f"[surfacing]\nmax_memories = {number}\n")
+        os.utime(tmp_path / str(number), ns=(1, 1))
+        Path(home.config).unlink(missing_ok=True)
+        Path(home.config).symlink_to(tmp_path / str(number))
+        assert loading.load(home, None, CompiledSettings(state))["surfacing.max_memories"] == number
+    state.close()
+
+
 def test_a_form_of_another_version_is_compiled_anew() -> None:
-    text = defaults.compile_settings(defaults.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
+    text = defaults.compile_settings(defaults.SettingsPart({"search.limit": 5}, sources={"search.limit": "x line 1"}))
     compiled = defaults.load_compiled(text)
     assert compiled is not None
-    assert (compiled.values, compiled.lines) == ({"search.limit": 5}, {"search.limit": 1})
+    assert (compiled.values, compiled.sources) == ({"search.limit": 5}, {"search.limit": "x line 1"})
     assert defaults.load_compiled(text.replace(__version__, "0.0.1")) is None
 
 

@@ -15,8 +15,9 @@ from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.accepted_homes import account_folder, find_repository, is_inside, is_users_own
+from subcog_hooks.core.accepted_homes import account_folder, is_users_own
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.paths import find_repository
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
@@ -240,7 +241,7 @@ def _is_users_own(path: str, usual: str, root: str) -> bool:
     """Return whether a path in a repository is the person's own, as far as no repository can have set `~`."""
     try:
         is_usual = os.path.join(path, "").startswith(os.path.join(os.path.abspath(usual), "")) if usual else False
-        return (is_usual and is_users_own(os.path.expanduser("~"))) or is_inside(account_folder(), root)
+        return (is_usual and is_users_own(os.path.expanduser("~"))) or not leads_out(account_folder(), root)
     except OSError:  # the system does not know this user
         return False
 

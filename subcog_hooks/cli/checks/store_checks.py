@@ -7,9 +7,10 @@ from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.support import context, editor, embedding, stale_files, stopping, trial_folders
 from subcog_hooks.cli.support.output import pluralize, terminal
-from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
+from subcog_hooks.core.accepted_homes import is_accepted_home
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.paths import Home, is_open_to_others
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
@@ -33,7 +34,7 @@ MAX_NAMESAKES = 3
 
 def check_home(home: Home, findings: Findings) -> None:
     project = context.here()
-    if project is not None and is_inside(home.root, project.root) and not is_accepted_home(home.root):
+    if project is not None and not leads_out(home.root, project.root) and not is_accepted_home(home.root):
         findings.is_silenced = True
         findings.note(
             f"{home.root} lies in this repository, which could have named it: the hook leaves it alone and takes ~/.subcog; "

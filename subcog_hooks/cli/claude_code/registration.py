@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +13,8 @@ from subcog_hooks.cli.claude_code import hook_entries, skills
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core import child_environment
-from subcog_hooks.core.accepted_homes import is_inside
 from subcog_hooks.core.errors import ConfigError, UsageError
+from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
@@ -75,7 +74,7 @@ def skills_folder(name: str) -> str | None:
 def is_users_own(path: str) -> bool:
     """Return whether a settings file is the user's own. A file in the current repository may be the repository's."""
     project = context.here()
-    return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
+    return path == settings_files()[USER] and (project is None or leads_out(path, project.root))
 
 
 def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> None:
@@ -83,7 +82,7 @@ def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> No
     project = context.here()
     if project is None:
         return
-    if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
+    if not leads_out(path, project.root) and leads_out(path, os.path.join(project.root, ".git")):
         return
     raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
 
@@ -91,11 +90,7 @@ def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> No
 def read_settings(path: str) -> str | None:
     """Return a settings file unchanged, line ends included; None when there is none. Raises ConfigError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # never blocks
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ConfigError(f"{path} is no regular file", "replace it")
-            data = file.read(MAX_SETTINGS + 1)
+        data = read_regular(path, MAX_SETTINGS + 1)
         if len(data) > MAX_SETTINGS:
             raise ConfigError(f"{path} is larger than {MAX_SETTINGS >> 20} MB", "correct it by hand")
         return data.decode("utf-8")

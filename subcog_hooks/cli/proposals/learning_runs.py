@@ -19,7 +19,7 @@ from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.signs import TypedTurn
-from subcog_hooks.learn.transcript_files import CLIENT_FOLDERS, TranscriptFile
+from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
 from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
@@ -75,7 +75,7 @@ def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], N
         return transcript_files.find_transcripts(path, report_error)
     left_out = excluded_clients()
     found_files = transcript_files.find_client_transcripts(
-        [name for name in CLIENT_FOLDERS if name not in left_out], report_error
+        [name for name in LEARNED_CLIENTS if name not in left_out], report_error
     )
     if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
         found_files += transcript_files.find_transcripts(path, report_error)
@@ -84,7 +84,7 @@ def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], N
 
 def excluded_clients() -> list[str]:
     """Return the clients with sessions that the settings leave unread. Raises ConfigError."""
-    return _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *CLIENT_FOLDERS), "clients")
+    return _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *LEARNED_CLIENTS), "clients")
 
 
 def clients_folder() -> str:
@@ -159,7 +159,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
 
     Where the setting only counts, nothing is stored.
     """
-    if not any(map(os.path.isdir, (clients_folder(), *(client.path for client in CLIENT_FOLDERS.values())))):
+    if not any(map(os.path.isdir, (clients_folder(), *(client.data.folder_path for client in LEARNED_CLIENTS.values())))):
         return ""
     only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND
     transcripts, _ = find_idle_transcripts(

@@ -7,7 +7,7 @@ from contextlib import closing
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError, UsageError
-from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.homes import find_agent
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import state_values, stops
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
@@ -45,7 +45,7 @@ AS_USER_HELP = "For an agent: the person has allowed a change of the person's ow
 
 def is_agent() -> bool:
     """Return whether an agent's client runs this command."""
-    return os.environ.get(IN_AN_AGENT) == "1"
+    return bool(find_agent())
 
 
 def trust() -> str:
@@ -125,6 +125,6 @@ def require_storing_rights(memory: Memory, *, as_user: bool) -> None:
 def needs_consent(reason: str) -> UsageError:
     """Return the error for an action that an agent may not do unasked."""
     return UsageError(
-        f"{reason}, and this command is run by an agent ({IN_AN_AGENT}=1)",
+        f"{reason}, and this command is run by an agent ({find_agent()} is set)",
         "ask the person, then give --as-user; the client's permission rules can allow it",
     )

@@ -50,8 +50,6 @@ class ServerForm:
         servers = hook_entries.find_member(text, root, key)
         if servers is None:
             return hook_entries.insert(text, root, f'"{key}": {hook_entries.dump_json({SERVER_NAME: server})}')
-        if not isinstance(servers.value, dict):
-            raise ValueError(f"{key} is not an object")
         return hook_entries.insert(text, servers.value_start, f'"{SERVER_NAME}": {hook_entries.dump_json(server)}')
 
     def remove_hook(self, text: str, client: Client) -> str | None:
@@ -74,8 +72,9 @@ class ServerForm:
 
     def _find_server(self, text: str, client: Client) -> hook_entries.Member | None:
         servers = hook_entries.find_member(text, hook_entries.start_of(text), client.settings.key)
-        is_object = servers is not None and isinstance(servers.value, dict)
-        return hook_entries.find_member(text, servers.value_start, SERVER_NAME) if servers and is_object else None
+        if servers is not None and not isinstance(servers.value, dict):
+            raise ValueError(f"{client.settings.key} is not an object")
+        return hook_entries.find_member(text, servers.value_start, SERVER_NAME) if servers else None
 
 
 class YamlForm:

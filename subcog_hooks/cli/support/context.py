@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli.support import trial_folders
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, safe, terminal
+from subcog_hooks.core.child_environment import find_setter
 from subcog_hooks.core.errors import (
     EXIT_INTERRUPTED,
     EXIT_STORE,
@@ -20,7 +21,7 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.core.homes import IN_AN_AGENT, find_home, working_folder
+from subcog_hooks.core.homes import find_agent, find_home, may_come_from_repository, working_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -52,7 +53,7 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
         return 0
     except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        complain(f"the output cannot be written: {error}", "the change itself was stored")
+        complain(f"the output cannot be written: {error}", "what the command changes is stored all the same")
         return EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         _flush_output()
@@ -83,14 +84,17 @@ def _show_traceback() -> None:
         terminal.complain(line)
 
 
+HOME_VARIABLES = ("SUBCOG_HOME", "HOME")
 STATE_WAIT_MS = 2_000.0  # for a state that another process has locked
 MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 
 
 def home() -> Home:
-    """Return the home. An agent's is found as the hook's is, as a repository can set its variables. Raises StoreError."""
-    if not os.environ.get(IN_AN_AGENT):
-        return Home.find()
+    """Return the home, as the hook finds it where a repository may have set its variables. Raises StoreError."""
+    if not find_agent():
+        named = Home.find()
+        if not may_come_from_repository(named, os.environ.get("SUBCOG_HOME", "")) or not any(map(find_setter, HOME_VARIABLES)):
+            return named
     home_of_hook, warning = find_home()
     if warning:
         terminal.say_once(warning)
@@ -115,8 +119,7 @@ def settings(*, obeys_variables: bool = False) -> loading.Settings:
     obeys_variables: a person's variables may also loosen the settings. The hook's may not, nor those of an agent's commands.
     """
     current = here()
-    obeys_variables = obeys_variables and IN_AN_AGENT not in os.environ
-    loaded = loading.load(home(), current.root if current else None, obeys_variables=obeys_variables)
+    loaded = loading.load(home(), current.root if current else None, obeys_variables=obeys_variables and not find_agent())
     for problem in loaded.problems:
         if not problem.startswith(loading.PROJECT_FILE):  # A fault in somebody else's file does not stop a command.
             raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")
