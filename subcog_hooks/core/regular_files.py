@@ -2,11 +2,9 @@
 
 import os
 import stat
-import time
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _EINVAL = 22  # on every system; `import errno` for one number
-_REPLACE_TRIES = 20
 
 
 class NotRegular(OSError):
@@ -42,18 +40,6 @@ def read_regular(path: str, max_bytes: int) -> bytes:
     finally:
         os.close(descriptor)
     return data
-
-
-def replace_file(source: str, target: str) -> None:
-    """Move a file into the place of another. Windows refuses while a process reads it: then try for 0.2 s. Raises OSError."""
-    for _ in range(_REPLACE_TRIES - 1):
-        try:
-            os.replace(source, target)
-        except PermissionError:
-            time.sleep(0.01)
-        else:
-            return
-    os.replace(source, target)
 
 
 def leads_out(path: str, folder: str) -> bool:

@@ -10,8 +10,9 @@ import os
 import re
 import sys
 import tempfile
+import time
 
-from subcog_hooks.core.regular_files import open_regular, replace_file
+from subcog_hooks.core.regular_files import open_regular
 
 if sys.platform != "win32":
     import fcntl
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
 _SUFFIX = ".subcog"  # the end of a temporary name, behind eight random letters
+_REPLACE_TRIES = 20
 
 
 class WholeFile:
@@ -94,3 +96,15 @@ def _lock(descriptor: int, *, waits: bool = False) -> bool:
         except OSError:
             return False
     return True
+
+
+def replace_file(source: str, target: str) -> None:
+    """Move a file into the place of another. Windows refuses while a process reads it: then try for 0.2 s. Raises OSError."""
+    for _ in range(_REPLACE_TRIES - 1):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(0.01)
+        else:
+            return
+    os.replace(source, target)

@@ -9,7 +9,7 @@ import time
 import tantivy
 
 from subcog_hooks.core.paths import Home, make_private_folder
-from subcog_hooks.core.regular_files import replace_file
+from subcog_hooks.core.whole_files import replace_file
 from subcog_hooks.store.index import (
     ANY,
     ASKED,

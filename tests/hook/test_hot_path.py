@@ -56,7 +56,7 @@ STANDARD = {
 BUDGETS = {
     "speaking prompt": (85, 15_500),
     "silent prompt": (55, 9_500),
-    "tool call": (45, 7_000),
+    "tool call": (45, 7_100),
     "bookkeeping": (25, 3_500),
     "session start": (45, 6_000),
     "brief": (60, 9_500),
