@@ -98,6 +98,7 @@ class Semantic:
         if background is not None and background.text == query.meant:
             hits = background.result()
         else:
+            self.end()  # A connection serves one thread at a time.
             vector = self._space.encode(query.meant)
             if not vector:
                 return []
