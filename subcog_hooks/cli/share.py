@@ -17,7 +17,8 @@ from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema
-from subcog_hooks.share.sync import SyncOutcome, sync_lock
+from subcog_hooks.share.batch import SyncOutcome
+from subcog_hooks.share.sync import sync_lock
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
 from subcog_hooks.store.project import resolve_identity
 

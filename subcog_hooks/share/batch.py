@@ -1,4 +1,4 @@
-"""Batches of rows on their way to the server and back."""
+"""Batches of rows on their way to the server and back, and what a synchronisation has done in all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from subcog_hooks.store.memory import PENDING, TEAM, Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from subcog_hooks.share.server_connection import Connection
     from subcog_hooks.share.synced import ShareState
     from subcog_hooks.store.store import Store
 
+    Progress = Callable[[int], None]
+
+BATCH_MEMORIES = 1_000  # memories sent or fetched at once; a kill loses at most one batch
+THIS_HOME = ""  # the author of memories that this home has sent
 _LATEST = "SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1"
 # Take the turn to write, reserve a new revision, then run a statement that changes nothing: its trigger notes a push.
 _ADD = (
@@ -38,6 +44,35 @@ def add_empty_push(connection: Connection) -> None:
     """Add a push without memories: if a backup undoes this transaction, clients notice. Raises psycopg's errors."""
     for statement in _ADD:
         connection.execute(statement)
+
+
+@dataclass(slots=True)
+class SyncOutcome:
+    """The result of a synchronisation.
+
+    sent, deleted_there, fetched, deleted_here: numbers of memories. overruled: changes and deletions of the user's own
+    memories by colleagues. judged_anew: colleagues' memories with other withheld fields than before. lost: ids of versions
+    that lost a conflict, as they arrived here. left: by author, how many memories are left out because there are too many.
+    problems: a line for each memory that could not be sent or stored. refused: projects to which the role may send nothing.
+    was_restored: the server had lost revisions that this home had seen.
+    """
+
+    sent: int = 0
+    deleted_there: int = 0
+    fetched: int = 0
+    deleted_here: int = 0
+    overruled: int = 0
+    judged_anew: int = 0
+    lost: list[str] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    was_restored: bool = False
+    is_read_only: bool = False
+
+    @property
+    def has_changed_here(self) -> bool:
+        return bool(self.fetched or self.deleted_here or self.judged_anew)
 
 
 @dataclass(slots=True)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from subcog_hooks.share.batch import Progress
     from subcog_hooks.share.server_connection import Connection
-    from subcog_hooks.share.sync import Progress
     from subcog_hooks.share.synced import ShareState, SyncRecord
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store

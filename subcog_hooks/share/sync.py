@@ -19,32 +19,29 @@ from dataclasses import dataclass, field, replace
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import batch as share_batch
 from subcog_hooks.share import server_documents
-from subcog_hooks.share.batch import Batch
+from subcog_hooks.share.batch import BATCH_MEMORIES, Batch, SyncOutcome
+from subcog_hooks.share.restored import UNSEEN_REVISION, notice_restored_server
+from subcog_hooks.share.sending import Sender
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT
 from subcog_hooks.share.synced import NOTHING_LOOKED_AT, RULES, ShareState, SyncRecord
 from subcog_hooks.store.lock import ProcessLock
-from subcog_hooks.store.memory import TEAM, Memory, hash_content, now_ms, team_source
-from subcog_hooks.text.languages import language_of
+from subcog_hooks.store.memory import TEAM, Memory, now_ms, team_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from subcog_hooks.core.paths import Home
+    from subcog_hooks.share.batch import Progress
     from subcog_hooks.share.server_connection import Connection
     from subcog_hooks.share.server_documents import Document
     from subcog_hooks.share.server_schema import TeamTables
     from subcog_hooks.store.store import Store
 
-    Progress = Callable[[int], None]
-
-BATCH_MEMORIES = 1_000  # memories sent or fetched at once; a kill loses at most one batch
 BATCH_BYTES = 8_000_000  # bytes of documents fetched at once
 MAX_AUTHOR_BYTES = 200_000_000  # bytes of memories that are accepted from a colleague
 ROW_OVERHEAD_BYTES = 500  # bytes of a memory here beside its document, or millions of short ones would count for nothing
 SYNC_LOCK_WAIT_MS = 60_000  # ms, while another process of this home synchronises
-_UNSEEN_REVISION = 0  # below every revision: the server has another version
-_THIS_HOME = ""  # the author of memories that this home has sent
 _RULES_VERSION = 2  # The version of the rules for colleagues' memories; memories here are judged anew by a later one.
 
 _CHANGED_SINCE = """
@@ -64,66 +61,6 @@ _MOVED = """
 SELECT project, min(revision) FROM subcog.memories
 WHERE project = ANY(%s) AND project <> %s AND id = ANY(%s) AND doc IS NOT NULL GROUP BY project
 """
-_STAGE = (
-    "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
-    " language text) ON COMMIT DELETE ROWS"
-)
-_SEND = """
-INSERT INTO subcog.memories AS there (project, id, base, doc, content_hash, language)
-SELECT %s, id, base, doc, content_hash, language::regconfig FROM pg_temp.subcog_staged ORDER BY id
-ON CONFLICT (project, id) DO UPDATE
-SET base = excluded.base, doc = excluded.doc, content_hash = excluded.content_hash, language = excluded.language
-WHERE there.doc IS DISTINCT FROM excluded.doc
-"""
-_SENT = """
-SELECT there.id, there.revision, there.doc IS NULL
-FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.project = %s AND there.id = sent.id
-"""
-
-
-@dataclass(slots=True)
-class SyncOutcome:
-    """The result of a synchronisation.
-
-    sent, deleted_there, fetched, deleted_here: numbers of memories. overruled: changes and deletions of the user's own
-    memories by colleagues. judged_anew: colleagues' memories with other withheld fields than before. lost: ids of versions
-    that lost a conflict, as they arrived here. left: by author, how many memories are left out because there are too many.
-    problems: a line for each memory that could not be sent or stored. refused: projects to which the role may send nothing.
-    was_restored: the server had lost revisions that this home had seen.
-    """
-
-    sent: int = 0
-    deleted_there: int = 0
-    fetched: int = 0
-    deleted_here: int = 0
-    overruled: int = 0
-    judged_anew: int = 0
-    lost: list[str] = field(default_factory=list)
-    left: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    was_restored: bool = False
-    is_read_only: bool = False
-
-    @property
-    def has_changed_here(self) -> bool:
-        return bool(self.fetched or self.deleted_here or self.judged_anew)
-
-
-@dataclass(slots=True)
-class OutgoingMemory:
-    """A memory on its way to the server. document, text: None and "" to delete it there. local: its fingerprint here."""
-
-    record: SyncRecord
-    document: Document | None
-    memory: Memory | None
-    local: str = ""
-    text: str = field(init=False)
-    digest: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.text = "" if self.document is None else server_documents.document_json(self.document)
-        self.digest = server_documents.json_digest(self.text) if self.text else "deleted"
 
 
 def sync_lock(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
@@ -159,7 +96,7 @@ class Sync:
         """Fetch, then send. Raises StoreError; after psycopg's errors it can be run again."""
         self._state.set_server(self._tables.server)
         self._settle_arriving()
-        self._notice_restored_server()
+        self.outcome.was_restored = notice_restored_server(self._state, self._server, self._tables, self._projects)
         self._apply_rules()
         for project in self._projects:
             seen_revision = self._state.progress(project)[1]
@@ -170,10 +107,15 @@ class Sync:
         while self._fetch_all():
             pass
         if self._tables.may_write:
-            self._send_all()
+            self._sender().send_all()
             self._fetch_all()  # It skips the versions just sent, and brings versions that lost to them.
         self.outcome.is_read_only = not self._tables.may_write
         return self.outcome
+
+    def _sender(self) -> Sender:
+        is_users_role = self._is_users_role(self._tables.role)
+        parts = (self.store, self._state, self._server, self._tables, self._projects)
+        return Sender(*parts, self.outcome, self._progress, is_users_role)
 
     def _settle_arriving(self) -> None:
         """Drop records whose memory a cut-off run did not store, and complete the others."""
@@ -232,67 +174,6 @@ class Sync:
     def _is_users_role(self, author: str) -> bool:
         """Return whether the user says that a role is theirs alone, and this home uses it. The server names authors itself."""
         return author == self._tables.role and author in self._cues_from
-
-    def _notice_restored_server(self) -> None:
-        """Mark records to be sent again if the server has lost revisions that this home has seen."""
-        _, revision, token = self._state.server()
-        sql = "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s"
-        if not token or self._server.execute(sql, (revision, token)).fetchone():
-            return
-        self.outcome.was_restored = True
-        if self._tables.may_write:
-            self._server.execute("SELECT subcog.lift(%s)", (revision,))
-        unharmed = self._unharmed_revision()
-        for project in dict.fromkeys((*self._projects, *self._state.projects())):  # Include projects that were shared once.
-            rows = self._server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
-            server_rows = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
-            records = self._state.project_records(project)
-            lost = [record for record in records if self._was_lost(record, server_rows.get(record.id), unharmed)]
-            self._state.put_records([*lost, *self._without_vectors(project, records)])
-            self._state.note_progress(project, "fetched", 0)
-
-    def _without_vectors(self, project: str, records: Sequence[SyncRecord]) -> list[SyncRecord]:
-        if not self._tables.has_vectors:
-            return []
-        rows = self._server.execute("SELECT id, content_hash FROM subcog.vectors WHERE project = %s AND part = 0", (project,))
-        present = set(rows.fetchall())
-        own = [record for record in records if record.vectors and record.author == _THIS_HOME]
-        missing = [record for record in own if (record.id, record.vectors) not in present]
-        for record in missing:
-            record.vectors = ""
-        return missing
-
-    def _unharmed_revision(self) -> int:
-        """Return the latest revision that this home has seen and the server still has: nothing before it was lost."""
-        seen = self._state.seen_revisions()
-        sql = (
-            "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
-            " USING (revision, token)"
-        )
-        pairs = ([revision for revision, _ in seen], [token for _, token in seen])
-        return self._server.execute(sql, pairs).fetchall()[0][0] or 0
-
-    def _was_lost(self, record: SyncRecord, server_row: tuple[int, int | None, str] | None, unharmed: int) -> bool:
-        """Return whether the server has lost this record's version, and mark the record to be sent then.
-
-        server_row: its revision, base and author now. After a restore, others may have written the same revision numbers.
-        """
-        if record.revision is None:
-            return False
-        revision, base, author = server_row or (None, None, "")
-        if revision is not None and revision > unharmed:  # It may be from after the restore.
-            is_same = revision == record.revision and author == (record.author or self._tables.role)
-            if record.revision <= unharmed or is_same or base == record.revision:
-                return False
-            record.revision = _UNSEEN_REVISION  # The server keeps its version beside this one.
-        elif revision is None or revision < record.revision:
-            record.revision = revision
-        else:
-            return False
-        record.missed = self._tables.may_write
-        if not record.missed:  # A home that cannot send accepts the server's version.
-            record.revision = None
-        return True
 
     def _fetch_all(self) -> bool:
         until = share_batch.note_latest(self._server, self._state)
@@ -506,7 +387,7 @@ class Sync:
         if memory.id not in self._stopping or row.author == self._tables.role:
             return False
         # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
-        record.revision, record.seq = record.revision or _UNSEEN_REVISION, memory.seq
+        record.revision, record.seq = record.revision or UNSEEN_REVISION, memory.seq
         record.local = server_documents.local_digest(memory)
         batch.kept.append(record)
         _report_left_out(row, InvalidMemory("it stops commands here, so it stays as it is"), batch)
@@ -532,95 +413,6 @@ class Sync:
         is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
         if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
-
-    def _send_all(self) -> None:
-        from psycopg.errors import InsufficientPrivilege  # psycopg is an extra, and this module loads without it.
-
-        for project in self._projects:
-            try:
-                self._send_project(project)
-            except InsufficientPrivilege:  # Row-level security refused it; the other projects are sent.
-                self.outcome.refused.append(project)
-
-    def _send_project(self, project: str) -> None:
-        from_revision = self._state.progress(project)[1]
-        until = self.store.revision()
-        self._send_unfinished(project)
-        if from_revision < until:
-            self._send_changed(project, from_revision, until)
-            self._state.note_progress(project, "looked", until)
-
-    def _send_unfinished(self, project: str) -> None:
-        unfinished = self._state.unfinished_records(project)
-        for start in range(0, len(unfinished), BATCH_MEMORIES):
-            part = unfinished[start : start + BATCH_MEMORIES]
-            local = self.store.by_ids([record.id for record in part])
-            batch = [self._outgoing(record, local.get(record.id), forced=True) for record in part]
-            self._send_batch(project, list(filter(None, batch)))
-
-    def _send_changed(self, project: str, from_revision: int, until: int) -> None:
-        from_seq = 0
-        while chunk := self.store.changes(from_revision, until, from_seq, BATCH_MEMORIES):
-            from_seq = chunk[-1].seq + 1
-            records = self._state.records_by_id(project, [memory.id for memory in chunk])
-            batch = [
-                self._outgoing(records.get(memory.id) or SyncRecord(project, memory.id), memory)
-                for memory in chunk
-                if memory.project == project or memory.id in records
-            ]
-            self._send_batch(project, list(filter(None, batch)))
-            self._progress(len(chunk))
-        purged = self.store.purged_after(from_revision)
-        for start in range(0, len(purged), BATCH_MEMORIES):
-            gone = self._state.records_of_seqs(purged[start : start + BATCH_MEMORIES])
-            memories = self.store.by_ids([record.id for record in gone if record.project == project])
-            batch = [self._outgoing(record, memories.get(record.id)) for record in gone if record.project == project]
-            self._send_batch(project, list(filter(None, batch)))
-
-    def _outgoing(self, record: SyncRecord, memory: Memory | None, *, forced: bool = False) -> OutgoingMemory | None:
-        is_here = memory is not None and memory.scope == "project" and memory.project == record.project
-        if not is_here or memory is None or memory.status == "deleted":
-            if record.is_deleted and not forced:
-                return None
-            is_ours = memory is None or is_here or record.author == _THIS_HOME or memory.project in self._projects
-            # A colleague's memory that the user moved to a private project stays on the server.
-            return OutgoingMemory(record, None, memory) if is_ours else None
-        local = server_documents.local_digest(memory)
-        if (local == record.local and not forced) or not server_documents.is_shareable(memory, frozenset((record.project,))):
-            return None
-        try:
-            document = server_documents.document_to_send(memory, record.withheld)
-        except InvalidMemory as error:
-            self.outcome.problems.append(error.message)
-            return None
-        outgoing = OutgoingMemory(record, document, memory, local)
-        is_unchanged = outgoing.digest == record.shared
-        if is_unchanged and not forced:
-            return None
-        if memory.trust == TEAM and (not is_unchanged or self._is_users_role(self._tables.role)):
-            # The user's other machines must not take a colleague's text for the user's word.
-            outgoing = OutgoingMemory(record, {**document, "trust": TEAM}, memory, local)
-        return outgoing
-
-    def _send_batch(self, project: str, batch: list[OutgoingMemory]) -> None:
-        """Send a batch in one transaction. Its records are written before, too, since an answer can be lost."""
-        if not batch:
-            return
-        for outgoing in batch:
-            outgoing.record.sending = outgoing.digest
-        self._state.put_records([outgoing.record for outgoing in batch])
-        with self._server.transaction(), self._server.cursor() as cursor:
-            cursor.execute(_STAGE)
-            with cursor.copy("COPY pg_temp.subcog_staged (id, base, doc, content_hash, language) FROM STDIN") as copy:
-                for outgoing in batch:
-                    copy.write_row(_staging_row(outgoing))
-            cursor.execute(_SEND, (project,))
-            answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
-        share_batch.note_latest(self._server, self._state)
-        self._state.put_records([_record_after_send(outgoing, *answers[outgoing.record.id]) for outgoing in batch])
-        deleted_count = sum(outgoing.document is None for outgoing in batch)
-        self.outcome.deleted_there += deleted_count
-        self.outcome.sent += len(batch) - deleted_count
 
 
 @dataclass(slots=True)
@@ -648,31 +440,3 @@ def _was_moved_here(record: SyncRecord) -> bool:
 
 def _report_left_out(row: _ServerRow, error: InvalidMemory, batch: Batch) -> None:
     batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
-
-
-def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:
-    document = outgoing.document
-    if document is None or outgoing.memory is None:
-        return outgoing.record.id, outgoing.record.revision, None, None, "english"
-    text = document["content"]
-    languages = hash_content(text), language_of(text) or "english"
-    return outgoing.record.id, outgoing.record.revision, outgoing.text, *languages
-
-
-def _record_after_send(outgoing: OutgoingMemory, revision: int, is_deleted: bool) -> SyncRecord:
-    record, memory = outgoing.record, outgoing.memory
-    record.sending, record.missed = "", False
-    document = outgoing.document or {}
-    record.withheld = {name: pair for name, pair in record.withheld.items() if document.get(name) == pair[0]}
-    if outgoing.document is None or memory is None or is_deleted:
-        record.shared, record.local = "", ""
-        record.revision = record.revision if outgoing.document is not None else revision  # The erasure is still to be fetched.
-        return record
-    record.revision = revision
-    record.shared = outgoing.digest
-    record.local, record.seq = outgoing.local, memory.seq
-    if memory.trust != TEAM:
-        record.author, record.bytes = _THIS_HOME, 0
-    is_whole = memory.content_hash == hash_content(outgoing.document["content"])
-    record.vectors = "" if is_whole else memory.content_hash  # Its vectors would reveal the redacted text.
-    return record

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.share.sync import Sync
+from subcog_hooks.share.sending import Sender
 from subcog_hooks.share.synced import ERASED, ShareState
 from tests.share.conftest import SHOP, Server, Team
 from tests.share.person import Person
@@ -227,13 +227,13 @@ def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pyte
     noted = ada.remember("before")
     ada.sync()
     ada.change(noted.id, content="The user's edit.")
-    send = Sync._send_all
+    send = Sender.send_all
 
-    def erase_and_send(sync: Sync) -> None:  # as another client does after this one has fetched
+    def erase_and_send(sender: Sender) -> None:  # as another client does after this one has fetched
         team.run(ERASE, eraser, (noted.id,))
-        send(sync)
+        send(sender)
 
-    monkeypatch.setattr(Sync, "_send_all", erase_and_send)
+    monkeypatch.setattr(Sender, "send_all", erase_and_send)
     assert ada.sync().overruled == 1
     left = ada.memories()[noted.id]
     assert (left.content, left.status) == ("The user's edit.", "deleted")

@@ -27,7 +27,8 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
-from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, sync_lock
+from subcog_hooks.share.batch import SyncOutcome
+from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, sync_lock
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
