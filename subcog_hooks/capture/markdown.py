@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
 _COMMENT_OR_CODE = re.compile(r"\\.|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!(?=--).*?(?:-->|\Z)", re.DOTALL)
-_OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
-
+_OBSIDIAN_COMMENT = re.compile(  # on one line, or between two lines of nothing else
+    r"(?<!\S)%%(?!%)(?:(?!%%).)+%%(?=[\s.,;:!?)]|\Z)|^[ \t]*%%[ \t]*\n(?s:.*?)\n[ \t]*%%[ \t]*$", re.MULTILINE
+)
 
 MAX_SECTION = 2_000  # characters with its heading line, the size of one injection; longer ones are cut
 MIN_SECTION = 80  # characters; `Status: Accepted` alone says nothing
@@ -81,8 +82,9 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
 _KEY = r"[\w$./-]+(?: [\w./-]+){0,2}|\"[^\"]*\"|'[^']*'"  # Obsidian has keys of several words
 _YAML_LINE = re.compile(rf"[ \t]|#|-[ \t]|-?$|[\]}}]|(?:{_KEY})[ \t]*:")
 _BRACKETED = re.compile(r"\[(.*)\][ \t]*(?:#.*)?$")
-_QUOTED_LIST = re.compile(r"""(?:"[^"]*"|'[^']*')[ \t]*,""")
-_LIST_MARK = re.compile(r"""(?:^|(?<=,))\s*(?:"[^"]*"|'[^']*')|[{},]""")
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
+_QUOTED_LIST = re.compile(rf"{_QUOTED}[ \t]*,")
+_LIST_MARK = re.compile(rf"(?:^|(?<=,))\s*{_QUOTED}|[{{}},]")
 _MAX_FRONT_MATTER = 200  # lines
 
 
@@ -153,8 +155,9 @@ def split_list(value: str) -> list[str]:
 def _plain_scalar(value: str) -> str:
     """Return a YAML scalar without its quotes or comment."""
     value = value.strip()
-    if value[:1] in ("'", '"'):
-        return value[1:].partition(value[0])[0].strip()
+    if quoted := re.match(_QUOTED, value):
+        text = quoted[0][1:-1]
+        return (text.replace("''", "'") if value[0] == "'" else re.sub(r'\\(["\\])', r"\1", text)).strip()
     return value.partition(" #")[0].strip()
 
 
@@ -326,7 +329,7 @@ def _merge_tiny(parts: list[Part]) -> None:
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
     if first and root.is_tiny():
-        first.blocks += root.blocks
+        first.blocks[:0] = root.blocks
         root.blocks = []
 
 
@@ -361,7 +364,7 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
     """
     text = block.text
     start, line = 0, block.line
-    head, foot = _repeated_lines(text) if len(text) > room else ("", "")
+    head, foot = _repeated_lines(text, room // 4) if len(text) > room else ("", "")
     if len(head) + len(foot) > room // 4:
         head = foot = ""
     room -= len(head) + len(foot)
@@ -380,13 +383,13 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
         yield Block(line, f"{head if start else ''}{piece}")
 
 
-_TABLE_HEAD = re.compile(r"[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n")
+_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
 _FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[^\n]*\n")
 
 
-def _repeated_lines(text: str) -> tuple[str, str]:
-    """Return the lines that stand before and behind each piece of a block."""
-    if table := _TABLE_HEAD.match(text):
-        return table[0], ""
-    fence = _FENCE_LINE.match(text)
-    return (fence[0], f"\n{fence[1]}") if fence else ("", "")
+def _repeated_lines(text: str, max_intro: int) -> tuple[str, str]:
+    """Return the lines that stand before and behind each piece of a block. max_intro: characters above a table."""
+    if fence := _FENCE_LINE.match(text):
+        return fence[0], f"\n{fence[1]}"
+    table = _TABLE_HEAD.search(text, 0, max_intro)
+    return (table[0] if table else ""), ""
