@@ -124,9 +124,12 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                 try:
                     if len(line) > MAX_LINE_LENGTH:
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
-                    _check_utf8(line)
+                    line.encode("utf-8")
                     row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted)
                     yield location, _replace_unsafe_id(row, location, report)
+                except UnicodeEncodeError as error:
+                    fault = f"not UTF-8 at character {error.start + 1}; convert the file"
+                    report.problems.append(ImportProblem(location, fault))
                 except InvalidMemory as error:
                     report.problems.append(ImportProblem(location, str(error)))
     except OSError as error:
@@ -164,13 +167,6 @@ def name_in_sources(file: str, root: str | None) -> str:
     path = os.path.realpath(file)
     inside = root is not None and path.startswith(os.path.join(root, ""))
     return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
-
-
-def _check_utf8(line: str) -> None:
-    try:
-        line.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidMemory(f"not UTF-8 at character {error.start + 1}", "convert the file") from error
 
 
 def find_markdown_files(folder: str) -> Iterator[str]:

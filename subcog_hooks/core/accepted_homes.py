@@ -83,11 +83,11 @@ def _read_record() -> list[str]:
 
 def is_users_own(user: str) -> bool:
     """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
-    if not os.path.isabs(user):
+    try:
+        is_safe = os.path.isabs(user) and not is_inside(user, os.getcwd()) and not is_in_repository(user)
+        return is_safe or (os.path.isabs(user) and _real(user) == _real(account_folder()))
+    except OSError:  # The system does not know this user.
         return False
-    if is_inside(user, os.getcwd()) or is_in_repository(user):
-        return _real(user) == _real(account_folder())
-    return True
 
 
 def account_folder() -> str:

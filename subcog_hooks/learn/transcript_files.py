@@ -262,18 +262,11 @@ def _comparison_text(text: str) -> str:
 def find_session_files(client: str) -> Iterator[str]:
     """Yield the files that hold a client's sessions, without links out of its folder; none where a repository may set `~`."""
     folder, pattern = CLIENT_FOLDERS[client].path, CLIENT_FOLDERS[client].pattern
-    if not os.path.isdir(folder) or not _is_home_safe():
+    if not os.path.isdir(folder) or not is_users_own(os.path.expanduser("~")):
         return
     names = iglob(pattern.replace("/", os.sep), root_dir=folder)
     paths = (os.path.join(folder, name) for name in islice(names, MAX_SESSION_FILES))
     yield from (path for path in paths if os.path.isfile(path) and not leads_out(path, folder))
-
-
-def _is_home_safe() -> bool:
-    try:
-        return is_users_own(os.path.expanduser("~"))
-    except OSError:  # the system does not know this user
-        return False
 
 
 def name_session(path: str) -> str:

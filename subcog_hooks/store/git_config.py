@@ -81,10 +81,7 @@ def _is_trusted(path: str) -> bool:
     """Return whether a file of the user's is no repository's: a repository can set variables that name the home folder."""
     home = os.path.expanduser("~")
     is_usual = path in [os.path.join(home, *parts) for parts in _USUAL_FILES]
-    try:
-        return is_users_own(home if is_usual else os.path.dirname(path))
-    except OSError:
-        return False
+    return is_users_own(home if is_usual else os.path.dirname(path))
 
 
 def _rewrite_url(url: str, entries: Sequence[tuple[str, str, str, str]]) -> str:

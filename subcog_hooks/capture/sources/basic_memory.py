@@ -29,30 +29,20 @@ _OBSERVATION = re.compile(r"^[ \t]*- \[([A-Za-z][\w -]*)\] ", re.MULTILINE)
 _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "preference": "patterns", "reference": "context"}
 
 
-def find_note_folders(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return its projects and their note folders that exist. Raises UsageError."""
-    return [(name, path) for name, path in _list_projects(environment) if os.path.isdir(path)]
-
-
-def _list_projects(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return its projects and their note folders. Raises UsageError."""
+def list_note_folders(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield its projects and their note folders. Raises UsageError."""
     folder = environment.get("BASIC_MEMORY_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".basic-memory")
     file = os.path.join(folder, "config.json")
     try:
         configuration = json.loads(read_regular(file, MAX_CONFIG).decode("utf-8-sig"))
     except FileNotFoundError:
-        return []
+        return
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file} cannot be read: {error}", _NAME_FOLDER) from error
     projects = configuration.get("projects") if isinstance(configuration, dict) else None
-    return list(_named_folders(projects)) if isinstance(projects, dict) else []
-
-
-def _named_folders(projects: dict[object, object]) -> Iterator[tuple[str, str]]:
-    """Yield projects and folders: newer versions write `{"path": …}`, older ones the path."""
-    for name, value in projects.items():
-        path = value.get("path") if isinstance(value, dict) else value
-        if isinstance(name, str) and isinstance(path, str):
+    for name, value in projects.items() if isinstance(projects, dict) else ():
+        path = value.get("path") if isinstance(value, dict) else value  # Older versions write the path alone.
+        if isinstance(path, str):
             yield name, os.path.abspath(os.path.expanduser(path))
 
 
@@ -61,7 +51,7 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
     reading = SourceReading(BASIC_MEMORY)
     reading.is_whole = only is None
     path = os.path.abspath(only or "")
-    note_folders = [(os.path.basename(path), path)] if only else _list_projects(environment)
+    note_folders = [(os.path.basename(path), path)] if only else list(list_note_folders(environment))
     if not any(os.path.isdir(folder) for _, folder in note_folders):
         source = only or "its configuration"
         raise UsageError(f"{source} has no notes of basic-memory", _NAME_FOLDER)

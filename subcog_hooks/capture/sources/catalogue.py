@@ -90,7 +90,7 @@ def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
 
 def _describe_basic_memory(context: SourceContext) -> str:
     try:
-        return ", ".join(folder for _, folder in basic_memory.find_note_folders(context.environment))
+        return ", ".join(folder for _, folder in basic_memory.list_note_folders(context.environment) if os.path.isdir(folder))
     except UsageError as error:
         return error.message
 

@@ -45,13 +45,11 @@ def _find_session_folders(config: str) -> list[str]:
         return []
 
 
-def read_claude_memory(
-    config: str, only: str | None = None, here: Project | None = None, *, by_itself: bool = False
-) -> SourceReading:
+def read_claude_memory(config: str, only: str | None = None, here: Project | None = None) -> SourceReading:
     """Read the client's folder, and the texts that it loads by itself. Raises UsageError.
 
     config: the client's folder; only: one folder of auto memory instead of all; here: a project in which the client may not
-    have run yet. by_itself: nobody has reviewed the memories, so none is standing.
+    have run yet.
     """
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
     if only:
@@ -59,16 +57,16 @@ def read_claude_memory(
             raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
         reading.is_whole = False
         reading.begin_store(only, config)
-        _read_folder(os.path.abspath(only), config, reading, by_itself=by_itself)
+        _read_folder(os.path.abspath(only), config, reading)
         return reading
     for sessions in _find_session_folders(config):
         folder = os.path.join(sessions, "memory")
         reading.looked_in += [f"{os.path.basename(sessions)}/", claude_context.context_prefix(os.path.basename(sessions))]
         if os.path.isdir(folder):
-            _read_folder(folder, config, reading, by_itself=by_itself)
+            _read_folder(folder, config, reading)
     if configured := configured_folder(config):
         reading.looked_in += [f"{_SHARED_NAME}/", claude_context.context_prefix(_SHARED_NAME)]
-        _read_notes(configured, _SHARED_NAME, None, reading, by_itself=by_itself)
+        _read_notes(configured, _SHARED_NAME, None, reading)
     claude_context.read_user_context(config, reading)
     for owner, root in find_project_roots(config, here).items():
         claude_context.read_project_context(root, owner, reading)
@@ -127,7 +125,7 @@ def find_project_roots(config: str, also: Project | None = None) -> dict[str, st
     return roots_by_identity
 
 
-def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself: bool) -> None:
+def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     slug = os.path.basename(os.path.dirname(folder))
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
         reading.left_out["is a link out of the client's folder"] += 1
@@ -141,16 +139,16 @@ def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself:
         for _ in find_topic_files(folder):
             reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
     else:
-        _read_notes(folder, slug, owner, reading, by_itself=by_itself)
+        _read_notes(folder, slug, owner, reading)
 
 
-def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
+def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
         elif text_and_time := read_source_text(file, reading, location):
-            _add_topic(location, *text_and_time, owner, reading, by_itself=by_itself)
+            _add_topic(location, *text_and_time, owner, reading)
     index = os.path.join(folder, INDEX)
     if not leads_out(index, folder) and os.path.isfile(index) and (text_and_time := read_source_text(index, reading)):
         _add_index(name, *text_and_time, owner, reading)
@@ -168,9 +166,7 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
 
-def _add_topic(
-    location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading, *, by_itself: bool
-) -> None:
+def _add_topic(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     kind = next(iter(fields.get("type", [])), "note").lower()
     description = next(iter(fields.get("description", [])), "")
@@ -182,7 +178,7 @@ def _add_topic(
         return
     topic_owner = None if kind == "user" else owner  # about the person, wherever they work
     fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
-    standing = True if kind == "feedback" and not by_itself else None
+    standing = True if kind == "feedback" else None
     reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
 
 

@@ -6,10 +6,10 @@ The layout is that of its plugin's `stop.sh` and of `memsearch compact`: `## Ses
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
@@ -57,24 +57,12 @@ def read_day_files(folder: str, here: Project | None) -> SourceReading:
 
 def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) -> None:
     seen: Counter[str] = Counter()
-    for time, kind, summary in _parse_turns(text):
+    for heading, body in split_at_headings(_TURN, text):
+        time, summary = heading[1], _ANCHOR.sub("", body).strip()
         seen[time] += 1
         if summary.startswith("- Memory summary unavailable"):
             reading.left_out["is a summary that failed"] += 1
         elif summary:
             location = f"{name}#{time}#{seen[time]}"
-            at_ms = _turn_time_ms(name, time)
+            kind, at_ms = "summary" if _COMPACT.match(heading[0]) else "turn", parse_date_ms(f"{name[:10]} {time}") or 0
             reading.add_document(kind, location, summary, at_ms, owner, namespace="progress", trust="tool", status=PENDING)
-
-
-def _parse_turns(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the turns of a day: the time, the kind (a turn or a summary of several), and the text."""
-    for heading, body in split_at_headings(_TURN, text):
-        yield heading[1], "summary" if _COMPACT.match(heading[0]) else "turn", _ANCHOR.sub("", body).strip()
-
-
-def _turn_time_ms(name: str, time: str) -> int:
-    try:
-        return int(datetime.strptime(f"{name[:10]} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp() * 1000)
-    except ValueError:
-        return 0

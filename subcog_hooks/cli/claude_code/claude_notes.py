@@ -35,7 +35,9 @@ def import_changed(home: Home) -> ImportReport | None:
     if _last_stamp(home) == stamp:
         return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
-    reading = claude_memory.read_claude_memory(config_folder(), by_itself=True)
+    reading = claude_memory.read_claude_memory(config_folder())
+    for _, row in reading.rows:
+        row.memory.standing = None  # Nobody has reviewed it.
     _apply_agent_setting(reading)
     with context.writing() as store:
         options = ImportOptions()
