@@ -71,7 +71,7 @@ def _rule_source(name: str) -> Source:
             raise UsageError(f"the rules of {name} are read where they stand", "leave SOURCE out, and go to the project")
         here = context.project(name)
         reading = rule_files.read_rule_files(name, here.root, here.identity, context.file_dates().first_commit_ms)
-        reading.is_whole = here.root == here.names[-1]  # a worktree may lack files of the main one
+        reading.is_whole &= here.root == here.names[-1]  # a worktree may lack files of the main one
         return reading
 
     def where(context: SourceContext) -> str:

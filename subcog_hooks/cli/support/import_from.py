@@ -11,7 +11,7 @@ from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
-from subcog_hooks.capture.sources import catalogue, claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import waiting
@@ -64,7 +64,8 @@ def import_path(
     """
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
-    importing.import_reading(reading.rows, Absence(), set(), store, options, progress, report)
+    absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
+    importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
     if loaded:
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
@@ -77,12 +78,21 @@ def import_path(
 def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
     none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
-    if not os.path.isdir(path) and not path.lower().endswith(MARKDOWN_SUFFIXES):
+    if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return none
     try:
         return claude_memory.read_loaded_files(claude_notes.config_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
+
+
+def _find_unloaded(reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None) -> Absence:
+    """Return the memories of texts below a path that the client had loaded, unless they are among the rows."""
+    is_complete = reading.looked_in and not options.lacks_files
+    absence = reading.find_absence(store, options) if is_complete else Absence()
+    config, root = claude_notes.config_folder(), here.root if here else ""
+    absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
+    return absence
 
 
 def find_sources() -> list[tuple[str, str]]:
@@ -268,9 +278,9 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         reading = read_source(entry.source, entry.path or None, entry.since or None, here)
         return import_source(reading, store, options)
     if store and here and not os.path.lexists(entry.path):
-        return importing.import_reading(
-            (), find_absence(store, entry.path, options), frozenset(), store, options, lambda _: None
-        )
+        absence = find_absence(store, entry.path, options)
+        absence.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
+        return importing.import_reading((), absence, frozenset(), store, options, lambda _: None)
     importing.check_source(entry.path, here.root if here else None)
     return import_path(entry.path, store, options, here, lambda _: None)
 
