@@ -298,15 +298,15 @@ def drop_obsidian_comments(text: str) -> str:
     return "".join(prose_and_code)
 
 
-def drop_elements(text: str, begin: str, close: str) -> str:
-    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it."""
+def drop_elements(text: str, begin: str, close: str, *, keeps_unclosed: bool = False) -> str:
+    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it, or stays."""
     parts = []
     position = 0
     while (start := text.find(begin, position)) >= 0:
         parts.append(text[position:start])
         end = text.find(close, start)
         if end < 0:
-            return "".join(parts)
+            return "".join([*parts, text[start:] if keeps_unclosed else ""])
         position = end + len(close)
     return "".join([*parts, text[position:]])
 
