@@ -11,7 +11,7 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, context, embedding, inputs, stopping
-from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, mark_superseded, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
@@ -280,9 +280,7 @@ def supersede(
             raise UsageError(f"{after.id} waits for `subcog review`, and replaces nothing until then", "review it first")
         if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
-        store.modify(
-            [before.id], lambda memory: memory.with_changes(status="superseded", superseded_by=after.id, updated_at=now_ms())
-        )
+        mark_superseded(store, before, after)
         context.update_index_and_vectors(store)
     terminal.say(f"{before.id} is superseded by {after.id}")
     embedding.start_background_jobs()

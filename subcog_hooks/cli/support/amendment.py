@@ -9,7 +9,7 @@ from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.core.errors import InvalidMemory, StoreError
+from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.store import index_sync, questions, stops
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
@@ -35,6 +35,26 @@ def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:
     """Forget memories; their texts stay in the store. Raises StoreError."""
     store.modify([memory.id for memory in memories], lambda memory: memory.with_changes(status="deleted", updated_at=now_ms()))
     context.update_index_and_vectors(store)
+
+
+def check_replaceable(old: Memory, successor: str) -> None:
+    """Raise UsageError where a memory is forgotten, or replaced by another one than its new successor."""
+    if old.status == "deleted":
+        raise UsageError(f"{old.id} is forgotten, and stays so", f"to replace it: subcog edit {old.id} --status active")
+    if old.status == "superseded" and old.superseded_by not in (None, successor):
+        raise UsageError(f"{old.id} is superseded by {old.superseded_by} already", "replace that one")
+
+
+def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
+    """Replace a memory by another, which is stored with it if it is new. Raises UsageError as `check_replaceable` does."""
+    is_stored = bool(store.by_ids([new.id]))
+    is_written = False
+    while not is_written:
+        since = store.revision()
+        old = store.get(old.id)
+        check_replaceable(old, new.id)
+        old = old.with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
+        is_written = store.write_unless_changed(since, new=[] if is_stored else [new], changed=[old])
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
