@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
@@ -23,7 +22,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record, stops
 from subcog_hooks.store.import_record import RecordedImport
-from subcog_hooks.store.memory import FILE, PENDING, now_ms
+from subcog_hooks.store.memory import FILE, PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
 from subcog_hooks.store.renamed_memories import rename_memories
 from subcog_hooks.store.store import Store
@@ -31,9 +30,6 @@ from subcog_hooks.store.store import Store
 MAX_REASONS = 10  # for rows that were left out
 MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
 MAX_LOADED = 3  # names of files that the client loads by itself
-MAX_SHOWN_NEAR = 5  # near duplicates
-MAX_NEAR_CHECKS = 500  # memories compared with the store: one second
-
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
 
@@ -148,7 +144,7 @@ def print_location(name: str, path: str | None) -> None:
 
 
 def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
-    """Print the content of a source, the rows left out and, on a dry run, near duplicates in the store."""
+    """Print the content of a source, and the rows left out."""
     waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
     stored = store.by_ids(waiting_rows) if store and not dry_run else {}
     pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
@@ -162,8 +158,6 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
     if pending:
         terminal.say(f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`, until you accept them")
     _print_left_out(reading)
-    if dry_run and store:
-        _print_near(reading, store)
 
 
 def _print_left_out(reading: SourceReading) -> None:
@@ -184,25 +178,6 @@ def print_remarks(remarks: Sequence[str]) -> None:
         terminal.say(safe(remark)[:MAX_REASON_LENGTH])
     if len(remarks) > MAX_REASONS:
         terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
-
-
-def _print_near(reading: SourceReading, store: Store) -> None:
-    try:
-        index = context.index_of(store)
-        near = [
-            (row.memory, duplicates[0])
-            for _, row in reading.rows[:MAX_NEAR_CHECKS]
-            if (duplicates := find_near_duplicates(row.memory, index, store))
-        ]
-    except StoreError as error:
-        terminal.say(f"similar memories were not checked ({error.message})")
-        return
-    now = now_ms()
-    near = [(memory, other) for memory, other in near if other.memory.is_live(now) and other.memory.id != memory.id]
-    for memory, other in near[:MAX_SHOWN_NEAR]:
-        terminal.say(f"{other.likeness}: {other.memory.id} {safe(other.memory.content)[:80]} / {safe(memory.content)[:80]}")
-    if len(near) > MAX_SHOWN_NEAR:
-        terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are similar to stored memories")
 
 
 def file_dates(here: Project) -> FileDates:
