@@ -21,6 +21,7 @@ from subcog_hooks.capture.sources import (
 )
 from subcog_hooks.capture.sources.first_commits import first_commit_reader
 from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
 
@@ -84,6 +85,8 @@ def _rule_source(name: str) -> Source:
 def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
+    if context.since and parse_date_ms(context.since) is None:
+        raise UsageError(f"--since is {context.since!r}", "expected a date such as 2025-01-01")
     here = context.project(git_history.GIT)
     return git_history.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
 
