@@ -61,6 +61,14 @@ def decode_text(raw: bytes) -> tuple[str, str]:
     return text, remark
 
 
+def is_utf16_file(path: str) -> bool:
+    """Return whether a file, no pipe, begins with the mark of UTF-16, as `>` of PowerShell 5 writes it. Raises OSError."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(2) in _UTF16.values()
+
+
 def _find_utf16(raw: bytes) -> str:
     """Return the byte order of UTF-16, from its mark or because nearly every second byte is NUL; "" if it is something else."""
     for encoding, mark in _UTF16.items():

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, TextIO
 
 import typer
@@ -15,7 +16,15 @@ from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress, stopping
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.core.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_NOTHING_FOUND,
+    EXIT_STORE,
+    EXIT_USAGE,
+    NoMemory,
+    StoreCorrupt,
+    UsageError,
+)
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import stops
@@ -184,7 +193,7 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
-    with progress.track_items("reading", importing.count_lines(source)) as advance:
+    with progress.track_items("reading", None) as advance:
         return import_from.import_path(source, store, options, context.here() if options.root else None, advance)
 
 
@@ -227,6 +236,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     parts += [f"{'would move' if dry_run else 'moved'} {len(report.moved)}"] if report.moved else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
+    parts += [f"forgotten here {report.forgotten} (--replace brings them back)"] if report.forgotten else []
     refused = sum(not problem.is_entry for problem in report.problems)
     parts += [f"refused {refused}"] if refused else []
     terminal.result(", ".join(parts))
@@ -297,6 +307,9 @@ def export(
             terminal.say("no memories")
             raise typer.Exit(EXIT_NOTHING_FOUND)
         memories = source.memories(store, STATUSES if deleted else STATUSES[:-1])
+        if (first := next(memories, None)) is None:
+            raise NoMemory("there are no such memories", "`subcog list --status all` shows the memories that are there")
+        memories = chain((first,), memories)
         if file == "-":
             for memory in memories:
                 terminal.raw(jsonl.dump(memory) + "\n")
