@@ -96,7 +96,8 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
     shared = new.words & old.words
-    if not shared - EVERYDAY:
+    has_own_subjects = new.words > shared < old.words  # each is about another thing
+    if has_own_subjects or not shared - EVERYDAY:
         return None
     is_same = len(shared) >= MIN_JACCARD * len(new.words | old.words)
     shorter = min(len(new.words), len(old.words))
