@@ -403,8 +403,8 @@ def weights_of_signs(names: Sequence[str], models: Models) -> dict[str, tuple[fl
 
 def build_fit(names: Sequence[str], models: Models) -> turn_scores.Fit:
     """Return the fitted models in the package's form."""
-    bar = turn_scores.Calibration(*models.lines[1]).probability(models.bars.keep)
-    correction_bar = turn_scores.Calibration(*models.lines[2]).probability(models.bars.correction)
+    bar = turn_scores.calibrate(models.bars.keep, *models.lines[1])
+    correction_bar = turn_scores.calibrate(models.bars.correction, *models.lines[2])
     is_any = np.isfinite(models.bars.correction)  # otherwise no correction is proposed as such
     return turn_scores.Fit(weights_of_signs(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
 

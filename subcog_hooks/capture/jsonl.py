@@ -99,7 +99,8 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -
     for name, check in _CHECKS.items():
         if name in present:
             values[name] = check(name, present[name])
-    _check_priority_and_conditions(present, values, trusted)
+    priority = values.get("priority", 0)
+    values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_UNPINNED_PRIORITY)
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
     project = values.get("project")
@@ -129,11 +130,6 @@ def _withhold_cues(row: Row) -> None:
     bare = Memory(id=row.memory.id, content=row.memory.content)
     row.is_withheld = any(getattr(row.memory, name) for name in CUE_FIELDS)
     row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in CUE_FIELDS})
-
-
-def prepare_for_repository(memory: Memory) -> Memory:
-    """Return a memory for a file in the project's repository: with the trust of a file, without its origin."""
-    return memory.with_changes(trust=FILE, source="")
 
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
@@ -207,10 +203,16 @@ def _invalid_value(name: str, value: object, remedy: str) -> InvalidMemory:
     return InvalidMemory(f"{name} is {json.dumps(value)[:80]}", remedy)
 
 
-def _check_text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _invalid_value(name, value, "expected a text")
-    return value
+def _expect(kind: type, remedy: str) -> Callable[[str, object], Any]:
+    def check(name: str, value: object) -> object:
+        if type(value) is not kind:  # True is an int, too.
+            raise _invalid_value(name, value, remedy)
+        return value
+
+    return check
+
+
+_check_text = _expect(str, "expected a text")
 
 
 def _check_texts(name: str, value: object) -> tuple[str, ...]:
@@ -227,12 +229,6 @@ def _check_questions(name: str, value: object) -> tuple[AnsweredQuestion, ...]:
         raise _invalid_value(name, value, remedy) from error
 
 
-def _check_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _invalid_value(name, value, "expected true or false")
-    return value
-
-
 def _check_time(name: str, value: object) -> int:
     try:
         return parse_time(_check_text(name, value))
@@ -245,16 +241,7 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     **dict.fromkeys(_LIST_FIELDS, _check_texts),
     **dict.fromkeys(_TIME_FIELDS, _check_time),
     "questions": _check_questions,
-    "standing": _check_flag,
+    "standing": _expect(bool, "expected true or false"),
+    "priority": _expect(int, "expected a whole number, 0 to 100"),
+    "when": _expect(dict, "expected an object of state conditions"),
 }
-
-
-def _check_priority_and_conditions(present: dict[str, object], values: dict[str, object], trusted: bool) -> None:
-    priority = present.get("priority", 0)
-    if not isinstance(priority, int) or isinstance(priority, bool):
-        raise _invalid_value("priority", priority, "expected a whole number, 0 to 100")
-    values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_UNPINNED_PRIORITY)
-    when = present.get("when", {})
-    if not isinstance(when, dict):
-        raise _invalid_value("when", when, "expected an object of state conditions")
-    values["when"] = when

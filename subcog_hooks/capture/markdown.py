@@ -67,7 +67,37 @@ def split_sections(text: str, *, title: str) -> list[Section]:
 
 def split_parts(text: str, *, title: str) -> list[Part]:
     """Split a document at its headings. title: of the text before them, unless the document has a single top heading."""
-    return _split_at_headings(_split_lines(drop_obsidian_comments(text)), title)
+    lines = _split_lines(drop_obsidian_comments(text))
+    offset = _count_front_matter(lines)
+    lines = lines[offset:]
+    # the inline rules take ten times as long, and only headings need them
+    blocks = _parser("inline", "text_join").parse("\n".join(lines))
+    tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
+    root = part = Part(title.strip()[:MAX_HEADING], 0, offset + 1, None, is_named_by_file=True)
+    parts = [root]
+    sole_top = _sole_top_heading(tokens)
+    start = 0
+    for token in tokens:
+        first, last = token.map or (0, 0)
+        # link definitions are no block: they stay with the text before them
+        _add_block(part, lines, start, first, offset)
+        start = last
+        if token.type != "heading_open":
+            if token.type != "hr":
+                _add_block(part, lines, first, last, offset, token.type)
+        elif token is sole_top:
+            root.heading = _heading_text(token, lines) or root.heading
+            root.is_named_by_file = False
+        else:
+            level = int(token.tag[1:])
+            while part.level >= level and part.parent:
+                part = part.parent
+            part = Part(_heading_text(token, lines), level, offset + first + 1, part)
+            parts.append(part)
+        if token.type == "heading_open" and last - first + sum(map(len, lines[first:last])) > MAX_HEADING:
+            _add_block(part, lines, first, last, offset)  # The heading is cut, or is a paragraph above `---`.
+    _add_block(part, lines, start, len(lines), offset)
+    return parts
 
 
 def cut_sections(parts: list[Part]) -> list[Section]:
@@ -203,39 +233,6 @@ def _split_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _split_at_headings(lines: list[str], title: str) -> list[Part]:
-    offset = _count_front_matter(lines)
-    lines = lines[offset:]
-    # the inline rules take ten times as long, and only headings need them
-    blocks = _parser("inline", "text_join").parse("\n".join(lines))
-    tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
-    root = part = Part(title.strip()[:MAX_HEADING], 0, offset + 1, None, is_named_by_file=True)
-    parts = [root]
-    sole_top = _sole_top_heading(tokens)
-    start = 0
-    for token in tokens:
-        first, last = token.map or (0, 0)
-        # link definitions are no block: they stay with the text before them
-        _add_block(part, lines, start, first, offset)
-        start = last
-        if token.type != "heading_open":
-            if token.type != "hr":
-                _add_block(part, lines, first, last, offset, token.type)
-        elif token is sole_top:
-            root.heading = _heading_text(token, lines) or root.heading
-            root.is_named_by_file = False
-        else:
-            level = int(token.tag[1:])
-            while part.level >= level and part.parent:
-                part = part.parent
-            part = Part(_heading_text(token, lines), level, offset + first + 1, part)
-            parts.append(part)
-        if token.type == "heading_open" and last - first + sum(map(len, lines[first:last])) > MAX_HEADING:
-            _add_block(part, lines, first, last, offset)  # The heading is cut, or is a paragraph above `---`.
-    _add_block(part, lines, start, len(lines), offset)
-    return parts
-
-
 def _sole_top_heading(tokens: list[Token]) -> Token | None:
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
@@ -325,18 +322,13 @@ def _merge_tiny(parts: list[Part]) -> None:
         return
     for part in sorted(parts[1:], key=lambda part: -part.level):
         if (part.blocks or part not in parents) and part.is_tiny() and part.parent:
-            part.parent.blocks += _blocks_with_heading(part)
+            first_block = "\n".join([part.heading, *(block.text for block in part.blocks[:1])])
+            part.parent.blocks += [Block(part.line, first_block), *part.blocks[1:]]
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
     if first and root.is_tiny():
         first.blocks[:0] = root.blocks
         root.blocks = []
-
-
-def _blocks_with_heading(part: Part) -> list[Block]:
-    if not part.heading:
-        return part.blocks
-    return [Block(part.line, "\n".join([part.heading, *(block.text for block in part.blocks[:1])])), *part.blocks[1:]]
 
 
 def _cut_part(part: Part) -> Iterator[Section]:

@@ -28,7 +28,7 @@ from subcog_hooks.core.errors import (
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import stops
-from subcog_hooks.store.memory import PENDING, REJECTED, STATUSES, USER, Memory, now_ms
+from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_PROBLEMS = 20
@@ -343,7 +343,7 @@ class _ExportSource:
             if self.names is None:
                 yield leaving
             elif memory.project in self.names and memory.is_live(now_ms()):
-                yield jsonl.prepare_for_repository(leaving.with_changes(project=self.names[0]))
+                yield leaving.with_changes(project=self.names[0], trust=FILE, source="")
 
     def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()

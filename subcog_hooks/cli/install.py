@@ -17,7 +17,7 @@ from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
 from subcog_hooks.clients.description import Client
-from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
+from subcog_hooks.core.accepted_homes import find_repository, is_accepted_home, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 
@@ -275,7 +275,7 @@ def _prepare_home() -> None:
     home = context.home()
     home.create()
     context.check_store()
-    if not is_in_repository(home.root) or is_accepted_home(home.root):
+    if not find_repository(os.path.realpath(home.root)) or is_accepted_home(home.root):
         return
     if os.environ.get(AGENT_VARIABLE):
         terminal.say(

@@ -52,14 +52,14 @@ def remember_home(path: str) -> None:
         raise StoreError(f"{record} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
-def is_in_repository(path: str) -> bool:
-    """Return whether a path lies in any repository, or is one."""
-    folder, parent = "", os.path.realpath(path)
+def find_repository(path: str) -> str:
+    """Return the nearest repository that a path is or lies in, "" outside of any. Links are not followed."""
+    folder, parent = "", path
     while folder != parent:
         folder, parent = parent, os.path.dirname(parent)
         if os.path.lexists(os.path.join(folder, ".git")):
-            return True
-    return False
+            return folder
+    return ""
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -84,7 +84,7 @@ def _read_record() -> list[str]:
 def is_users_own(user: str) -> bool:
     """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
     try:
-        is_safe = os.path.isabs(user) and not is_inside(user, os.getcwd()) and not is_in_repository(user)
+        is_safe = os.path.isabs(user) and not is_inside(user, os.getcwd()) and not find_repository(os.path.realpath(user))
         return is_safe or (os.path.isabs(user) and _real(user) == _real(account_folder()))
     except OSError:  # The system does not know this user.
         return False

@@ -113,16 +113,16 @@ def _read_gemini(row: Row) -> Iterator[Row]:
         yield typed_row(_typed_in_gemini(row), located)
     elif row.get("type") == "gemini":
         yield from answer_rows(_text(row.get("content")), located)
-        for call in _objects(row.get("toolCalls")):
+        for call in list_blocks(row.get("toolCalls")):
             yield call_row(call.get("id"), call.get("name"), call.get("args"), located)
-            responses = (_object(_object(result, "functionResponse"), "response") for result in _objects(call.get("result")))
+            responses = (_object(_object(result, "functionResponse"), "response") for result in list_blocks(call.get("result")))
             printed = "\n".join(_text(response.get("error", response.get("output"))) for response in responses)
             yield result_row(call.get("id"), printed, located, is_error=call.get("status") == "error")
 
 
 def _typed_in_gemini(row: Row) -> str:
     content = row.get("displayContent", row.get("content"))
-    parts = [{"text": content}] if isinstance(content, str) else list(_objects(content))
+    parts = [{"text": content}] if isinstance(content, str) else list(list_blocks(content))
     if any("functionResponse" in part for part in parts):
         return ""
     return next((text for part in parts if (text := _without_context(_text(part.get("text"))))), "")
@@ -142,7 +142,7 @@ def _without_context(text: str) -> str:
 
 def _read_qwen(row: Row) -> Iterator[Row]:
     located = {name: row[name] for name in _LOCATED if name in row}
-    parts = list(_objects(_object(row, "message").get("parts")))
+    parts = list(list_blocks(_object(row, "message").get("parts")))
     yield {**located, "type": "system"}  # it is a node of the tree, also without words
     if row.get("type") == "user" and row.get("provenance") == "real_user":
         shown = _text(_object(row, "systemPayload").get("displayText"))
@@ -172,7 +172,7 @@ def _read_copilot(row: Row) -> Iterator[Row]:
         yield typed_row(_text(data.get("content")), located)
     elif kind == "assistant.message":
         yield from answer_rows(_text(data.get("content")), located)
-        for call in _objects(data.get("toolRequests")):
+        for call in list_blocks(data.get("toolRequests")):
             yield call_row(call.get("toolCallId"), call.get("name"), call.get("arguments"), located)
     elif kind == "tool.execution_complete":
         is_error = data.get("success") is False
@@ -204,9 +204,10 @@ def _object(fields: Row, name: str) -> Row:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> Iterator[Row]:
+def list_blocks(value: object) -> Iterator[Row]:
+    """Yield the objects of a list, such as the blocks of a message's content; none for a text."""
     return (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else iter(())
 
 
 def _joined_texts(fields: Row) -> str:
-    return "\n".join(text for part in _objects(fields.get("content")) if (text := _text(part.get("text"))))
+    return "\n".join(text for part in list_blocks(fields.get("content")) if (text := _text(part.get("text"))))

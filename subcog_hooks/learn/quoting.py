@@ -78,13 +78,6 @@ class QuotedMemory(NamedTuple):
     scope: str
 
 
-class CheckedProposals(NamedTuple):
-    """The accepted proposals of an answer, each behind its quoted turn. dropped: counts of refused ones by reason."""
-
-    accepted: tuple[tuple[ShownTurn, QuotedMemory], ...]
-    dropped: Counter[str]
-
-
 def select_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
     """Return the surest turns that a model may see, without pasted texts, suggestions, and turns that may hold a secret."""
     shown = [shown_turn for turn in turns if turn.kind != ACCEPTED and (shown_turn := _prepare_turn(turn, fit))]
@@ -106,11 +99,6 @@ def _prepare_turn(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
         return None
     judgement = judge_turn(turn, fit)
     return ShownTurn(turn, text[:MAX_TURN_SENT], judgement.certainty if judgement else 0.0)
-
-
-def has_enough_text(shown: Sequence[ShownTurn]) -> bool:
-    """Return whether enough was typed to ask a model."""
-    return sum(len(turn.text) for turn in shown) >= MIN_SENT
 
 
 def build_question(shown: Sequence[ShownTurn]) -> Question:
@@ -143,8 +131,11 @@ def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
 
 def check_proposals(
     proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never: Collection[str] = ()
-) -> CheckedProposals:
-    """Check proposals against the typed words. never: kinds that are not wanted."""
+) -> tuple[list[tuple[ShownTurn, QuotedMemory]], Counter[str]]:
+    """Return the accepted proposals, each behind its quoted turn, and the numbers of refused ones by reason.
+
+    They are checked against the typed words. never: kinds that are not wanted.
+    """
     accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
     typed = " ".join(turn.text for turn in shown).casefold()
@@ -161,7 +152,7 @@ def check_proposals(
         else:
             questions = tuple(text for text in proposal.questions if _names_only_typed(typed, text))
             accepted.append((quoted, proposal._replace(questions=questions)))
-    return CheckedProposals(tuple(accepted), dropped)
+    return accepted, dropped
 
 
 def _is_valid_sentence(sentence: str) -> bool:

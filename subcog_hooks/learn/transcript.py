@@ -350,7 +350,7 @@ class _Reader:
 
 def _message_blocks(row: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
     content = transcript_rows.content_of(row)
-    return [{"type": "text", "text": content}] if isinstance(content, str) else transcript_rows.content_blocks(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else client_rows.list_blocks(content)
 
 
 def _text_field(fields: Mapping[str, object], name: str) -> str:

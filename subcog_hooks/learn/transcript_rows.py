@@ -4,14 +4,13 @@ New clients say so in the row (`origin`, `promptSource`); for old ones its field
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from subcog_hooks.capture.markdown import drop_elements
+from subcog_hooks.learn.client_rows import Row, list_blocks
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import FENCES
-
-Row = Mapping[str, object]
 
 MAX_TURN = 20_000  # characters of a turn; a longer one was pasted, and its head and tail suffice
 NO_MEMORY = "[nomem]"  # the person excludes a prompt, or the session that it begins, from memory
@@ -111,7 +110,7 @@ def is_refusal(row: Row) -> bool:
     content = content_of(row)
     if isinstance(content, str):
         return content.lower().startswith(_INTERRUPTED)
-    for block in content_blocks(content):
+    for block in list_blocks(content):
         text = content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
         if text.lower().startswith((_INTERRUPTED, *_REFUSAL_PREFIXES)):
             return True
@@ -120,7 +119,7 @@ def is_refusal(row: Row) -> bool:
 
 def _texts_of_user(row: Row) -> list[tuple[str, str]]:
     content = content_of(row)
-    results = [block for block in content_blocks(content) if block.get("type") == "tool_result"]
+    results = [block for block in list_blocks(content) if block.get("type") == "tool_result"]
     if results:
         return [(ANSWER, text) for text in _read_answers(row, results) if text]
     kind = _declared_kind(row)
@@ -201,17 +200,9 @@ def content_of(row: Row) -> object:
     return message.get("content") if isinstance(message, Mapping) else None
 
 
-def content_blocks(content: object) -> Iterator[Row]:
-    """Yield the blocks of a message's content; none for a text."""
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        for block in content:
-            if isinstance(block, Mapping):
-                yield block
-
-
 def content_text(content: object) -> str:
     """Return the text of a message's content or of a tool's result: a text, or blocks with texts."""
     if isinstance(content, str):
         return content
-    texts = [block.get("text") for block in content_blocks(content) if block.get("type") == "text"]
+    texts = [block.get("text") for block in list_blocks(content) if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -20,16 +20,9 @@ REFERRING_WORDS = tuple(f"{word} " for word in "it this that these those they so
 SENTENCE, TURN_MAX, TURN_MEAN, CORRECTION_MAX, CORRECTION_MEAN = range(5)  # indices into a sign's weights
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """A logit's calibration to a probability. slope, shift: fitted on people who were not in the training set."""
-
-    slope: float
-    shift: float
-
-    def probability(self, logit: float) -> float:
-        """Return the probability of a logit, 0.0 to 1.0."""
-        return round(min(MAX_CERTAINTY, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, self.slope * logit + self.shift))))), 4)
+def calibrate(logit: float, slope: float, shift: float) -> float:
+    """Return the probability of a logit, 0.0 to 1.0. slope, shift: fitted on people who were not in the training set."""
+    return round(min(MAX_CERTAINTY, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, slope * logit + shift))))), 4)
 
 
 class Fit:
@@ -40,12 +33,12 @@ class Fit:
     def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, ...]], bars: tuple[float, ...]) -> None:
         """Collect the models. by_sign: weights ordered SENTENCE to CORRECTION_MEAN; lines: of sentence, turn, correction."""
         self._weights = by_sign
-        self._of_sentence, self._of_turn, self._of_correction = (Calibration(*line) for line in lines)
+        self._of_sentence, self._of_turn, self._of_correction = lines
         self.bar, self.correction_bar = bars
 
     def certainty(self, sentence: Sentence) -> float:
         """Return the probability that a sentence is worth remembering."""
-        return self._of_sentence.probability(self._sum(SENTENCE, sentence.signs))
+        return calibrate(self._sum(SENTENCE, sentence.signs), *self._of_sentence)
 
     def certainties_of_turn(self, sentences: Sequence[Sentence]) -> tuple[float, float]:
         """Return the probabilities that a turn is worth remembering, and that it also corrects the agent."""
@@ -57,7 +50,7 @@ class Fit:
                 means[name] = means.get(name, 0.0) + value / len(sentences)
         turn = self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)
         correction = self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)
-        return self._of_turn.probability(turn), self._of_correction.probability(correction)
+        return calibrate(turn, *self._of_turn), calibrate(correction, *self._of_correction)
 
     def _sum(self, index: int, signs: Mapping[str, float]) -> float:
         return sum([self._weights[name][index] * value for name, value in signs.items() if name in self._weights])

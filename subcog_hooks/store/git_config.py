@@ -110,7 +110,7 @@ def _read_config(path: str, seen: list[str]) -> Iterator[tuple[str, str, str, st
 
 def _read_text(path: str) -> str:
     try:
-        return read_regular(path, MAX_FILE).decode("utf-8-sig", "replace")
+        return read_regular(path, MAX_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
     except (OSError, ValueError):
         return ""
 

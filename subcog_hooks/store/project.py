@@ -61,7 +61,8 @@ def slug_of(path: str) -> str:
 def find_project(folder: str) -> Project | None:
     """Return the project that `folder` lies in, None outside of any repository.
 
-    All worktrees of a repository, and all its clones with the same remote, are one project.
+    All worktrees of a repository, and all its clones with the same remote, are one project. A repository of another user, which
+    git refuses, is named by its folder alone.
     """
     if len(folder) > MAX_FOLDER:
         return None
@@ -69,12 +70,14 @@ def find_project(folder: str) -> Project | None:
         root, git = _walk_up(os.path.realpath(folder))
         if git is None:
             return None
-        common = _common_folder(git)
-        url = _remote_url(os.path.join(common, "config"))
-        parent = _find_parent(root, git)
+        main, url, parent = root, None, None
+        if _is_trusted(root):
+            common = _common_folder(git)
+            main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
+            url = _remote_url(os.path.join(common, "config"))
+            parent = _find_parent(root, git)
     except (OSError, ValueError):
         return None
-    main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
     # SQLite stores a name that is not Unicode, but cannot find it again.
     names = [name.encode("utf-8", "backslashreplace").decode() for name in (normalise_url(url, main) if url else main, main)]
     return Project(names[0], root, names[1], parent)
@@ -152,14 +155,12 @@ def may_lack_files(here: Project) -> bool:
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:
-    """Return the nearest folder upwards that holds `.git`, and its git folder. Raises OSError where git refuses it."""
+    """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
     while True:
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
-            _check_owner(folder, git)
             return folder, git
         if os.path.isfile(git):
-            _check_owner(folder, git)
             target = _read_git_file(git).partition("gitdir:")[2].strip()
             return folder, os.path.normpath(os.path.join(folder, target)) if target else None
         parent = os.path.dirname(folder)
@@ -168,16 +169,15 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
         folder = parent
 
 
-def _check_owner(root: str, git: str) -> None:
-    """Raise PermissionError for another user's `.git`, which could name any remote, as git does."""
+def _is_trusted(root: str) -> bool:
+    """Return whether git would read a repository. Another user's could name the remote or the folder of any project."""
     user = os.geteuid() if sys.platform != "win32" else None
-    owner = os.lstat(git).st_uid
+    owner = os.lstat(os.path.join(root, ".git")).st_uid
     if user is None or owner == user or (user == 0 and str(owner) == os.environ.get("SUDO_UID")):
-        return
+        return True
     from subcog_hooks.store import git_config  # Few repositories are another user's.
 
-    if not git_config.is_safe(root, _user_configs()):
-        raise PermissionError(root)
+    return git_config.is_safe(root, _user_configs())
 
 
 def _common_folder(git: str) -> str:
@@ -368,4 +368,4 @@ def _without_secrets(path: str) -> str:
 
 
 def _read_git_file(path: str) -> str:
-    return read_regular(path, MAX_GIT_FILE).decode("utf-8-sig", "replace")
+    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -172,7 +172,6 @@ def test_a_repository_of_another_user_counts_as_for_git(tmp_path: Path, monkeypa
     (root / ".git" / "config").write_text(PLAIN)
     for path in (root, root / ".git"):
         os.chown(path, 1234, 1234)
-    monkeypatch.delenv("SUDO_UID", raising=False)
     for setting, sudo_uid in [
         ("", ""),
         ("", "1234"),
@@ -185,7 +184,9 @@ def test_a_repository_of_another_user_counts_as_for_git(tmp_path: Path, monkeypa
         monkeypatch.setenv("SUDO_UID", sudo_uid)
         (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {setting}\n")
         done = subprocess.run(["git", "remote", "get-url", "origin"], cwd=inside, capture_output=True, check=False)
-        assert (setting, project.find_project(str(inside)) is not None) == (setting, done.returncode == 0)
+        current = project.find_project(str(inside))
+        assert current is not None
+        assert (setting, current.identity) == (setting, str(root) if done.returncode else "github.com/acme/shop")
 
 
 def test_an_alias_of_ssh_is_its_host(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
 from subcog_hooks.capture.record_status import parse_status
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_of, read_source_text
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
-from subcog_hooks.store import project
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 BASIC_MEMORY = "basic-memory"
@@ -61,7 +60,7 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
             reading.remarks.append(f"{folder} is missing, empty or cannot be listed: memories from there stay")
             continue
         reading.begin_store(folder, os.path.join(os.path.expanduser("~"), BASIC_MEMORY))
-        owner = project_identity(project.find_project(folder))
+        owner = project_of(folder)
         for file in find_markdown_files(folder):
             location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
             if leads_out(file, folder):

@@ -8,11 +8,10 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_identity
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_of
 from subcog_hooks.capture.text_files import MAX_MARKDOWN
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
-from subcog_hooks.store import project
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.project import Project
 
@@ -107,7 +106,8 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
     owner = None
     if _rule_text(bullet, "scope") == "workspace" and not reading.repository:
         workspace = _rule_text(bullet, "workspace")
-        owner = _owner_of(os.path.expanduser(workspace))
+        folder = os.path.expanduser(workspace)
+        owner = project_of(folder) if os.path.isabs(folder) and os.path.isdir(folder) else None
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return
@@ -116,11 +116,6 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
     namespace = "learnings" if kind == "anti_pattern" else "patterns"
     at_ms, tags = milliseconds_value(bullet, "createdAt", "updatedAt"), _rule_tags(bullet)
     reading.add(kind, _rule_text(bullet, "id"), content, at_ms, owner, namespace=namespace, tags=tags, **author)
-
-
-def _owner_of(workspace: str) -> str | None:
-    is_there = os.path.isabs(workspace) and os.path.isdir(workspace)
-    return project_identity(project.find_project(workspace)) if is_there else None
 
 
 def _rule_text(bullet: Mapping[str, object], name: str) -> str:

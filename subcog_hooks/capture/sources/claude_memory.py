@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_settings, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
@@ -130,10 +130,10 @@ def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
         reading.left_out["is a link out of the client's folder"] += 1
         return
     session_folder = None if reading.repository else find_folder(os.path.dirname(folder))
-    owner = reading.repository or (project_identity(project.find_project(session_folder)) if session_folder else None)
-    if session_folder and owner is None:
-        owner = os.path.realpath(session_folder)  # outside of a repository the notes are about the folder
-    if owner is None:
+    owner: str | None = reading.repository
+    if session_folder:  # Outside of a repository the notes are about the folder.
+        owner = project_of(session_folder) or os.path.realpath(session_folder)
+    if not owner:
         reading.unread += [f"{slug}/", claude_context.context_prefix(slug)]
         for _ in find_topic_files(folder):
             reading.left_out[f"is of a folder that is not known here ({slug})"] += 1

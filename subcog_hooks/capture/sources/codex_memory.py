@@ -9,10 +9,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
-from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"
@@ -50,7 +49,8 @@ def read_handbook(folder: str) -> SourceReading:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed_ms = text_and_time
     for group, entry_folder, kind, namespace, entry_text in _parse_entries(text):
-        owner = reading.repository or _owner_of(entry_folder)
+        is_here = entry_folder and os.path.isdir(entry_folder)
+        owner = reading.repository or (project_of(entry_folder) or os.path.realpath(entry_folder) if is_here else None)
         if entry_folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry_folder})"] += 1
             continue
@@ -60,12 +60,6 @@ def read_handbook(folder: str) -> SourceReading:
     if not _GROUP.search(text) and text.strip():
         reading.add_document("note", HANDBOOK, text.strip(), changed_ms, None, namespace="learnings", trust=AGENT)
     return reading
-
-
-def _owner_of(folder: str) -> str | None:
-    if not folder or not os.path.isdir(folder):
-        return None
-    return project_identity(project.find_project(folder)) or os.path.realpath(folder)
 
 
 def _parse_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:

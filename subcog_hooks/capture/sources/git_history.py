@@ -14,7 +14,7 @@ import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import IO, NamedTuple
+from typing import IO
 
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core import child_environment
@@ -24,6 +24,8 @@ from subcog_hooks.llm.claude_client import NOT_RUN, Lifeline
 from subcog_hooks.store import project
 from subcog_hooks.store.git_config import parse_config
 from subcog_hooks.store.memory import PENDING, hash_content
+
+Commit = tuple[str, int, str, str]  # id, milliseconds since the epoch, author, message
 
 GIT = "git"
 MAX_REASONS = 300  # the newest commits; nobody reviews more
@@ -69,16 +71,16 @@ _CHANGE_OF_FILE = re.compile(  # an entry of a ChangeLog
 )
 
 
-def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
+def read_reasons(commits: Iterable[Commit], owner: str) -> SourceReading:
     """Read the commits that give a reason. owner: the project's identity."""
     reading = SourceReading(GIT, f"{owner}/")
     reading.is_whole = False  # a commit beyond the limit is still right
     seen: set[str] = set()
-    for commit in commits:
-        if _MACHINE.search(commit.author):
+    for id_, at_ms, author, message in commits:
+        if _MACHINE.search(author):
             reading.left_out["is a machine's commit"] += 1
             continue
-        kind, text = extract_reason(commit.message)
+        kind, text = extract_reason(message)
         digest = hash_content(text)
         if not text:
             reading.left_out["states no reason"] += 1
@@ -88,7 +90,7 @@ def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
             reading.left_out[f"is older than the {MAX_REASONS} newest with a reason"] += 1
         else:
             seen.add(digest)
-            reading.add(kind, commit.id, text, commit.at_ms, owner, namespace="decisions", trust="tool", status=PENDING)
+            reading.add(kind, id_, text, at_ms, owner, namespace="decisions", trust="tool", status=PENDING)
     return reading
 
 
@@ -263,21 +265,12 @@ _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
 }
 
 
-class Commit(NamedTuple):
-    """One commit. at_ms: when it was committed (milliseconds since the epoch)."""
-
-    id: str
-    at_ms: int
-    author: str
-    message: str
-
-
-def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
+def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Iterator[Commit]:
     """Yield the commits of a repository's branch, newest first. since: a date as git parses it. Raises UsageError."""
     options = ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"]
     fields = read_log(root, options, environment)
     for name, seconds, author, message in zip(fields, fields, fields, fields, strict=False):
-        yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
+        yield name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message
 
 
 def read_log(

@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_source_text, split_at_headings
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
-from subcog_hooks.store import project
 from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
@@ -41,7 +40,7 @@ def find_day_files(folder: str) -> list[str]:
 
 def read_day_files(folder: str, here: Project | None) -> SourceReading:
     """Read its day files. Raises UsageError."""
-    owner = project_identity(project.find_project(os.path.abspath(folder)) or here)
+    owner = project_of(os.path.abspath(folder)) or (here.identity if here else None)
     reading = SourceReading(MEMSEARCH, f"{owner}/" if owner else "")
     files = find_day_files(folder) or find_day_files(os.path.join(folder, "memory"))
     if not files:

@@ -15,12 +15,11 @@ from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
+from subcog_hooks.core.accepted_homes import account_folder, find_repository, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
-from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
@@ -236,20 +235,11 @@ def store_repository(path: str, usual: str = "") -> str:
     for a link that leads out of a repository.
     """
     named, real = os.path.abspath(path), os.path.realpath(path)
-    nearest_root = _nearest_root(named)
+    nearest_root = find_repository(os.path.dirname(named))
     if nearest_root and not _is_users_own(named, usual, nearest_root) and leads_out(path, nearest_root):
         raise UsageError(f"{path} is a link out of its repository", "name the file that it leads to")
     here = project.find_project(real if os.path.isdir(real) else os.path.dirname(real))
     return here.identity if here and not _is_users_own(named, usual, here.root) else ""
-
-
-def _nearest_root(path: str) -> str:
-    folder = os.path.dirname(path)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if folder == os.path.dirname(folder):
-            return ""
-        folder = os.path.dirname(folder)
-    return folder
 
 
 def _is_users_own(path: str, usual: str, root: str) -> bool:
@@ -261,6 +251,7 @@ def _is_users_own(path: str, usual: str, root: str) -> bool:
         return False
 
 
-def project_identity(here: Project | None) -> str | None:
-    """Return a project's identity, None outside of any."""
+def project_of(folder: str) -> str | None:
+    """Return the identity of the project that a folder lies in, None outside of any."""
+    here = project.find_project(folder)
     return here.identity if here else None

@@ -78,7 +78,7 @@ def ask_about_sessions(
             if not pace.goes_on():
                 break
             unasked = _find_unasked(file, state, options, places, report, pace)
-            if unasked and quoting.has_enough_text(unasked.shown):
+            if unasked and sum(len(turn.text) for turn in unasked.shown) >= quoting.MIN_SENT:
                 question = quoting.build_question(unasked.shown)
                 if not calls.take(pace, state_values.SESSIONS_JOB, len(question.user)):
                     report.is_out_of_calls = True
@@ -90,11 +90,11 @@ def ask_about_sessions(
                     _count_unusable(provider, report)
                     continue
                 report.asked += 1
-                verified = quoting.check_proposals(proposed, unasked.shown, options.never)
-                report.dropped += verified.dropped
+                accepted, dropped = quoting.check_proposals(proposed, unasked.shown, options.never)
+                report.dropped += dropped
                 written = [
                     WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
-                    for turn, proposal in verified.accepted
+                    for turn, proposal in accepted
                 ]
                 _store_proposals(written, options, places, report, state)
             if unasked and not options.dry_run:
