@@ -271,6 +271,13 @@ def drop_comments(text: str) -> str:
     return "\n".join(lines)
 
 
+def read_prose(text: str) -> str:
+    """Return a document without its code."""
+    tokens = _parser("inline", "text_join").parse(text)
+    prose = (token.content for token in tokens if token.type in ("inline", "html_block"))
+    return "\n".join(_COMMENT_OR_CODE.sub(lambda match: "" if match["ticks"] else match[0], block) for block in prose)
+
+
 def _drop_block_comments(text: str, block_type: str) -> str:
     """Return a block without its comments; an unclosed comment ends an HTML block, and is text elsewhere."""
     if block_type == "html_block":

@@ -25,8 +25,6 @@ MAX_IMPORTS = 50  # files that one CLAUDE.md imports
 _USER = "user"  # in place of a project's name
 _RULE = "rule:"  # prefix of the location of a rule with globs
 _PROJECT_FILES = (CLAUDE_MD, f"{CLAUDE_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block takes a minute for 200 KB of backticks
-_CODE = re.compile(r"`[^`]*`")
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
 _PATH_ENDINGS = ".,;:!?)'\""
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)
@@ -169,26 +167,13 @@ def find_imports(text: str) -> list[str]:
     >>> find_imports("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
     ['docs/style.md']
     """
-    paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(_drop_code(text))]
+    paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(markdown.read_prose(text))]
     return list(dict.fromkeys(name for name in paths if name.isprintable()))
 
 
 def _drop_import_lines(text: str, imports: AbstractSet[str]) -> str:
     """Return a text without the lines that are nothing but one of these imports: the model gets the file in their place."""
     return "\n".join(line for line in text.split("\n") if line.lstrip(" \t-*").rstrip() not in imports)
-
-
-def _drop_code(text: str) -> str:
-    lines, fence = [], ""
-    for line in text.split("\n"):
-        if fence:
-            is_end = line.startswith(fence) and not line.rstrip().strip(fence[0])
-            fence = "" if is_end else fence
-        elif match := _FENCE.match(line):
-            fence = match[1] or match[2]
-        else:
-            lines.append(_CODE.sub("", line))
-    return "\n".join(lines)
 
 
 def _display_path(file: str, root: str) -> str:
