@@ -295,6 +295,11 @@ def test_sections_that_a_loaded_file_lost_are_archived(subcog: Run, quay: Path) 
     write(quay / "CLAUDE.md", *texts[:2])
     assert subcog("import", "CLAUDE.md").out == "added 1 (github.com/acme/quay: 1), archived 3\n"
     assert len(active(subcog)) == 2
+    subcog("import", "notes")
+    (quay / "notes" / "locks.md").rename(quay / "notes" / "gates.md")
+    (quay / "notes" / "CLAUDE.md").write_text(LOCKS)
+    assert ", moved 2" in subcog("import", "notes").out
+    shutil.rmtree(quay / "notes")
     (quay / "CLAUDE.md").unlink()
     subcog("import", "--again")
     assert [source.rpartition("::")[2] for source in active(subcog)] == [".claude/rules/tides.md"]

@@ -61,7 +61,9 @@ def import_path(
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
     absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
+    moved, report.moved = report.moved, {}
     importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
+    report.moved |= moved
     if loaded:
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
