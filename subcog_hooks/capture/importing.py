@@ -33,7 +33,7 @@ from subcog_hooks.capture.sections import (
     section_file,
     section_id,
 )
-from subcog_hooks.capture.text_files import is_utf16_file, read_text_file
+from subcog_hooks.capture.text_files import UTF16_MARKS, read_text_file
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
@@ -102,7 +102,8 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
     name = "standard input" if path == "-" else os.path.basename(path)
     source = sys.stdin.fileno() if path == "-" else path
     try:
-        encoding, errors = ("utf-16", "replace") if is_utf16_file(path) else ("utf-8-sig", "surrogateescape")
+        is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
+        encoding, errors = ("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape")
         with open(source, encoding=encoding, errors=errors, newline="\n", closefd=path != "-") as file:
             for number, line in enumerate(_read_whole_lines(file, name), 1):
                 if not line.strip():

@@ -97,7 +97,8 @@ def import_(
         if store and not dry_run:
             opened.enter_context(_report_interruption(store))
         if reading is None:
-            report = _import_source(source or "", store, options)
+            with progress.track_items("reading", None) as advance:
+                report = import_from.import_path(source or "", store, options, here if options.root else None, advance)
         else:
             report = import_from.import_source(reading, store, options)
             if dry_run:
@@ -190,11 +191,6 @@ def _report_interruption(store: Store) -> Iterator[None]:
             f"interrupted: {pluralize(added, 'new memory is', 'new memories are')} kept; the same command imports the rest"
         )
         raise typer.Exit(EXIT_INTERRUPTED) from None
-
-
-def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
-    with progress.track_items("reading", None) as advance:
-        return import_from.import_path(source, store, options, context.here() if options.root else None, advance)
 
 
 def _embed_memories(*, wait: bool) -> None:

@@ -40,10 +40,7 @@ SOURCES = {
 
 
 def find_rule_files(name: str, root: str, reading: SourceReading | None = None) -> list[str]:
-    """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice.
-
-    reading: as in `walk_folders`.
-    """
+    """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
     patterns = SOURCES[name].files
     files = [
         os.path.join(root, folder, file)

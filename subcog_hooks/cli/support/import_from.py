@@ -69,7 +69,7 @@ def import_path(
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
         subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
         report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
-        report.remarks += [_left_out_remark(reason, count) for reason, count in reading.left_out.most_common(MAX_REASONS)]
+        report.remarks += _describe_left_out(reading)
     return report
 
 
@@ -159,19 +159,12 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
     print_remarks(reading.remarks)
     if pending:
         terminal.say(f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`, until you accept them")
-    _print_left_out(reading)
+    print_remarks(_describe_left_out(reading))
 
 
-def _print_left_out(reading: SourceReading) -> None:
-    for reason, count in reading.left_out.most_common(MAX_REASONS):
-        terminal.say(_left_out_remark(safe(reason)[:MAX_REASON_LENGTH], count))
-    if len(reading.left_out) > MAX_REASONS:
-        remaining = sum(count for _, count in reading.left_out.most_common()[MAX_REASONS:])
-        terminal.say(f"and {remaining} more for other reasons")
-
-
-def _left_out_remark(reason: str, count: int) -> str:
-    return f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}"
+def _describe_left_out(reading: SourceReading) -> list[str]:
+    counts = reading.left_out.most_common()
+    return [f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}" for reason, count in counts]
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
