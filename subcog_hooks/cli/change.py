@@ -282,7 +282,6 @@ def supersede(
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
         mark_superseded(store, before, after)
         context.update_index_and_vectors(store)
-    terminal.say(f"{before.id} is superseded by {after.id}")
     embedding.start_background_jobs()
 
 

@@ -269,14 +269,12 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
             after = _add_fields(existing, _fields_to_add(memory, has_priority=has_priority), store)
             if old and old.id != existing.id:
                 mark_superseded(store, old, after)
-                terminal.say(f"superseded {old.id}")
             return after
     is_asked = terminal.interactive and old is None
     if is_asked and (similar := similar_to(memory, store)):
         old = _ask_about_similar(similar)  # asked before storing: Ctrl-C changes nothing
     if old:
         mark_superseded(store, old, memory)
-        terminal.say(f"superseded {old.id}")
     else:
         store.add([memory])
     if not old and not is_asked and (similar := similar_to(memory, store)):

@@ -47,14 +47,14 @@ def check_replaceable(old: Memory, successor: str) -> None:
 
 def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
     """Replace a memory by another, which is stored with it if it is new. Raises UsageError as `check_replaceable` does."""
-    is_stored = bool(store.by_ids([new.id]))
+    added = [] if store.by_ids([new.id]) else [new]
     is_written = False
     while not is_written:
         since = store.revision()
-        old = store.get(old.id)
-        check_replaceable(old, new.id)
-        old = old.with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
-        is_written = store.write_unless_changed(since, new=[] if is_stored else [new], changed=[old])
+        check_replaceable(store.get(old.id), new.id)
+        after = store.get(old.id).with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
+        is_written = store.write_unless_changed(since, new=added, changed=[after])
+    terminal.say(f"{old.id} is superseded by {new.id}")
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
