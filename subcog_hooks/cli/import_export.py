@@ -16,15 +16,7 @@ from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress, stopping
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_NOTHING_FOUND,
-    EXIT_STORE,
-    EXIT_USAGE,
-    NoMemory,
-    StoreCorrupt,
-    UsageError,
-)
+from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import stops
@@ -299,12 +291,10 @@ def export(
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     source = _ExportSource(names, with_learned=learned)
     with context.reading() as store:
-        if store is None:
-            terminal.say("no memories")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
-        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1])
+        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
         if (first := next(memories, None)) is None:
-            raise NoMemory("there are no such memories", "`subcog list --status all` shows the memories that are there")
+            terminal.say(f"no memories of {safe(names[0])}" if names else "no memories")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
         memories = chain((first,), memories)
         if file == "-":
             for memory in memories:

@@ -11,14 +11,7 @@ from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, cue_trials, embedding, inputs, stopping
-from subcog_hooks.cli.support.amendment import (
-    amend,
-    apply_changes,
-    check_replaceable,
-    mark_superseded,
-    merge_changes,
-    similar_to,
-)
+from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
 from subcog_hooks.redaction.redact import describe_removed
@@ -249,7 +242,7 @@ def _try_memory(memory: Memory, text: str | None, supersedes: str | None) -> Non
         if supersedes and store is None:
             raise NoMemory(f"no memory has the id {supersedes[:80]}", "nothing has been remembered yet")
         if supersedes and store:
-            check_replaceable(context.find_memory(store, supersedes), memory.id)
+            check_current(context.find_memory(store, supersedes), memory.id)
         terminal.say(f"nothing is stored; it would be {inputs.moment_remark(memory, cue_trials.find_governed(memory))}")
         for near in similar_to(memory, store) if store else ():
             terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")

@@ -314,5 +314,5 @@ def test_too_many_folders_archive_nothing(subcog: Run, quay: Path, monkeypatch: 
     subcog("import", "--from", "agents")
     monkeypatch.setattr(source_reading, "MAX_SEARCHED_FOLDERS", 2)
     done = subcog("import", "--from", "agents")
-    assert "has more than 2 folders, and the others were not searched" in done.err
+    assert "has more than 2 folders; the others were not searched" in done.err
     assert len(active(subcog)) == 2

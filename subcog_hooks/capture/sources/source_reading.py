@@ -45,8 +45,7 @@ def walk_folders(
         if folders_left < 0:
             if reading:
                 reading.is_whole = False
-                more = f"{root} has more than {MAX_SEARCHED_FOLDERS:,} folders, and the others were not searched"
-                reading.remarks += [] if more in reading.remarks else [more]
+                reading.remarks.append(f"{root} has more than {MAX_SEARCHED_FOLDERS:,} folders; the others were not searched")
             return
         if folder and (".git" in below or ".git" in names):
             below.clear()
