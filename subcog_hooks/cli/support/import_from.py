@@ -86,8 +86,9 @@ def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, 
 
 def _find_unloaded(reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None) -> Absence:
     """Return the memories of texts below a path that the client had loaded, unless they are among the rows."""
-    is_complete = reading.looked_in and not options.lacks_files
-    absence = reading.find_absence(store, options) if is_complete else Absence()
+    if not reading.looked_in or options.lacks_files:
+        return Absence()
+    absence = reading.find_absence(store, options)
     config, root = claude_notes.config_folder(), here.root if here else ""
     absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
     return absence
