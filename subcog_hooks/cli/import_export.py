@@ -19,7 +19,7 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import stops
+from subcog_hooks.store import import_record, stops
 from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -93,9 +93,7 @@ def import_(
                 report = import_from.import_path(source or "", store, options, here if options.root else None, advance)
         else:
             report = import_from.import_source(reading, store, options)
-            if dry_run:
-                import_from.print_location(origin or "", source)
-            import_from.print_reading(reading, store, dry_run=dry_run)
+            import_from.print_reading(reading, source, store, dry_run=dry_run)
         _finish_import(report, store, dry_run=dry_run)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
@@ -109,7 +107,8 @@ def import_(
 
 def _import_again(options: ImportOptions, *, wait: bool) -> int:
     """Repeat the recorded imports. Return the exit code."""
-    entries = import_from.find_imports(context.here())
+    here, entries = context.here(), import_record.read_imports(context.home())
+    entries = [entry for entry in entries if here is None or entry.root == here.root]
     if not entries:
         terminal.say("nothing was imported here yet")
         return EXIT_NOTHING_FOUND

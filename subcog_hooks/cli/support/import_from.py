@@ -141,18 +141,14 @@ def count_changes(report: ImportReport) -> int:
     return report.added + report.replaced + report.archived + len(report.moved)
 
 
-def print_location(name: str, path: str | None) -> None:
-    """Print the location of a source. path: the given path, None for the usual one."""
-    terminal.say(f"from {safe(path or catalogue.SOURCES[name].where(_surroundings()))}")
-
-
-def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
-    """Print the content of a source, and the rows left out."""
+def print_reading(reading: SourceReading, path: str | None, store: Store | None, *, dry_run: bool) -> None:
+    """Print the content of a source, and the rows left out. path: the given path, None for the source's usual location."""
     waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
     stored = store.by_ids(waiting_rows) if store and not dry_run else {}
     pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
+        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(_surroundings()))}")
         for kind, count in reading.kinds.most_common():
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
@@ -218,12 +214,6 @@ def record_import(entry: RecordedImport | None) -> None:
             import_record.record_import(context.home(), entry)
     except StoreError as error:
         terminal.say(f"this import will not be repeated by itself ({error.message})")
-
-
-def find_imports(here: Project | None) -> list[RecordedImport]:
-    """Return the recorded imports into a project from its worktree at hand; None for all recorded imports."""
-    entries = import_record.read_imports(context.home())
-    return [entry for entry in entries if here is None or entry.root == here.root]
 
 
 def describe_place(entry: RecordedImport) -> str:
