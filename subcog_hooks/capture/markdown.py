@@ -374,6 +374,9 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
             if cut >= 0:
                 end = cut
                 break
+        fences = [] if foot else list(_FENCE_LINE.finditer(text, start, end))
+        if len(fences) % 2 and fences[-1].start() > start + room // 4:
+            end = fences[-1].start()  # Code in a list is not cut open where it fits into the next piece.
         if piece := text[start:end].strip("\n").rstrip():
             yield Block(line, f"{head if start else ''}{piece}{foot}")
         line += text.count("\n", start, end)
@@ -383,7 +386,7 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
 
 
 _TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
-_FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[^\n]*\n")
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
 
 
 def _repeated_lines(text: str, max_intro: int) -> tuple[str, str]:

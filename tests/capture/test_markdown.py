@@ -213,6 +213,12 @@ def test_each_piece_of_long_code_is_fenced_and_keeps_its_lines() -> None:
     assert all(len(section.content) <= MAX_SECTION for section in pieces)
 
 
+def test_code_in_a_list_is_not_cut_open() -> None:
+    code = "   ```sh\n" + "".join(f"   step {number} of the deploy\n\n" for number in range(30)) + "   ```"
+    pieces = split_sections(f"# Steps\n\n1. First\n\n{f'   {LONG}' * 12}\n\n{code}\n2. Then\n", title="notes")
+    assert [piece.content.count("```") for piece in pieces] == [0, 2]
+
+
 def test_a_heading_with_nothing_below_it_is_text() -> None:
     [section] = split_sections(f"Acme, Main street 1\nGhent\n---\n\n# Demand letter\n\n{LONG}\n\n## 1\n", title="letter")
     assert section.heading_path == ("letter", "Demand letter")
