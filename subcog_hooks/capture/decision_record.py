@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from subcog_hooks.capture.markdown import Block, Part
-from subcog_hooks.capture.record_status import NO_STATUS, Status, choose_status, drop_references, parse_status, title_status
+from subcog_hooks.capture.record_status import Status, choose_status, drop_references, is_understood, parse_status, title_status
 from subcog_hooks.capture.record_words import WORDS, fold_words
 from subcog_hooks.capture.written_dates import file_name_date_ms, parse_date_ms
 from subcog_hooks.store.memory import BACKGROUND
@@ -105,7 +105,7 @@ def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:
         if _is_about(part, "status"):
             others += [text for text in (block.text for block in part.blocks) if _says_more(text, status)]
         elif not _is_about(part, "date"):
-            (decided if is_deciding else others).extend(_labelled_text(part, is_root=part is parts[0]))
+            (decided if is_deciding else others).extend(_labelled_text(part, status, is_root=part is parts[0]))
     if not decided:
         return "\n\n".join([*lead, *others])
     return "\n\n".join([*lead, *decided]) + (BACKGROUND + "\n\n".join(others) if others else "")
@@ -117,10 +117,10 @@ def _says_more(text: str, status: Status) -> bool:
     return not (parsed.kind and parsed.is_certain) and " ".join(text.split()) != status.rest
 
 
-def _labelled_text(part: Part, *, is_root: bool) -> list[str]:
+def _labelled_text(part: Part, status: Status, *, is_root: bool) -> list[str]:
     texts = [block.text for block in part.blocks]
     if is_root:
-        texts = [text for text in map(_drop_labels, texts) if text]
+        texts = [rest for text in texts if (rest := _drop_labels(text, status))]
     if not texts or is_root or not part.heading:
         return texts
     is_prose = texts[0][:1].isalnum() or (texts[0][:1] in "\"'*_([`" and not texts[0].startswith((*_FENCES, "* ")))
@@ -128,12 +128,16 @@ def _labelled_text(part: Part, *, is_root: bool) -> list[str]:
     return texts
 
 
-def _drop_labels(text: str) -> str:
-    """Return a paragraph of a record's head without its status and date."""
+def _drop_labels(text: str, status: Status) -> str:
+    """Return a paragraph of a record's head without its status and date. Lines that say more than these stay."""
 
     def replacement(match: re.Match[str]) -> str:
         (word, *_) = fold_words(match[1])
-        return "" if word in WORDS["status"] or word in WORDS["date"] else match[0]
+        if word not in WORDS["status"] | WORDS["date"]:
+            return match[0]
+        lines = zip(match[0].split("\n"), match[2].split("\n"), strict=True)
+        is_rest = " ".join(match[2].split()) == status.rest
+        return "" if is_rest else "\n".join(line for line, value in lines if not is_understood(value))
 
     if text.startswith(_FENCES):
         return text
@@ -212,4 +216,4 @@ def _section_statuses(parts: Sequence[Part]) -> list[Status]:
             statuses += lines
         else:
             statuses.append(parse_status(text))
-    return statuses or [NO_STATUS]
+    return statuses

@@ -73,13 +73,8 @@ class Claim(NamedTuple):
     is_negated: bool
 
 
-def contradiction(new: str, old: str, stems: Stems) -> str | None:
-    """Describe in a few words how `old` contradicts `new`, None if it does not. stems: of a text's words, in order."""
-    return contradiction_of_claims(parse_claims(new, stems), parse_claims(old, stems))
-
-
 def parse_claims(note: str, stems: Stems) -> list[Claim]:
-    """Return the clauses of a note as claims; none for a text longer than MAX_NOTE."""
+    """Return the clauses of a note as claims; none for a text longer than MAX_NOTE. stems: of a text's words, in order."""
     clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
     return [_parse_claim(clause, stems) for clause in clauses] if len(note) <= MAX_NOTE else []
 
@@ -96,7 +91,8 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
     shared = new.words & old.words
-    if not shared - EVERYDAY:
+    has_own_subjects = new.words > shared < old.words  # each is about another thing
+    if has_own_subjects or not shared - EVERYDAY:
         return None
     is_same = len(shared) >= MIN_JACCARD * len(new.words | old.words)
     shorter = min(len(new.words), len(old.words))
@@ -188,9 +184,11 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
     hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
     rows = store.by_seqs([seq for _, seq in hits[:MAX_CANDIDATES]])
     own_words, stems = _word_set(memory, index), index.analysers.body_terms
+    claims = parse_claims(memory.content, stems)
     near = []
     for other in rows.values():
-        share, difference = _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems)
+        share = _jaccard(own_words, _word_set(other, index))
+        difference = contradiction_of_claims(claims, parse_claims(other.content, stems))
         if other.id != memory.id and (share >= MIN_SIMILARITY or difference):
             near.append(NearDuplicate(other, share, difference))
     return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))

@@ -56,6 +56,7 @@ class ImportReport:
     owners: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
     skipped: int = 0
+    forgotten: int = 0  # memories of JSONL that stay forgotten
     problems: list[ImportProblem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     removed: Removed = ()
@@ -122,6 +123,7 @@ class ImportChanges:
     problems: list[ImportProblem] = field(default_factory=list)
     removed: list[Removed] = field(default_factory=list)
     skipped: int = 0
+    deleted: int = 0  # memories that stay forgotten
     copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0
@@ -162,7 +164,9 @@ def plan_changes(
                 changes.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
                 changes.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
-                changes.skipped += memory.id not in moved
+                is_deleted = before.status == "deleted" and memory.status != "deleted" and not row.is_section
+                changes.deleted += is_deleted
+                changes.skipped += memory.id not in moved and not is_deleted
             elif memory.id in changes.new and (options.replace or row.is_section):
                 room.reserve(memory, before)
                 changes.new[memory.id] = memory

@@ -33,7 +33,7 @@ from subcog_hooks.capture.sections import (
     section_file,
     section_id,
 )
-from subcog_hooks.capture.text_files import read_text_file
+from subcog_hooks.capture.text_files import UTF16_MARKS, read_text_file
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
@@ -65,20 +65,6 @@ def check_source(path: str, root: str | None) -> None:
         raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
     if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_JSONL_BYTES:
         raise UsageError(f"{path} has {size:,} bytes, at most {MAX_JSONL_BYTES:,} are read", "split it")
-
-
-def count_lines(path: str) -> int | None:
-    """Return the number of lines of a JSONL file, for a progress bar; None for Markdown."""
-    if not os.path.isfile(path) or path.lower().endswith(MARKDOWN_SUFFIXES):  # a pipe can be read once only
-        return None
-    lines = 0
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(1 << 20):
-                lines += block.count(b"\n")
-    except OSError:
-        return None
-    return lines
 
 
 def read_rows(
@@ -116,7 +102,9 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
     name = "standard input" if path == "-" else os.path.basename(path)
     source = sys.stdin.fileno() if path == "-" else path
     try:
-        with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
+        is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
+        encoding, errors = ("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape")
+        with open(source, encoding=encoding, errors=errors, newline="\n", closefd=path != "-") as file:
             for number, line in enumerate(_read_whole_lines(file, name), 1):
                 if not line.strip():
                     continue
@@ -380,6 +368,7 @@ def _write_chunk(
     report.owners.update(memory.project or memory.scope for memory in changes.new.values())
     report.replaced += len(changes.changed)
     report.skipped += changes.skipped
+    report.forgotten += changes.deleted
     report.problems += changes.problems
     report.removed = sum_removed([report.removed, *changes.removed])
     report.unknown |= changes.unknown

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
 _COMMENT_OR_CODE = re.compile(r"\\.|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!(?=--).*?(?:-->|\Z)", re.DOTALL)
-_OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
-
+_OBSIDIAN_COMMENT = re.compile(  # on one line, or between two lines of nothing else
+    r"(?<!\S)%%(?!%)(?:(?!%%).)+%%(?=[\s.,;:!?)]|\Z)|^[ \t]*%%[ \t]*\n(?s:.*?)\n[ \t]*%%[ \t]*$", re.MULTILINE
+)
 
 MAX_SECTION = 2_000  # characters with its heading line, the size of one injection; longer ones are cut
 MIN_SECTION = 80  # characters; `Status: Accepted` alone says nothing
@@ -111,8 +112,9 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
 _KEY = r"[\w$./-]+(?: [\w./-]+){0,2}|\"[^\"]*\"|'[^']*'"  # Obsidian has keys of several words
 _YAML_LINE = re.compile(rf"[ \t]|#|-[ \t]|-?$|[\]}}]|(?:{_KEY})[ \t]*:")
 _BRACKETED = re.compile(r"\[(.*)\][ \t]*(?:#.*)?$")
-_QUOTED_LIST = re.compile(r"""(?:"[^"]*"|'[^']*')[ \t]*,""")
-_LIST_MARK = re.compile(r"""(?:^|(?<=,))\s*(?:"[^"]*"|'[^']*')|[{},]""")
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
+_QUOTED_LIST = re.compile(rf"{_QUOTED}[ \t]*,")
+_LIST_MARK = re.compile(rf"(?:^|(?<=,))\s*{_QUOTED}|[{{}},]")
 _MAX_FRONT_MATTER = 200  # lines
 
 
@@ -183,8 +185,9 @@ def split_list(value: str) -> list[str]:
 def _plain_scalar(value: str) -> str:
     """Return a YAML scalar without its quotes or comment."""
     value = value.strip()
-    if value[:1] in ("'", '"'):
-        return value[1:].partition(value[0])[0].strip()
+    if quoted := re.match(_QUOTED, value):
+        text = quoted[0][1:-1]
+        return (text.replace("''", "'") if value[0] == "'" else re.sub(r'\\(["\\])', r"\1", text)).strip()
     return value.partition(" #")[0].strip()
 
 
@@ -268,6 +271,13 @@ def drop_comments(text: str) -> str:
     return "\n".join(lines)
 
 
+def read_prose(text: str) -> str:
+    """Return a document without its code."""
+    tokens = _parser("inline", "text_join").parse(text)
+    prose = (token.content for token in tokens if token.type in ("inline", "html_block"))
+    return "\n".join(_COMMENT_OR_CODE.sub(lambda match: "" if match["ticks"] else match[0], block) for block in prose)
+
+
 def _drop_block_comments(text: str, block_type: str) -> str:
     """Return a block without its comments; an unclosed comment ends an HTML block, and is text elsewhere."""
     if block_type == "html_block":
@@ -292,15 +302,15 @@ def drop_obsidian_comments(text: str) -> str:
     return "".join(prose_and_code)
 
 
-def drop_elements(text: str, begin: str, close: str) -> str:
-    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it."""
+def drop_elements(text: str, begin: str, close: str, *, keeps_unclosed: bool = False) -> str:
+    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it, or stays."""
     parts = []
     position = 0
     while (start := text.find(begin, position)) >= 0:
         parts.append(text[position:start])
         end = text.find(close, start)
         if end < 0:
-            return "".join(parts)
+            return "".join([*parts, text[start:] if keeps_unclosed else ""])
         position = end + len(close)
     return "".join([*parts, text[position:]])
 
@@ -324,7 +334,7 @@ def _merge_tiny(parts: list[Part]) -> None:
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
     if first and root.is_tiny():
-        first.blocks += root.blocks
+        first.blocks[:0] = root.blocks
         root.blocks = []
 
 
@@ -353,7 +363,7 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
     """
     text = block.text
     start, line = 0, block.line
-    head, foot = _repeated_lines(text) if len(text) > room else ("", "")
+    head, foot = _repeated_lines(text, room // 4) if len(text) > room else ("", "")
     if len(head) + len(foot) > room // 4:
         head = foot = ""
     room -= len(head) + len(foot)
@@ -364,6 +374,9 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
             if cut >= 0:
                 end = cut
                 break
+        fences = [] if foot else list(_FENCE_LINE.finditer(text, start, end))
+        if len(fences) % 2 and fences[-1].start() > start + room // 4:
+            end = fences[-1].start()  # Code in a list is not cut open where it fits into the next piece.
         if piece := text[start:end].strip("\n").rstrip():
             yield Block(line, f"{head if start else ''}{piece}{foot}")
         line += text.count("\n", start, end)
@@ -372,13 +385,13 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
         yield Block(line, f"{head if start else ''}{piece}")
 
 
-_TABLE_HEAD = re.compile(r"[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n")
-_FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[^\n]*\n")
+_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
 
 
-def _repeated_lines(text: str) -> tuple[str, str]:
-    """Return the lines that stand before and behind each piece of a block."""
-    if table := _TABLE_HEAD.match(text):
-        return table[0], ""
-    fence = _FENCE_LINE.match(text)
-    return (fence[0], f"\n{fence[1]}") if fence else ("", "")
+def _repeated_lines(text: str, max_intro: int) -> tuple[str, str]:
+    """Return the lines that stand before and behind each piece of a block. max_intro: characters above a table."""
+    if fence := _FENCE_LINE.match(text):
+        return fence[0], f"\n{fence[1]}"
+    table = _TABLE_HEAD.search(text, 0, max_intro)
+    return (table[0] if table else ""), ""

@@ -64,7 +64,7 @@ def parse_status(value: str) -> Status:
     if not tokens or tokens[0] not in _KIND_OF_WORD:
         return Status("", is_certain=set(ENDED_STATUSES).isdisjoint(kinds), rest=rest)
     kind = next((kind for kind in kinds if kind in ENDED_STATUSES), kinds[0])
-    if kind not in ENDED_STATUSES or (len(text) <= MAX_STATUS and all(map(_is_understood, tokens))):
+    if kind not in ENDED_STATUSES or (len(text) <= MAX_STATUS and is_understood(text)):
         return Status(kind)
     is_adjective = len(tokens) > 1 and tokens[1][0].isalnum() and tokens[1] not in WORDS["joins"]
     if kinds[0] not in ENDED_STATUSES or is_adjective or not WORDS["restricts"].isdisjoint(tokens):
@@ -72,14 +72,15 @@ def parse_status(value: str) -> Status:
     return Status(kinds[0], is_certain=False, rest=rest)
 
 
-def _is_understood(token: str) -> bool:
-    return (
-        not token[0].isalnum()
-        or token in _KIND_OF_WORD
-        or token in WORDS["filler"]
-        or token in MONTHS
-        or bool(_REFERENCE.fullmatch(token))
-    )
+def is_understood(text: str) -> bool:
+    """Return whether each word of a text is a status, a date, a reference, or joins these.
+
+    >>> is_understood("Accepted on 5 May 2024 ([PR 12](../pull/12))"), is_understood("The queue is PostgreSQL.")
+    (True, False)
+    """
+    tokens = [token for token in fold_words(drop_references(text)) if token[0].isalnum()]
+    plain = _KIND_OF_WORD.keys() | WORDS["filler"] | MONTHS.keys()
+    return all(token in plain or _REFERENCE.fullmatch(token) for token in tokens)
 
 
 def title_status(title: str) -> Status:

@@ -10,7 +10,7 @@ MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs hav
 MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
 MAX_NULS = 0.1  # of the characters of a text in UTF-8; a binary file has more, or is no UTF-8
 
-_UTF16 = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
+UTF16_MARKS = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]")
 _OTHER_ALPHABET = re.compile(rb"[\x80-\xff]{6}")  # No western word has six such letters in a row.
@@ -63,7 +63,7 @@ def decode_text(raw: bytes) -> tuple[str, str]:
 
 def _find_utf16(raw: bytes) -> str:
     """Return the byte order of UTF-16, from its mark or because nearly every second byte is NUL; "" if it is something else."""
-    for encoding, mark in _UTF16.items():
+    for encoding, mark in UTF16_MARKS.items():
         if raw.startswith(mark):
             return encoding
     nuls = {"utf-16-le": raw[1::2].count(0), "utf-16-be": raw[::2].count(0)}

@@ -10,7 +10,15 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, context, embedding, inputs, stopping
-from subcog_hooks.cli.support.amendment import amend_all, apply_changes, apply_edits, erase, mark_forgotten, similar_to
+from subcog_hooks.cli.support.amendment import (
+    amend_all,
+    apply_changes,
+    apply_edits,
+    erase,
+    mark_forgotten,
+    mark_superseded,
+    similar_to,
+)
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
@@ -277,11 +285,8 @@ def supersede(
         if not after.is_live(now_ms()):
             status = "expired" if after.status == "active" else after.status
             raise UsageError(f"{after.id} is {status}, so agents would be given neither", "review it, or edit its status first")
-        store.modify(
-            [before.id], lambda memory: memory.with_changes(status="superseded", superseded_by=after.id, updated_at=now_ms())
-        )
+        mark_superseded(store, before, after)
         context.update_index_and_vectors(store)
-    terminal.say(f"{before.id} is superseded by {after.id}")
     embedding.start_background_jobs()
 
 

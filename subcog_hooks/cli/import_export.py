@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, TextIO
 
 import typer
@@ -18,7 +19,7 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import stops
+from subcog_hooks.store import import_record, stops
 from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -88,12 +89,11 @@ def import_(
         if store and not dry_run:
             opened.enter_context(_report_interruption(store))
         if reading is None:
-            report = _import_source(source or "", store, options)
+            with progress.track_items("reading", None) as advance:
+                report = import_from.import_path(source or "", store, options, here if options.root else None, advance)
         else:
             report = import_from.import_source(reading, store, options)
-            if dry_run:
-                import_from.print_location(origin or "", source)
-            import_from.print_reading(reading, store, dry_run=dry_run)
+            import_from.print_reading(reading, source, store, dry_run=dry_run)
         _finish_import(report, store, dry_run=dry_run)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
@@ -107,7 +107,8 @@ def import_(
 
 def _import_again(options: ImportOptions, *, wait: bool) -> int:
     """Repeat the recorded imports. Return the exit code."""
-    entries = import_from.find_imports(context.here())
+    here, entries = context.here(), import_record.read_imports(context.home())
+    entries = [entry for entry in entries if here is None or entry.root == here.root]
     if not entries:
         terminal.say("nothing was imported here yet")
         return EXIT_NOTHING_FOUND
@@ -183,11 +184,6 @@ def _report_interruption(store: Store) -> Iterator[None]:
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
-    with progress.track_items("reading", importing.count_lines(source)) as advance:
-        return import_from.import_path(source, store, options, context.here() if options.root else None, advance)
-
-
 def _embed_memories(*, wait: bool) -> None:
     if wait:
         with context.writing() as store:
@@ -227,6 +223,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     parts += [f"{'would move' if dry_run else 'moved'} {len(report.moved)}"] if report.moved else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
+    parts += [f"forgotten here {report.forgotten} (--replace brings them back)"] if report.forgotten else []
     refused = sum(not problem.is_entry for problem in report.problems)
     parts += [f"refused {refused}"] if refused else []
     terminal.result(", ".join(parts))
@@ -292,10 +289,11 @@ def export(
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     source = _ExportSource(names, with_learned=learned)
     with context.reading() as store:
-        if store is None:
-            terminal.say("no memories")
+        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
+        if (first := next(memories, None)) is None:
+            terminal.say(f"no memories of {safe(names[0])}" if names else "no memories")
             raise typer.Exit(EXIT_NOTHING_FOUND)
-        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1])
+        memories = chain((first,), memories)
         if file == "-":
             for memory in memories:
                 terminal.raw(jsonl.dump(memory) + "\n")

@@ -11,9 +11,9 @@ from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, cue_trials, embedding, inputs, stopping
-from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import questions
 from subcog_hooks.store.memory import (
@@ -28,7 +28,6 @@ from subcog_hooks.store.memory import (
     Memory,
     now_ms,
 )
-from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 
 _KEEP, _CANCEL = "k", "c"
@@ -167,9 +166,10 @@ def remember(
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
     inputs.refuse_several({"--user": user, "--project": bool(project)})
+    _check_trial(text, on, dry_run=dry_run, has_trigger=bool(trigger), as_json=json_)
     answers = stopping.read_stop_options(ask_before, deny, yes=yes)
     project_here = None if user or project else context.here()
-    owner = resolve_identity(project) if project else project_here.identity if project_here else None
+    owner = author.names_of(project)[0] if project else project_here.identity if project_here else None
     now = now_ms()
     memory, removed = redact_note(
         Memory(
@@ -199,12 +199,10 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
-    if (on is not None and not (dry_run and trigger)) or (dry_run and json_):
-        raise UsageError("--on and --json do not go with these options", "--on needs --trigger and --dry-run, without --json")
     if dry_run:
         if removed:
             terminal.say(describe_removed(removed))
-        _try_memory(memory, on)
+        _try_memory(memory, on, supersedes)
         return
     if memory.status == PENDING and supersedes:
         raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
@@ -228,13 +226,24 @@ def remember(
     embedding.start_background_jobs()
 
 
-def _try_memory(memory: Memory, text: str | None) -> None:
+def _check_trial(text: list[str], on: str | None, *, dry_run: bool, has_trigger: bool, as_json: bool) -> None:
+    if text == [inputs.STDIN] and on == inputs.STDIN:
+        raise UsageError("standard input cannot be both the text and the prompt", "give one of them as an argument")
+    if (on is not None and not (dry_run and has_trigger)) or (dry_run and as_json):
+        raise UsageError("--on and --json do not go with these options", "--on needs --trigger and --dry-run, without --json")
+
+
+def _try_memory(memory: Memory, text: str | None, supersedes: str | None) -> None:
     """Show when a memory would come, memories like it, and the matches of its triggers.
 
     text: to try the triggers on, None for the last prompts. Raises typer.Exit where no trigger matches the text.
     """
-    terminal.say(f"nothing is stored; it would be {inputs.moment_remark(memory, cue_trials.find_governed(memory))}")
     with context.reading() as store:
+        if supersedes and store is None:
+            raise NoMemory(f"no memory has the id {supersedes[:80]}", "nothing has been remembered yet")
+        if supersedes and store:
+            check_current(context.find_memory(store, supersedes), memory.id)
+        terminal.say(f"nothing is stored; it would be {inputs.moment_remark(memory, cue_trials.find_governed(memory))}")
         for near in similar_to(memory, store) if store else ():
             terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
     tried_on = None if text is None else inputs.text_of([text])
@@ -252,15 +261,16 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
         if context.audience(existing) == context.audience(memory) and (is_waiting or existing.is_live(memory.created_at)):
             after = _add_fields(existing, _fields_to_add(memory, has_priority=has_priority), store)
             if old and old.id != existing.id:
-                _mark_superseded(old, after, store)
+                mark_superseded(store, old, after)
             return after
     is_asked = terminal.interactive and old is None
     if is_asked and (similar := similar_to(memory, store)):
         old = _ask_about_similar(similar)  # asked before storing: Ctrl-C changes nothing
-    store.add([memory])
     if old:
-        _mark_superseded(old, memory, store)
-    elif not is_asked and (similar := similar_to(memory, store)):
+        mark_superseded(store, old, memory)
+    else:
+        store.add([memory])
+    if not old and not is_asked and (similar := similar_to(memory, store)):
         _show_similar(similar, memory)
     context.update_index_and_vectors(store)
     return memory
@@ -287,11 +297,6 @@ def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Me
     terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
     context.update_index_and_vectors(store)
     return after
-
-
-def _mark_superseded(old: Memory, new: Memory, store: Store) -> None:
-    store.modify([old.id], lambda memory: memory.with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms()))
-    terminal.say(f"superseded {old.id}")
 
 
 def _show_similar(similar: list[NearDuplicate], memory: Memory) -> None:

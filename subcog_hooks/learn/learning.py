@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
+from subcog_hooks.learn.opencode_sessions import database_of
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
@@ -165,6 +166,9 @@ def _is_sure(proposal: Proposal, fit: Fit) -> bool:
 
 def find_start(file: TranscriptFile, before: learned.ReadPosition | None) -> int | None:
     """Return the offset in bytes from which to read a transcript, None if nothing is new since `before`. Raises OSError."""
+    is_same_size = before is not None and file.size == before.size
+    if is_same_size and database_of(file.path):
+        return None  # Writing out each session of a database would take long.
     if before is None or transcript_files.compute_digest(file.path, before.end) != before.digest:
         return 0
-    return before.end if file.size > before.size else None
+    return None if is_same_size else before.end

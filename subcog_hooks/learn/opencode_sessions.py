@@ -1,7 +1,7 @@
 """OpenCode's sessions, which lie in one SQLite file, as transcripts: a session's path is the database's with its id behind it.
 
 A session is written out in the rows of Claude Code's transcripts, a line for each part of a message, in the order of the parts.
-OpenCode only adds parts, so an offset stays valid.
+OpenCode adds parts, and deletes the parts of undone turns, so an offset is valid as long as the rows before it are the same.
 """
 
 import errno

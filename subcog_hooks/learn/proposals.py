@@ -34,6 +34,7 @@ from subcog_hooks.store.memory import (
     now_ms,
 )
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
 
 AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
@@ -250,7 +251,9 @@ def store_new(
     rows = []
     for proposal in new_proposals.values():
         row = proposal.row(session_folders.root_of(proposal.folder), time_ms)
-        if not (store and store.by_hash(row.memory.content_hash)):
+        audiences = (audience_of("user", None), audience_of(row.memory.scope, row.memory.project))
+        same = store.by_hash(row.memory.content_hash) if store else ()
+        if not any(audience_of(other.scope, other.project) in audiences for other in same):
             rows.append((proposal.source, row))
     import_options = ImportOptions(dry_run=options.dry_run)
     imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)

@@ -14,7 +14,7 @@ from subcog_hooks.capture.sources.source_reading import read_settings
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.regular_files import leads_out
-from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions
+from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions, open_session
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
 
@@ -95,14 +95,9 @@ def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
 
 
 def compute_digest(path: str, end: int) -> str:
-    """Return a digest of the beginning and of the bytes before `end`: transcripts only grow. Raises OSError.
-
-    A session in a database has none, as its size alone says whether it has grown.
-    """
-    if database_of(path):
-        return "-"
+    """Return a digest of a transcript's beginning and of the bytes before `end`. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16)
-    with open(path, "rb") as file:
+    with open_session(path) as file:
         digest.update(file.read(min(end, _DIGESTED_BYTES)))
         file.seek(max(0, end - _DIGESTED_BYTES))
         digest.update(file.read(min(end, _DIGESTED_BYTES)))
@@ -246,10 +241,9 @@ def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
 def _insert_pasted(text: str, pasted: object) -> str:
     for name, entry in pasted.items() if isinstance(pasted, dict) else ():
         content = entry.get("content") if isinstance(entry, dict) else None
-        begin = text.find(f"[Pasted text #{name}")
-        end = text.find("]", begin)
-        if isinstance(content, str) and 0 <= begin < end:
-            text = text[:begin] + content[:_MAX_PASTED] + text[end + 1 :]
+        mark = re.search(rf"\[Pasted text #{re.escape(name)}\b[^\]]*\]", text)
+        if isinstance(content, str) and mark:
+            text = text[: mark.start()] + content[:_MAX_PASTED] + text[mark.end() :]
     return text
 
 

@@ -65,7 +65,7 @@ def _find_typed(row: Row) -> list[tuple[str, str]]:
     elif row.get("type") == "attachment":
         kinds_and_texts = _texts_of_attachment(row)
     elif row.get("type") == "queue-operation" and row.get("operation") == "remove":  # old clients' note of a queued prompt
-        kinds_and_texts = [(QUEUED, _extract_typed(content_text(row.get("content")))[1])]
+        kinds_and_texts = [(QUEUED, _extract_typed(content_text(row.get("content")), row)[1])]
     else:
         kinds_and_texts = []
     return [(kind, text) for kind, text in kinds_and_texts if text]
@@ -125,7 +125,7 @@ def _texts_of_user(row: Row) -> list[tuple[str, str]]:
     kind = _declared_kind(row)
     if not kind or "toolUseResult" in row:
         return []
-    text_kind, text = _extract_typed(content_text(content))
+    text_kind, text = _extract_typed(content_text(content), row)
     return [(text_kind if text_kind == NOTE else kind, text)]
 
 
@@ -137,7 +137,7 @@ def _texts_of_attachment(row: Row) -> list[tuple[str, str]]:
         return []
     if not _declared_kind(row) or not _declared_kind(attachment):
         return []
-    return [(QUEUED, _extract_typed(content_text(attachment.get("prompt")))[1])]
+    return [(QUEUED, _extract_typed(content_text(attachment.get("prompt")), row)[1])]
 
 
 def _declared_kind(row: Row) -> str:
@@ -171,20 +171,21 @@ def _read_answer(result: str) -> str:
     return _CLIENT_NOTE.split(result[match.end() :], maxsplit=1)[0].strip() if match else ""
 
 
-def _extract_typed(text: str) -> tuple[str, str]:
-    """Return the kind that a text names itself, and its typed part; "" for none."""
+def _extract_typed(text: str, row: Row) -> tuple[str, str]:
+    """Return the kind that a text names itself, and its typed part; "" for none. row: it may note that the person typed it."""
     start = text.lstrip()[:60].lower()
-    if start.startswith(_INJECTED_PREFIXES):
+    if start.startswith(_INJECTED_PREFIXES) and ("</" in text or not notes_author(row)):
         return "", ""
     if start.startswith(("<command-name>", "<command-message>")):
         return "", _element_text(text, "command-args").strip()
     if start.startswith("<user-memory-input>"):
         return NOTE, _element_text(text, "user-memory-input").strip()
+    is_short = len(text) <= MAX_TURN  # A longer text may have been cut inside of an element.
     if len(text) > _MAX_SEARCHED:
         head = text[:_MAX_SEARCHED]
         text = head.rpartition("<")[0] or head  # half an element is not taken for words
     for name in _INSERTED_ELEMENTS:
-        text = drop_elements(text, f"<{name}", f"</{name}>")
+        text = drop_elements(text, f"<{name}", f"</{name}>", keeps_unclosed=is_short)
     return "", text.strip()
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, parse_front_matter, split_sections
+from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, drop_obsidian_comments, parse_front_matter, split_sections
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -103,6 +103,7 @@ def test_comments_are_skipped(comment: str) -> None:
         "Between 50%% and shown 60%%.",
         "%% shown, as nothing closes it",
         "`%% shown %%`",
+        "Write %% in a batch file.\n\nshown\n\nprintf needs %% too.",
     ],
 )
 def test_other_percent_signs_stay(shown: str) -> None:
@@ -134,9 +135,9 @@ def test_comments_of_a_document_are_dropped_outside_code() -> None:
     assert drop_comments(text) == f"# A <!-- x\n{code}\n- item  end\n\n\n`` ` ``  end\n"
 
 
-@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- "])
+@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- ", " %%a", "\n%% a"])
 def test_many_marks_in_a_paragraph_take_no_time(mark: str) -> None:
-    assert drop_comments(f"a {mark * 40_000}").startswith("a ")
+    assert drop_comments(drop_obsidian_comments(f"a {mark * 40_000}")).startswith("a ")
 
 
 def test_link_definitions_stay_with_their_section() -> None:
@@ -158,7 +159,7 @@ def test_a_tiny_section_joins_its_parent_with_its_heading() -> None:
 
 def test_a_tiny_root_joins_the_first_section_below() -> None:
     [section] = split_sections(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
-    assert section.content == f"A > B\n\n{LONG}\n\nStatus\nAccepted"
+    assert section.content == f"A > B\n\nStatus\nAccepted\n\n{LONG}"
 
 
 def test_a_document_of_tiny_sections_is_one_section() -> None:
@@ -198,6 +199,8 @@ def test_each_piece_of_a_long_table_has_its_head() -> None:
     assert len(pieces) > 1
     assert all(body.startswith(head) for body in bodies)
     assert "\n".join(body.removeprefix(head) for body in bodies).split("\n") == rows
+    later = split_sections(f"# Cranes\n\nThe loads of all quays:\n{head}" + "\n".join(rows), title="notes")[1]
+    assert later.content.startswith(f"Cranes\n\n{head}")
 
 
 def test_each_piece_of_long_code_is_fenced_and_keeps_its_lines() -> None:
@@ -208,6 +211,12 @@ def test_each_piece_of_long_code_is_fenced_and_keeps_its_lines() -> None:
     assert all(body.startswith("~~~python\n") and body.endswith("\n~~~") for body in bodies)
     assert [line for body in bodies for line in body.split("\n")[1:-1]] == ["def f():", *lines]
     assert all(len(section.content) <= MAX_SECTION for section in pieces)
+
+
+def test_code_in_a_list_is_not_cut_open() -> None:
+    code = "   ```sh\n" + "".join(f"   step {number} of the deploy\n\n" for number in range(30)) + "   ```"
+    pieces = split_sections(f"# Steps\n\n1. First\n\n{f'   {LONG}' * 12}\n\n{code}\n2. Then\n", title="notes")
+    assert [piece.content.count("```") for piece in pieces] == [0, 2]
 
 
 def test_a_heading_with_nothing_below_it_is_text() -> None:
@@ -255,6 +264,9 @@ def test_front_matter_of_any_usual_form_is_no_text(yaml: str) -> None:
         ("d: ['a, b', \"{c,d}\", [e], f{g,h}] # i", ["a, b", "{c,d}", "[e]", "f{g,h}"]),
         ("d: [\n  'a',\n  b,\n]\ne: f", ["a", "b"]),
         ("d: \"a\", 'b, c'", ["a", "b, c"]),
+        ("d: 'Don''t, please'", ["Don't, please"]),
+        (r'd: "The \"fast\" path, on C:\\"  # e', ['The "fast" path, on C:\\']),
+        ("d: ['Don''t', \"a\"]", ["Don't", "a"]),
         ("tags: a, don't, 'b, c'", ["a", "don't", "b, c"]),
         *(("d: [Draft] a, b", ["[Draft] a, b"]), ("d: []", []), ("d:", [])),
     ],

@@ -80,6 +80,23 @@ def test_no_text_of_a_record_is_lost() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "rest"),
+    [
+        (
+            "Status: Accepted\nDate: 2024-05-05\nThe queue is PostgreSQL.\nIt is enough.",
+            "The queue is PostgreSQL.\nIt is enough.",
+        ),
+        ("* Status: accepted\n  since 5 May 2024\n* Deciders: Ada", "* Deciders: Ada"),
+        ("Status: Accepted\n\nStatus: each region has a page", "Status: each region has a page"),
+        ("Updated: the carts of guests stay a week", "Updated: the carts of guests stay a week"),
+    ],
+)
+def test_words_below_a_status_or_a_date_stay(head: str, rest: str) -> None:
+    [section] = read_document(f"{HEAD}{head}\n", "docs/adr/carts.md").sections
+    assert section.content == f"4. Store carts\n\n{rest}"
+
+
+@pytest.mark.parametrize(
     "status",
     [
         *(

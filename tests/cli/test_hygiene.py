@@ -115,6 +115,9 @@ def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None
         return [finding.kind for finding in compare_pairs([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
 
     assert kinds("We squash commits before merging.", "We do not squash commits before merging.", 0.97) == [CONTRADICTION]
+    assert kinds("Staging runs on port 5432.", "Staging runs on port 5433.", 0.97) == [CONTRADICTION]
+    assert kinds("The staging host runs on port 5432.", "The production host runs on port 5433.", 0.97) == []
+    assert kinds("Use tabs in Rust files.", "Do not use tabs in Python files.", 0.8) == []
     assert kinds("Fixed BUG #1052 in the walker", "Fixed BUG #1089 in the walker", 0.97) == []
     assert kinds("Use uv to run Python.", "Run Python through uv.", 0.9) == [DUPLICATE]
     assert kinds("Use uv to run Python.", "Run Python through uv.", 0.7) == []

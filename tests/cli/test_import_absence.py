@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from subcog_hooks.capture.sources import source_reading
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import find_given, find_pointed, record_given, record_pointed
 from subcog_hooks.store.state import State
@@ -309,3 +310,37 @@ def test_notes_on_a_missing_disk_are_not_gone(
     assert active(subcog) == ["basic-memory:disk/buoys.md", "basic-memory:yard/lock.md"]
     config.write_text(json.dumps({"projects": {"yard": str(yard)}}))  # The person has given up the project.
     assert subcog("import", "--from", "basic-memory").out == "added 0, archived 1, already there 1\n"
+
+
+def test_sections_that_a_loaded_file_lost_are_archived(subcog: Run, quay: Path) -> None:
+    texts = [text * 9 for text in (LOCKS, CRANES, BUOYS)]
+    (quay / ".claude" / "rules").mkdir(parents=True)
+    (quay / ".claude" / "rules" / "tides.md").write_text(TIDES)
+    subcog("import", ".claude")
+    write(quay / "CLAUDE.md", *texts)
+    subcog("import", "CLAUDE.md")
+    assert len(active(subcog)) == 4
+    write(quay / "CLAUDE.md", *texts[:2])
+    assert subcog("import", "CLAUDE.md").out == "added 1 (github.com/acme/quay: 1), archived 3\n"
+    assert len(active(subcog)) == 2
+    subcog("import", "notes")
+    (quay / "notes" / "locks.md").rename(quay / "notes" / "gates.md")
+    (quay / "notes" / "CLAUDE.md").write_text(LOCKS)
+    assert ", moved 2" in subcog("import", "notes").out
+    shutil.rmtree(quay / "notes")
+    (quay / "CLAUDE.md").unlink()
+    subcog("import", "--again")
+    assert [source.rpartition("::")[2] for source in active(subcog)] == [".claude/rules/tides.md"]
+    shutil.rmtree(quay / ".claude")
+    subcog("import", "--again")
+    assert active(subcog) == []
+
+
+def test_too_many_folders_archive_nothing(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    (quay / "AGENTS.md").write_text(TIDES)
+    write(quay / "zone" / "AGENTS.md", LOCKS)
+    subcog("import", "--from", "agents")
+    monkeypatch.setattr(source_reading, "MAX_SEARCHED_FOLDERS", 2)
+    done = subcog("import", "--from", "agents")
+    assert "has more than 2 folders; the others were not searched" in done.err
+    assert len(active(subcog)) == 2

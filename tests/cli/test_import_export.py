@@ -290,6 +290,29 @@ def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
     done = subcog("export", "backup.jsonl")
     assert (done.code, done.err) == (1, "no memories\n")
     assert Path("backup.jsonl").read_text() == "precious"
+    subcog("remember", "Berths are long")
+    done = subcog("export", "backup.jsonl", "--project", "github.com/acme/typo")
+    assert (done.code, "no memories of github.com/acme/typo\n" in done.err) == (1, True)
+    assert Path("backup.jsonl").read_text() == "precious"
+
+
+def test_a_forgotten_memory_comes_back_only_by_replace(subcog: Run) -> None:
+    id_ = subcog("remember", "Berths are long").out.strip()
+    subcog("export", "backup.jsonl")
+    subcog("forget", id_)
+    done = subcog("import", "backup.jsonl", "--trust", "user")
+    assert done.out == "added 0, forgotten here 1 (--replace brings them back)\n"
+    assert subcog("import", "backup.jsonl", "--trust", "user", "--replace").out == "added 0, replaced 1\n"
+    assert subcog("list", "--ids").out.strip() == id_
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_lines_in_utf16_are_imported(subcog: Run, encoding: str) -> None:
+    mark = "\ufeff" if encoding.endswith("be") else ""
+    lines = mark + "".join(json.dumps({"content": text}, ensure_ascii=False) + "\r\n" for text in ("Größe", "Käse"))
+    Path("memories.jsonl").write_bytes(lines.encode(encoding))
+    assert subcog("import", "memories.jsonl").out == "added 2 (for all your projects: 2)\n"
+    assert sorted(row["content"] for row in subcog("export").rows) == ["Größe", "Käse"]
 
 
 def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> None:

@@ -182,6 +182,14 @@ def test_secrets_and_private_spans_are_not_proposed(subcog: Run, sessions: Path)
     assert "Ann" not in done.out + done.err + json.dumps(waiting(subcog))
 
 
+def test_what_holds_in_a_project_can_be_proposed_for_another(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    subcog("learn")
+    session(sessions, "two", RULE, folder="/home/dev/blog", day="2026-03-03")
+    assert "proposed 1" in subcog("learn").err
+    assert [memory["project"] for memory in waiting(subcog)] == ["/home/dev/shop", "/home/dev/blog"]
+
+
 def test_a_project_or_a_folder_can_be_left_out(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", STAGING, folder="/home/dev/other work/api")

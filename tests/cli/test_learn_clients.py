@@ -106,3 +106,15 @@ def test_damaged_sessions_of_one_database_are_one_line(subcog: Run, tmp_path: Pa
     done = subcog("learn", "--dry-run")
     assert done.code == 0
     assert done.err.count("is damaged") == 1
+
+
+def test_a_prompt_behind_undone_ones_is_learned(subcog: Run, tmp_path: Path) -> None:
+    path = client_sessions.opencode(tmp_path, "hello there", "look at the log and say in a few words what is wrong with it")
+    subcog("learn")
+    with closing(sqlite3.connect(path.parent)) as database:
+        for table, column in (("part", "message_id"), ("message", "id")):
+            database.execute(f"DELETE FROM {table} WHERE {column} LIKE '%msg_1%'")
+        database.commit()
+    client_sessions.opencode(tmp_path, "hello there", RULE)
+    subcog("learn")
+    assert [memory["content"] for memory in waiting(subcog)] == [RULE]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.support.amendment import mark_superseded
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch, Run, show_json
@@ -125,6 +127,29 @@ def test_a_memory_may_supersede_another_at_once(subcog: Run) -> None:
     assert subcog("search", "--ids", "sessions").out.split() == [new]
 
 
+def test_only_an_end_of_a_chain_is_superseded(subcog: Run) -> None:
+    old, newer = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
+    subcog("supersede", old, newer)
+    for arguments in (("remember", "Sessions last a week", "--supersedes", old), ("supersede", old, "{gone}")):
+        gone = subcog("remember", "Berths are long").out.strip()
+        done = subcog(*[argument.format(gone=gone) for argument in arguments])
+        assert (done.code, done.err) == (2, f"subcog: {old} is superseded by {newer} already; replace that one\n")
+    subcog("forget", gone)
+    for dry_run in ([], ["--dry-run"]):
+        assert f"{gone} is forgotten" in subcog("remember", "Berths are short", "--supersedes", gone, *dry_run).err
+    assert f"{gone} is forgotten" in subcog("supersede", gone, newer).err
+    assert subcog("list", "--ids").out.split() == [newer]
+
+
+def test_two_processes_cannot_supersede_one_memory(store: Store, make: Maker) -> None:
+    old, *successors = [make(text, id=text) for text in ("old", "first", "second")]
+    store.add([old])
+    mark_superseded(store, old, successors[0])
+    with pytest.raises(UsageError, match="old is superseded by first already"):
+        mark_superseded(store, old, successors[1])
+    assert "second" not in store.by_ids(["second"])
+
+
 def test_only_a_live_memory_supersedes_another(subcog: Run) -> None:
     texts = ("Sessions last an hour", "Tokens live for a day", "Keys are rotated weekly", "Old as the hills")
     old, middle, new, gone = (subcog("remember", text).out.strip() for text in texts)
@@ -220,6 +245,9 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> Non
         (["remember", "text", "--user", "--project", "y"], "--user and --project exclude each other"),
         (["remember"], "Missing argument"),
         (["remember", "text", "--supersedes", "nobody"], "no memory has the id nobody"),
+        (["remember", "text", "--supersedes", "nobody", "--dry-run"], "no memory has the id nobody"),
+        (["remember", "-", "--dry-run", "--trigger", "x", "--on", "-"], "standard input cannot be both"),
+        (["remember", "text", "--project", "here"], "this folder is in no project"),
     ],
 )
 def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, arguments: list[str], message: str) -> None:
@@ -236,6 +264,7 @@ def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Pat
     monkeypatch.chdir(tmp_path / "shop")
     mine = subcog("remember", "Prices are in cents").out.strip()
     general = subcog("remember", "Prefer plain functions", "--user").out.strip()
+    assert subcog("remember", "Prices are in cents", "--project", "here").out.strip() == mine
     assert show_json(subcog, mine)["project"] == "github.com/acme/shop"
     assert "project" not in show_json(subcog, general)
     monkeypatch.chdir(tmp_path)

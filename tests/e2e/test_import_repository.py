@@ -244,6 +244,10 @@ def test_only_commits_since_a_date_are_read(bare: Machine, shop: Path) -> None:
     assert bare.run("import", "--from", "git", "--since", "2025-01-01", cwd=shop).stdout.startswith(b"added 1 ")
     assert list(bare.stored("pending")) == [CENTS.replace("June", "July")]
     assert_one_line_error(bare.run("import", "--from", "adr", "--since", "2025-01-01", cwd=shop), 2)
+    for date in ("lately", "2025-13-45"):
+        done = bare.run("import", "--from", "git", "--since", date, cwd=shop)
+        assert_one_line_error(done, 2)
+        assert b"expected a date" in done.stderr
 
 
 @posix

@@ -206,6 +206,8 @@ def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
 def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: bool) -> None:
     notes = bare.repository("notes", SHOP) if is_in_repository else bare.root / "notes"
     shutil.copytree(RIVALS / "basic-memory", notes, dirs_exist_ok=True)
+    with next(notes.rglob("Prices in cents.md")).open("a", encoding="utf-8") as note:
+        note.write("\n- Always ask [[Ada]] before a price changes, as she knows the bank\n")
     configured = bare.root / "user" / ".basic-memory" / "config.json"
     configured.parent.mkdir()
     configured.write_text(json.dumps({"projects": {"shop": str(notes), "gone": {"path": str(bare.root / "gone")}}}))
@@ -225,6 +227,7 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
     }
     assert kept["Prices in cents"]["tags"] == ["money", "shop"]
     assert "[[Reports]]" not in str(kept["Prices in cents"]["content"])
+    assert "Always ask [[Ada]] before" in str(kept["Prices in cents"]["content"])
     assert "(since the drift of June)" in str(kept["Prices in cents"]["content"])
     assert [row["trust"] for row in waiting.values()] == ["tool"]
 
@@ -358,24 +361,26 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
         "# Task Group: the shop's till\n\nscope: the till\napplies_to: cwd={folder}; reuse_rule=this checkout\n\n"
         "## Task 1: a fix, done\n\n### rollout_summary_files\n\n- rollout_summaries/a.md (cwd=/x)\n\n### keywords\n\n- till\n\n"
         '## User preferences\n\n- when a till is changed, the user asked: "run its tests" -> run them first [Task 1]\n\n'
-        "## Reusable knowledge\n\n- Prices are integers\n  of cents. [Task 1][Task 2]\n\n"
+        "## Reusable knowledge\n\n- Prices are integers\n  of cents. [Task 1][Task 2]\n\n  So are fees.\n\n"
+        "- Ask so:\n  ```sql\n  select *\n    from till\n  ```\n\n"
         "## Failures and how to do differently\n\n- The drawer opens twice -> the lock was missing [Task 1]\n"
     )
     handbook.write_text(text.format(folder=shop) + "\n" + text.format(folder="/not/here").replace("till", "lift"))
     (handbook.parent / "raw_memories.md").write_text("# Raw\n\nNot to be taken.\n")
     said = assert_taken_once(bare, ["codex"])
-    assert "left out 3, each of which is of a folder that is not here (/not/here)" in said
+    assert "left out 4, each of which is of a folder that is not here (/not/here)" in said
     assert {text: (row["namespace"], row["project"], row["trust"]) for text, row in bare.stored().items()} == {
         'the shop\'s till: when a till is changed, the user asked: "run its tests" -> run them first': (
             "patterns",
             OWNER,
             "agent",
         ),
-        "the shop's till: Prices are integers of cents.": ("learnings", OWNER, "agent"),
+        "the shop's till: Prices are integers of cents. So are fees.": ("learnings", OWNER, "agent"),
+        "the shop's till: Ask so:\n```sql\nselect *\n  from till\n```": ("learnings", OWNER, "agent"),
         "the shop's till: The drawer opens twice -> the lock was missing": ("learnings", OWNER, "agent"),
     }
     handbook.write_text(text.format(folder=shop).replace("integers\n  of cents", "whole cents"))
-    assert bare.run("import", "--from", "codex").stdout == f"added 1 ({OWNER}: 1), archived 1, already there 2\n".encode()
+    assert bare.run("import", "--from", "codex").stdout == f"added 1 ({OWNER}: 1), archived 1, already there 3\n".encode()
 
 
 def test_a_handbook_or_a_day_of_another_layout_is_no_fault(bare: Machine, shop: Path) -> None:
@@ -403,6 +408,7 @@ def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, sh
         rule(5, replacedBy="b-1-x"),
         rule(6, scope="workspace", workspace=str(shop)),
         rule(7, scope="workspace", workspace="/not/here"),
+        rule(8, scope="workspace", workspace=str(bare.root)),
     ]
     path = bare.root / "user" / ".cass-memory" / "playbook.yaml"
     path.parent.mkdir()
@@ -421,6 +427,7 @@ def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, sh
         "Rule 1 is about the till.": ("agent", None),
         "Rule 3 is about the till.": ("import", None),
         "Rule 6 is about the till.": ("agent", OWNER),
+        "Rule 8 is about the till.": ("agent", os.path.realpath(bare.root)),
     }
     assert kept["Rule 1 is about the till."]["tags"] == ["testing", "till"]
     assert str(kept["Rule 1 is about the till."]["created_at"]).startswith("2026-05-04")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.learn import transcript, transcript_rows
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED, TypedTurn
+from subcog_hooks.learn.transcript_files import read_history
 from tests.transcripts import Writer
 
 
@@ -62,6 +63,17 @@ def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer,
         with subtests.test(start=start):
             writer.old_user(f"{start} always use pnpm")
             assert texts(writer) == []
+
+
+def test_words_that_the_client_calls_typed_stay(writer: Writer) -> None:
+    typed = [
+        *("Caveat: never deploy on a Friday", "<goal> is our tag, never <target>"),
+        "Why is there <system-reminder in the log? Never commit without a test",
+    ]
+    for text in typed:
+        writer.typed(text)
+    writer.typed("<bash-input>ls</bash-input>")
+    assert texts(writer) == typed
 
 
 def test_blocks_that_editors_and_we_put_in_are_cut_out(writer: Writer) -> None:
@@ -376,3 +388,10 @@ def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> N
     other.said("ok")
     Writer(writer.path, session="s3").typed("use tabs", parent=None)
     assert texts(writer) == ["use pnpm", "use postgres", "use tabs"]
+
+
+def test_a_pasted_text_stands_where_its_number_does(tmp_path: Path) -> None:
+    pasted = {number: {"content": f"paste {number}"} for number in ("1", "10")}
+    row = {"display": "compare [Pasted text #10 +3 lines] with [Pasted text #1]", "pastedContents": pasted}
+    (tmp_path / "history.jsonl").write_text(json.dumps(row))
+    assert [turn.text for turn in read_history(str(tmp_path / "history.jsonl"))[0]] == ["compare paste 10 with paste 1"]

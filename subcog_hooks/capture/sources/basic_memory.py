@@ -22,7 +22,7 @@ BASIC_MEMORY = "basic-memory"
 MAX_CONFIG = 1_000_000  # bytes
 
 _NAME_FOLDER = "name the folder: subcog import --from basic-memory FOLDER"
-_RELATION = re.compile(r"^[ \t]*- [^\n\[]*\[\[[^\]\n]*\]\][^\n]*(?:\n|\Z)", re.MULTILINE)
+_RELATION = re.compile(r"^[ \t]*- [^\n\[]*\[\[[^\]\n]*\]\][ \t]*(?:\([^\n]*\)[ \t]*)?(?:\n|\Z)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(r"^#{2,6} (?:Relations|Observations)[ \t]*\n*(?=#|\Z)", re.MULTILINE)
 _OBSERVATION = re.compile(r"^[ \t]*- \[([A-Za-z][\w -]*)\] ", re.MULTILINE)
 _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "preference": "patterns", "reference": "context"}

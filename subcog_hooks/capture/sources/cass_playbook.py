@@ -107,7 +107,8 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
     if _rule_text(bullet, "scope") == "workspace" and not reading.repository:
         workspace = _rule_text(bullet, "workspace")
         folder = os.path.expanduser(workspace)
-        owner = project_of(folder) if os.path.isabs(folder) and os.path.isdir(folder) else None
+        is_here = os.path.isabs(folder) and os.path.isdir(folder)
+        owner = project_of(folder) or os.path.realpath(folder) if is_here else None
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return

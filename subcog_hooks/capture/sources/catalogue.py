@@ -21,6 +21,7 @@ from subcog_hooks.capture.sources import (
 )
 from subcog_hooks.capture.sources.first_commits import first_commit_reader
 from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
 
@@ -71,7 +72,7 @@ def _rule_source(name: str) -> Source:
             raise UsageError(f"the rules of {name} are read where they stand", "leave SOURCE out, and go to the project")
         here = context.project(name)
         reading = rule_files.read_rule_files(name, here.root, here.identity, context.file_dates().first_commit_ms)
-        reading.is_whole = here.root == here.names[-1]  # a worktree may lack files of the main one
+        reading.is_whole &= here.root == here.names[-1]  # a worktree may lack files of the main one
         return reading
 
     def where(context: SourceContext) -> str:
@@ -84,6 +85,8 @@ def _rule_source(name: str) -> Source:
 def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
+    if context.since and parse_date_ms(context.since) is None:
+        raise UsageError(f"--since is {context.since!r}", "expected a date such as 2025-01-01")
     here = context.project(git_history.GIT)
     return git_history.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
 

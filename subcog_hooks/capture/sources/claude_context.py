@@ -12,19 +12,19 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.regular_files import leads_out
-from subcog_hooks.store.memory import FILE, IN_CONTEXT
+from subcog_hooks.store.memory import FILE, IN_CONTEXT, Memory
 
 CLAUDE_MD = "CLAUDE.md"
 CLAUDE_FOLDER = ".claude"
 MAX_HOPS = 4  # imports in a row, from a file to the last imported one
 MAX_IMPORTS = 50  # files that one CLAUDE.md imports
 
+_USER = "user"  # in place of a project's name
 _RULE = "rule:"  # prefix of the location of a rule with globs
 _PROJECT_FILES = (CLAUDE_MD, f"{CLAUDE_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block takes a minute for 200 KB of backticks
-_CODE = re.compile(r"`[^`]*`")
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
 _PATH_ENDINGS = ".,;:!?)'\""
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)
@@ -50,7 +50,7 @@ class ContextRoot(NamedTuple):
 
 def read_user_context(config: str, reading: SourceReading, wanted: str | None = None) -> None:
     """Add the texts that hold for all of the person's sessions. config: the client's folder; wanted: the only path to read."""
-    context_root = ContextRoot(config, "user", None, os.path.expanduser("~"), wanted)
+    context_root = ContextRoot(config, _USER, None, os.path.expanduser("~"), wanted)
     reading.looked_in += [context_prefix(context_root.name), f"{_RULE}{context_root.name}::"]
     _add_with_imports(context_root, CLAUDE_MD, "", reading)
     for rule in _find_rules(config):
@@ -61,7 +61,7 @@ def read_project_context(root: str, owner: str, reading: SourceReading, wanted: 
     """Add the texts that hold in a project. owner: its identity; wanted: the only path to read."""
     context_root = ContextRoot(root, owner, owner, root, wanted)
     reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
-    for folder, _ in walk_folders(root):
+    for folder, _ in walk_folders(root, reading=reading):
         for name in _PROJECT_FILES:
             _add_with_imports(context_root, os.path.join(folder, name), folder, reading)
     for rule in _find_rules(os.path.join(root, CLAUDE_FOLDER)):
@@ -91,6 +91,13 @@ def context_location(owner_name: str, folder: str, name: str) -> str:
 def context_prefix(owner_name: str) -> str:
     """Return the prefix of all locations of a project."""
     return f"{IN_CONTEXT.removeprefix(':')}{owner_name}::"
+
+
+def is_from_path(memory: Memory, path: str, config: str, root: str) -> bool:
+    """Return whether a file in `path` had the text of such a memory. config: the client's folder; root: of the project."""
+    owner_name, _, name = document_of(memory).rpartition("::")
+    is_users = owner_name.partition("::")[0].endswith(f":{_USER}")
+    return not leads_out(os.path.join(config if is_users else root, name), path)
 
 
 def _add_with_imports(context_root: ContextRoot, relative: str, folder: str, reading: SourceReading) -> None:
@@ -160,26 +167,13 @@ def find_imports(text: str) -> list[str]:
     >>> find_imports("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
     ['docs/style.md']
     """
-    paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(_drop_code(text))]
+    paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(markdown.read_prose(text))]
     return list(dict.fromkeys(name for name in paths if name.isprintable()))
 
 
 def _drop_import_lines(text: str, imports: AbstractSet[str]) -> str:
     """Return a text without the lines that are nothing but one of these imports: the model gets the file in their place."""
     return "\n".join(line for line in text.split("\n") if line.lstrip(" \t-*").rstrip() not in imports)
-
-
-def _drop_code(text: str) -> str:
-    lines, fence = [], ""
-    for line in text.split("\n"):
-        if fence:
-            is_end = line.startswith(fence) and not line.rstrip().strip(fence[0])
-            fence = "" if is_end else fence
-        elif match := _FENCE.match(line):
-            fence = match[1] or match[2]
-        else:
-            lines.append(_CODE.sub("", line))
-    return "\n".join(lines)
 
 
 def _display_path(file: str, root: str) -> str:

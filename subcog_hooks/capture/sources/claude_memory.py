@@ -78,9 +78,8 @@ def read_loaded_files(config: str, here: Project | None, path: str) -> tuple[Sou
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
     files = [*claude_context.find_user_files(config), *(claude_context.find_project_files(here.root) if here else ())]
     wanted = frozenset(os.path.realpath(file) for file in files if not leads_out(file, path))
-    if wanted:
-        claude_context.read_user_context(config, reading, path)
-    if wanted and here:
+    claude_context.read_user_context(config, reading, path)
+    if here:
         claude_context.read_project_context(here.root, here.identity, reading, path)
     return reading, wanted
 

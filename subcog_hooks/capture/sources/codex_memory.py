@@ -20,7 +20,7 @@ HANDBOOK = "MEMORY.md"
 _GROUP = re.compile(r"^# Task Group:[ \t]*(.+)$", re.MULTILINE)
 _FOLDER = re.compile(r"^applies_to:.*?\bcwd=([^;\n]+)", re.MULTILINE)
 _HEADING = re.compile(r"^##[ \t]+(.+)$", re.MULTILINE)
-_BULLET = re.compile(r"^- (.+(?:\n(?!- |#).+)*)", re.MULTILINE)
+_BULLET = re.compile(r"^- (.+(?:\n(?!- |#).+|\n(?=\n+[ \t]))*)", re.MULTILINE)  # with its indented paragraphs
 _TASK = re.compile(r"\s*\[Task \d+\]")
 _SECTIONS = {  # by the start of a heading: kind, namespace
     "user preferences": ("preference", "patterns"),
@@ -72,5 +72,7 @@ def _parse_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
             name = heading[1].strip().lower()
             for kind, namespace in [value for start, value in _SECTIONS.items() if name.startswith(start)]:
                 for bullet in _BULLET.finditer(section):
-                    if entry_text := _TASK.sub("", " ".join(bullet[1].split())).strip():
+                    has_code = "```" in bullet[1]  # and its lines say something
+                    whole = bullet[1].replace("\n  ", "\n") if has_code else " ".join(bullet[1].split())
+                    if entry_text := _TASK.sub("", whole).strip():
                         yield group[1].strip(), folder, kind, namespace, entry_text

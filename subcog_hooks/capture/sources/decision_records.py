@@ -27,14 +27,14 @@ _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_
 _OTHER_MARKUP = (".adoc", ".asciidoc", ".rst")
 
 
-def find_record_places(root: str) -> tuple[list[str], list[str]]:
+def find_record_places(root: str, reading: SourceReading | None = None) -> tuple[list[str], list[str]]:
     """Return the folders of a repository that hold decision records by their names or its configuration, and the files beside.
 
-    All are relative to its root.
+    All are relative to its root. reading: as in `walk_folders`.
     """
     folders = list(_configured_folders(root))
     files: list[str] = []
-    for folder, names in walk_folders(root, _HIDDEN):
+    for folder, names in walk_folders(root, _HIDDEN, reading):
         if _TESTED.search(folder) or any(folder == found or folder.startswith(f"{found}/") for found in folders):
             continue
         if in_record_folder(f"{folder}/record.md"):
@@ -86,7 +86,7 @@ def read_decision_records(here: Project, only: str | None, dates: FileDates) -> 
     reading.missing = (f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
     if only and not os.path.isdir(only):
         raise UsageError(*reading.missing)
-    folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root)
+    folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root, reading)
     texts: dict[str, str] = {}
     for folder in folders:
         path = os.path.join(here.root, folder)

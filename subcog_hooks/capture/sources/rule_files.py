@@ -39,12 +39,12 @@ SOURCES = {
 }
 
 
-def find_rule_files(name: str, root: str) -> list[str]:
+def find_rule_files(name: str, root: str, reading: SourceReading | None = None) -> list[str]:
     """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
     patterns = SOURCES[name].files
     files = [
         os.path.join(root, folder, file)
-        for folder, names in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")))
+        for folder, names in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")), reading)
         for file in names
         if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
     ]
@@ -75,7 +75,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
     Raises UsageError.
     """
     reading = SourceReading(name, f"{owner}::")
-    for file in find_rule_files(name, root):
+    for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
         if leads_out(file, root):
             reading.left_out["is a link out of the repository"] += 1

@@ -29,11 +29,13 @@ MAX_SETTINGS = 8 * 1024 * 1024  # bytes; Claude Code stalls on more
 SKIPPED_NAMES = frozenset(("node_modules", "venv", "vendor", "dist", "build", "target", "__pycache__"))
 
 
-def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[tuple[str, list[str]]]:
+def walk_folders(
+    root: str, hidden: AbstractSet[str] = frozenset(), reading: "SourceReading | None" = None
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the folders of a project from its root ("") down, each with the names of its regular files and links.
 
     Skipped are dependencies, build output, other repositories and worktrees, and hidden folders that are not in `hidden`. Links
-    are followed from these alone, inside of the project and to each folder once.
+    are followed from these alone, inside of the project and to each folder once. reading: is told of too many folders.
     """
     folders_left = MAX_SEARCHED_FOLDERS
     followed: set[str] = set()
@@ -42,6 +44,9 @@ def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[
         folder = "" if relative == os.curdir else relative
         folders_left -= 1
         if folders_left < 0:
+            if reading:
+                reading.is_whole = False
+                reading.remarks.append(f"{root} has more than {MAX_SEARCHED_FOLDERS:,} folders; the others were not searched")
             return
         if folder and (".git" in below or ".git" in names):
             below.clear()

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
-from subcog_hooks.capture.sources import catalogue, claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import waiting
@@ -23,7 +22,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record, stops
 from subcog_hooks.store.import_record import RecordedImport
-from subcog_hooks.store.memory import FILE, PENDING, now_ms
+from subcog_hooks.store.memory import FILE, PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
 from subcog_hooks.store.renamed_memories import rename_memories
 from subcog_hooks.store.store import Store
@@ -31,9 +30,6 @@ from subcog_hooks.store.store import Store
 MAX_REASONS = 10  # for rows that were left out
 MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
 MAX_LOADED = 3  # names of files that the client loads by itself
-MAX_SHOWN_NEAR = 5  # near duplicates
-MAX_NEAR_CHECKS = 500  # memories compared with the store: one second
-
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
 
@@ -64,25 +60,38 @@ def import_path(
     """
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
-    importing.import_reading(reading.rows, Absence(), set(), store, options, progress, report)
+    absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
+    moved, report.moved = report.moved, {}
+    importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
+    report.moved |= moved
     if loaded:
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
         subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
         report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
-        report.remarks += [_left_out_remark(reason, count) for reason, count in reading.left_out.most_common(MAX_REASONS)]
+        report.remarks += _describe_left_out(reading)
     return report
 
 
 def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
     none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
-    if not os.path.isdir(path) and not path.lower().endswith(MARKDOWN_SUFFIXES):
+    if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return none
     try:
         return claude_memory.read_loaded_files(claude_notes.config_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
+
+
+def _find_unloaded(reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None) -> Absence:
+    """Return the memories of texts below a path that the client had loaded, unless they are among the rows."""
+    if not reading.looked_in or options.lacks_files:
+        return Absence()
+    absence = reading.find_absence(store, options)
+    config, root = claude_notes.config_folder(), here.root if here else ""
+    absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
+    return absence
 
 
 def find_sources() -> list[tuple[str, str]]:
@@ -132,18 +141,14 @@ def count_changes(report: ImportReport) -> int:
     return report.added + report.replaced + report.archived + len(report.moved)
 
 
-def print_location(name: str, path: str | None) -> None:
-    """Print the location of a source. path: the given path, None for the usual one."""
-    terminal.say(f"from {safe(path or catalogue.SOURCES[name].where(_surroundings()))}")
-
-
-def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
-    """Print the content of a source, the rows left out and, on a dry run, near duplicates in the store."""
+def print_reading(reading: SourceReading, path: str | None, store: Store | None, *, dry_run: bool) -> None:
+    """Print the content of a source, and the rows left out. path: the given path, None for the source's usual location."""
     waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
     stored = store.by_ids(waiting_rows) if store and not dry_run else {}
     pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
+        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(_surroundings()))}")
         for kind, count in reading.kinds.most_common():
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
@@ -151,21 +156,12 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
     print_remarks(reading.remarks)
     if pending:
         terminal.say(f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`, until you accept them")
-    _print_left_out(reading)
-    if dry_run and store:
-        _print_near(reading, store)
+    print_remarks(_describe_left_out(reading))
 
 
-def _print_left_out(reading: SourceReading) -> None:
-    for reason, count in reading.left_out.most_common(MAX_REASONS):
-        terminal.say(_left_out_remark(safe(reason)[:MAX_REASON_LENGTH], count))
-    if len(reading.left_out) > MAX_REASONS:
-        remaining = sum(count for _, count in reading.left_out.most_common()[MAX_REASONS:])
-        terminal.say(f"and {remaining} more for other reasons")
-
-
-def _left_out_remark(reason: str, count: int) -> str:
-    return f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}"
+def _describe_left_out(reading: SourceReading) -> list[str]:
+    counts = reading.left_out.most_common()
+    return [f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}" for reason, count in counts]
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
@@ -174,25 +170,6 @@ def print_remarks(remarks: Sequence[str]) -> None:
         terminal.say(safe(remark)[:MAX_REASON_LENGTH])
     if len(remarks) > MAX_REASONS:
         terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
-
-
-def _print_near(reading: SourceReading, store: Store) -> None:
-    try:
-        index = context.index_of(store)
-        near = [
-            (row.memory, duplicates[0])
-            for _, row in reading.rows[:MAX_NEAR_CHECKS]
-            if (duplicates := find_near_duplicates(row.memory, index, store))
-        ]
-    except StoreError as error:
-        terminal.say(f"similar memories were not checked ({error.message})")
-        return
-    now = now_ms()
-    near = [(memory, other) for memory, other in near if other.memory.is_live(now) and other.memory.id != memory.id]
-    for memory, other in near[:MAX_SHOWN_NEAR]:
-        terminal.say(f"{other.likeness}: {other.memory.id} {safe(other.memory.content)[:80]} / {safe(memory.content)[:80]}")
-    if len(near) > MAX_SHOWN_NEAR:
-        terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are similar to stored memories")
 
 
 def file_dates(here: Project) -> FileDates:
@@ -239,12 +216,6 @@ def record_import(entry: RecordedImport | None) -> None:
         terminal.say(f"this import will not be repeated by itself ({error.message})")
 
 
-def find_imports(here: Project | None) -> list[RecordedImport]:
-    """Return the recorded imports into a project from its worktree at hand; None for all recorded imports."""
-    entries = import_record.read_imports(context.home())
-    return [entry for entry in entries if here is None or entry.root == here.root]
-
-
 def describe_place(entry: RecordedImport) -> str:
     """Return the file, folder or program of an import for the person."""
     where = entry.path or entry.root
@@ -268,9 +239,9 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         reading = read_source(entry.source, entry.path or None, entry.since or None, here)
         return import_source(reading, store, options)
     if store and here and not os.path.lexists(entry.path):
-        return importing.import_reading(
-            (), find_absence(store, entry.path, options), frozenset(), store, options, lambda _: None
-        )
+        absence = find_absence(store, entry.path, options)
+        absence.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
+        return importing.import_reading((), absence, frozenset(), store, options, lambda _: None)
     importing.check_source(entry.path, here.root if here else None)
     return import_path(entry.path, store, options, here, lambda _: None)
 
