@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text.familiar_names import LEADS, VALUED
-from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
+from subcog_hooks.text.mentions import MAX_COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,11 +195,15 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
     """
     actions: dict[str, None] = {}
     if tool == "Bash":
+        from subcog_hooks.text.simple_commands import find_commands  # Other tools do not need it.
+
         text = text[:MAX_COMMAND]
         removes = any(sign in text.lower() for sign in _REMOVES)
-        for part in commands_of(_plain_commands(text)):
-            words = part.split(None, 12)[:12]
-            actions.update(dict.fromkeys(_actions_of_command(words)))
+        commands = find_commands(text)
+        looked_up = [words[2:] for words in commands if words[0] == "command" and words[1:2] in (["-v"], ["-V"])]
+        for words in commands:
+            if words not in looked_up:
+                actions.update(dict.fromkeys(_actions_of_command(words[:12])))
             if removes and not _CLIENTS.isdisjoint(words):
                 actions[DELETE] = None
     elif tool in EDITING and file:
@@ -300,50 +304,6 @@ def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if "-m" in options and plain[1:] and plain[0].startswith("python"):  # python -m pytest
         plain = plain[1:]
     return plain, options
-
-
-def _plain_commands(command: str) -> str:
-    """Return a shell's commands without quotation marks, comments, brackets and here-documents."""
-    plain = _without_heredocs(command).replace('\\"', " ").replace("\\'", " ")
-    lines = [line for line in plain.split("\n") if not line.lstrip().startswith("#")]
-    return "\n".join(lines).replace("(", "\n").replace(")", "\n")
-
-
-def _without_heredocs(command: str) -> str:
-    """Return a shell's command without its here-documents, which are text and do not run.
-
-    Without its last line, it is no here-document.
-
-    >>> _without_heredocs("cat > a.md <<'EOF'\\ngit push\\nEOF\\nls"), _without_heredocs("echo $((1<<2))\\ngit push")
-    ("cat > a.md <<'EOF'\\nls", 'echo $((1<<2))\\ngit push')
-    """
-    if "<<" not in command:
-        return command
-    lines = command.split("\n")
-    last = {line.strip(): number for number, line in enumerate(lines)}
-    kept_lines: list[str] = []
-    index = 0
-    while index < len(lines):
-        kept_lines.append(lines[index])
-        end = _end_of_heredoc(lines[index])
-        index += 1
-        if end and last.get(end, -1) >= index:
-            while lines[index].strip() != end:
-                index += 1
-            index += 1
-    return "\n".join(kept_lines)
-
-
-def _end_of_heredoc(line: str) -> str:
-    """Return the word that ends the here-document which this line begins, "" if it begins none."""
-    before, sign, behind = line.rpartition("<<")
-    behind = behind.removeprefix("-").strip()
-    if not sign or before.endswith("<") or not behind:
-        return ""
-    if behind[0] in "'\"":
-        return behind[1:].partition(behind[0])[0].strip()
-    word = "".join([character if character.isalnum() or character == "_" else " " for character in behind]).split(" ")[0]
-    return "" if word[:1].isdigit() else word
 
 
 def _actions_of_installing(language: str) -> Sequence[str]:

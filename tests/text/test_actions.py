@@ -120,3 +120,23 @@ def test_each_action_of_a_rule_has_an_example_that_does_it() -> None:
             for tool, given in example_calls(PREFIX + action, "")[:MAX_TRIED]
         ]
         assert any(PREFIX + action in names for names in done), action
+
+
+def test_an_action_is_seen_behind_a_wrapper_of_its_command() -> None:
+    wrapped = {
+        "commit": ('bash -c "git commit -m x"', "(cd web; git commit -am wip)"),
+        "push": ("command git push", "env FOO=1 git push --force", "if git diff --quiet; then git push; fi"),
+        "delete": ("find . -name '*.pyc' | xargs rm -f", "find . -name x -exec rm {} \\;", "sh -c 'rm -rf build'"),
+        "testing": ("timeout 60 pytest -x", "docker run --rm app pytest"),
+        "migrate": ('su - app -c "rails db:migrate"', "docker compose exec web python manage.py migrate"),
+    }
+    missed = [
+        form for action, forms in wrapped.items() for form in forms if PREFIX + action not in actions_of_call("Bash", form, "")
+    ]
+    assert missed == []
+
+
+def test_a_command_in_a_text_is_no_action() -> None:
+    texts = ["cat > a.md <<'EOF'\ngit push\nEOF", "echo 'git push' > notes", "rg 'rm -rf' .", "python - <<'PY'\ngit push\nPY"]
+    texts += ["# git push\nls", "git log --grep 'git push'", "find . -name test -type d"]
+    assert [text for text in texts if actions_of_call("Bash", text, "")] == []
