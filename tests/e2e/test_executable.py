@@ -80,7 +80,6 @@ SILENT_PROMPTS = [
     "/clear",
     "/compact keep what we said about the session token in localStorage",
     "! grep -r localStorage web/src # session token browser",
-    "# the session token of the browser is not in localStorage",
     "<task-notification><summary>Is the session token of the browser in localStorage?</summary></task-notification>",
     "<command-name>/review</command-name> Is the session token of the browser in localStorage?",
     "What is the capital of Mongolia?",
