@@ -108,6 +108,14 @@ def test_why_tells_that_a_note_has_the_prompts_language(lined: Machine) -> None:
     assert b"it is in the prompt's language" in lined.run("why", "--explain").stdout
 
 
+def test_why_names_the_shared_words_of_a_script_without_blanks(bare: Machine) -> None:
+    remember(bare, "スキーマの変更はマイグレーションで行い、本番のデータベースには直接触らないこと。")
+    assert bare.answer(bare.asking("本番のデータベースのスキーマを変更するにはどうすればいいですか?"))
+    line = next(line for line in bare.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
+    has = line.partition("; lacks ")[0]
+    assert {"本番", "変更"} <= {*has.replace(",", "").split()}
+
+
 @pytest.mark.parametrize("language", NATIVE)
 def test_an_english_note_comes_with_another_language(language: str, lined: Machine) -> None:
     remember(lined, *ENGLISH)

@@ -364,7 +364,9 @@ def compare_terms(decision: Decision, memory: Memory, index: LexicalIndex) -> Co
 
 
 def _fold_letters(text: str, analysers: Analysers) -> str:
-    return " ".join(analysers.exact.analyze(analysis.fold(text)))
+    """Return the words of a text in plain small letters, behind the text: the words leave long runs without blanks out."""
+    folded = analysis.fold(text).lower()
+    return " ".join((folded, *analysers.exact.analyze(folded)))
 
 
 class _OwnWords:
