@@ -115,7 +115,9 @@ def _ask_for_conflicts(memories: Sequence[Memory], limit: int, calls: CallBudget
                 conflict_count += is_conflict
                 if is_conflict:
                     _print_conflict(pair)
-                if not dry_run:
+                if numbers is None and not dry_run:
+                    state_values.note_tried(state, pair.key, pair.digest)
+                elif not dry_run:
                     enrichment_questions.settle_pair(state, pair, calls.provider.name, is_conflict=is_conflict)
             advance(len(batch))
     if not dry_run and not calls.is_used_up:
@@ -165,4 +167,7 @@ def _print_checked(checked: CheckedSuggestions) -> None:
     for field, value in checked.proposed:
         terminal.result(f"   {field}: {safe(value)} (waits for `subcog review`)")
     for reason, count in checked.dropped.items():
+        if reason == enrichment_questions.UNREADABLE:
+            terminal.say("   the answer about it cannot be used; it is not asked about again")
+            continue
         terminal.say(f"   {pluralize(count, 'question')} left out: they {reason}")

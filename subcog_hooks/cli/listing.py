@@ -100,7 +100,8 @@ def list_(
         if store and not memories:
             context.note_unknown_project(store, project)
             context.note_unknown_namespaces(store, namespace or ())
-            hint = "" if total or project else _namesake_hint(store)
+            is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
+            hint = "" if total or is_narrowed else _namesake_hint(store)
     phrases = stopping.read_stop_phrases()
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))

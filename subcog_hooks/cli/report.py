@@ -101,6 +101,7 @@ def _serve() -> None:
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
+    growth = _growth_of(contents)
     sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
     return {
         "memories": len(contents.memories),
@@ -108,7 +109,8 @@ def _report_record(contents: Inventory) -> dict[str, object]:
         "handed_over_since": contents.use.since,
         "projects": [group._asdict() for group in contents.by_project()],
         "namespaces": [group._asdict() for group in contents.by_namespace()],
-        "growth": [{"name": bar.name, "stored": bar.whole, "new": bar.marked} for bar in _growth_of(contents).moments],
+        "growth_unit": growth.unit,
+        "growth": [{"name": bar.name, "stored": bar.whole, "new": bar.marked} for bar in growth.moments],
         "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
         "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
         "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],

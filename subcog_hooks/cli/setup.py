@@ -39,7 +39,7 @@ HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the cur
 
 
 def setup(
-    yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, a model only in a terminal.")] = False,
     no: Annotated[bool, Option("--no", help="Switch the background work off at once.")] = False,
 ) -> None:
     """Choose the agents with the hook and subcog's background work, and show the choices.

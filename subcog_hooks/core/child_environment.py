@@ -21,7 +21,8 @@ MENTIONING = (  # files of other agents: a variable mentioned in their text coun
     *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json"),
     *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
-LETTER_ESCAPES = ("\\u00", "\\U000000", "\\x")  # in JSON and TOML: a name written so is found by its reader alone
+# An escape of an ASCII letter in JSON or TOML: a name written so is found by its reader alone.
+LETTER_ESCAPE = r"\\(?:u00|U000000|x)[4-7]"
 IGNORES_CASE = os.name == "nt"  # in the names of variables
 MAX_SETTINGS = 1_000_000  # bytes
 FOR_TLS = ("SSL_CERT_", "SSLKEYLOGFILE", "OPENSSL_")  # prefixes: whom a connection trusts, and who may read it
@@ -53,9 +54,11 @@ class ProjectVariables:
             if len(raw) > MAX_SETTINGS:
                 raise ValueError("too large")
             variables = _env_of(light_json.loads(text)) if is_json else ()
-            plain = text.replace("\\\\", "")  # without escaped backslashes
-            if not is_json and not path.endswith(".env") and any(escape in plain for escape in LETTER_ESCAPES):
-                raise ValueError("it may name any variable")
+            if not is_json and not path.endswith(".env") and "\\" in text:
+                import re  # few repositories have such files
+
+                if re.search(LETTER_ESCAPE, text.replace("\\\\", "")):  # without escaped backslashes
+                    raise ValueError("it may name any variable")
         except OSError:
             return  # the agent cannot read it either
         except (ValueError, RecursionError):

@@ -76,7 +76,10 @@ def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
 
     Raises StoreError in a read-only folder for a file that is not complete.
     """
-    has_log = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+    try:
+        has_log = os.stat(f"{path}-wal").st_size > 0
+    except OSError:  # A writer that ends deletes it.
+        has_log = False
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
         if has_log:
             remedy = "copy your home to a writable folder, and set SUBCOG_HOME to that"

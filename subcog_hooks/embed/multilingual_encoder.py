@@ -1,6 +1,20 @@
 """The multilingual query encoder: a sum of the vectors of pieces of words, in the space of English memories.
 
 A text in any of its languages gets a vector near MiniLM's of the English original. It needs no model and no library.
+
+Its packed file has pieces of words with their costs, and a row for each:
+
+    header   64 bytes: magic, then little-endian uint32 fields: format, dimension, pieces, buckets, unknown, checksum
+    index    buckets + 1 uint32: where each bucket begins in the vocabulary, and where the last one ends
+    buckets  the vocabulary as UTF-8: the row of the first piece, then for each piece a line feed, itself, a tab and its cost
+    rows     one record for each piece: its columns in four bits each, 7.5 above the value, the lower half of a byte first, and
+             the float32 scale; pieces of one bucket lie together
+
+A number in a bucket is one character, NUMBERS above it. The pieces of a bucket are sorted, so that str.find meets a piece
+before longer ones with the same beginning; taking buckets apart doubled the time. A piece lies in the bucket of its first
+characters, 1 to 6 by LEVELS: 300 characters read some 200 buckets of 80 bytes. Costs are whole numbers: two ways to cut a word
+that cost the same do so in any order of adding up. With columns of four bits a text's vector has a cosine of .99 to its exact
+one; half the columns in eight bits, in the same room, give .94.
 """
 
 from __future__ import annotations
@@ -26,7 +40,7 @@ LEVELS_BEGIN = ((1, 1), (2, 3), (4, 5), (6, LONGEST))
 LEVELS = ((1, 2), (3, LONGEST))
 
 _OFFSET = 4  # bytes
-COLUMNS = 8  # in a lane of row_sums
+COLUMNS = 8  # in a lane of `layout.sum_records`
 _MAX_BUCKETS, _MAX_BUCKET = 1 << 20, 1 << 16  # buckets, and bytes of a bucket, in a file that is not damaged
 
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multilingual-encoder.bin")

@@ -159,13 +159,16 @@ def _lock_ledger(call: HookCall) -> bool:
 
 def _commit_ledger(call: HookCall, offer: Offer, block: RenderedBlock, *, is_repeat: bool) -> None:
     # A brief cuts long memories: a prompt that asks for one gets it whole.
-    given = [id_ for id_ in block.ids if not (offer.is_brief and id_ in block.cut)]
+    cut_ids = block.cut if offer.is_brief else ()
+    given = [id_ for id_ in block.ids if id_ not in cut_ids]
     try:
         if block.text and not call.is_trial:
             if offer.when_given:
                 offer.when_given(block.ids)
             if given:
                 sessions.record_given(call.state, call.ledger_key, given, call.now_ms, call.id)
+            if cut_ids:
+                sessions.record_given(call.state, call.ledger_key + sessions.CUT, cut_ids, call.now_ms, call.id)
             if block.pointed:
                 sessions.record_pointed(call.state, call.ledger_key, block.pointed, call.now_ms, call.id)
             if not is_repeat:

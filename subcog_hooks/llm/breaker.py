@@ -39,8 +39,9 @@ def ask_recorded(state: State, provider: Provider, question: Question, seconds: 
 
     try:
         answer = providers.ask_provider(provider, question, seconds)
-    except UnusableAnswer:
-        raise  # it works, though it cannot answer this question
+    except UnusableAnswer:  # It works, though it cannot answer this question.
+        record_call_success(state, provider.circuit)
+        raise
     except ProviderError:
         record_call_failure(state, provider.circuit, now_ms())
         raise

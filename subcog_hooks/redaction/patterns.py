@@ -1,4 +1,8 @@
-"""Patterns of secrets: some 400 vendors' forms, compiled when needed, and values assigned to a telling name."""
+"""Patterns of secrets: some 400 vendors' forms, compiled when needed, and values assigned to a telling name.
+
+Forms that look random and are public are here, too: public keys, certificates, fingerprints, names of classes. Facts are from
+the formats' own documentation. Only a guess gives way to them: a vendor's token stays a secret wherever it stands.
+"""
 
 import base64
 import json

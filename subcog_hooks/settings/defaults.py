@@ -24,7 +24,9 @@ NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 PROMPT_LLM, BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.provider", "llm.at_rest", "llm.enrich", "llm.learn"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
-SWITCHES = frozenset({"surfacing.enabled", "surfacing.tools", "surfacing.session_start", PARENTS})  # off where at fault
+SWITCHES = frozenset(  # off where at fault
+    {"surfacing.enabled", "search_intent.enabled", "surfacing.tools", "surfacing.session_start", PARENTS}
+)
 
 ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is

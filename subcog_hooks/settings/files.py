@@ -7,6 +7,7 @@ changed: parsing TOML costs 12 ms in a fresh process.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 
 from subcog_hooks.core.errors import ConfigError
@@ -71,8 +72,12 @@ def parse_settings(raw: bytes, name: str, *, is_own: bool) -> SettingsPart:
 
 def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> SettingsPart:
     """Return settings without values, but for the switches that an own file may have switched off."""
-    switches = [name for name in SWITCHES if is_own and (not text or name.rpartition(".")[2] in text)]
+    switches = [name for name in SWITCHES if is_own and (not text or _may_switch_off(name.rpartition(".")[2], text))]
     return SettingsPart(dict.fromkeys(switches, False), [problem], [EVERYTHING])
+
+
+def _may_switch_off(name: str, text: str) -> bool:
+    return re.search(rf"\b{name}\b[\"']?\s*=\s*(?!true\b)", text) is not None
 
 
 def _check_value(name: str, value: object, *, is_own: bool) -> Value:

@@ -18,7 +18,8 @@ _HEADS = "ref: refs/heads/"
 _UNUSUAL = ("\\", "#", ";", "[include]", "[remote.", "insteadof")
 _REWRITING = ("[include]", "insteadof")
 
-_SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs")  # A forge tells its users by their keys.
+# A forge tells its users by their keys.
+_SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs", "gitolite", "gitolite3", "vcs", "hg", "aur")
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
 _HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
     "ssh.github.com": "github.com",

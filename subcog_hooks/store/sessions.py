@@ -187,6 +187,7 @@ def forget_topics(state: State, session: str) -> None:
     state.run("DELETE FROM topics WHERE session = ?", (session,))
 
 
+CUT = "/cut"  # behind the key of a session, for memories of which it has a part
 MAX_ENTRIES = 10_000  # given memories, of all sessions: some months
 MAX_CALL_LINES = 5  # lines beside a session's tool calls
 MAX_POINTERS = 10_000  # memories that lines pointed at
@@ -199,13 +200,15 @@ def find_given(state: State, session: str) -> set[str]:
 
 def count_given(state: State, session: str) -> int:
     """Return how many memories the hook has given to this session; opened ones were not given by the hook."""
-    rows = state.run("SELECT count(*) FROM ledger WHERE session = ? AND decision <> ''", (session,))
+    sql = "SELECT count(DISTINCT memory) FROM ledger WHERE session IN (?, ?) AND decision <> ''"
+    rows = state.run(sql, (session, session + CUT))
     return int(rows[0][0] or 0)
 
 
 def find_last_given(state: State, session: str, limit: int) -> list[str]:
     """Return the ids of the last memories that this session has been given, the latest first."""
-    rows = state.run("SELECT memory FROM ledger WHERE session = ? ORDER BY at DESC, memory LIMIT ?", (session, limit))
+    sql = "SELECT memory FROM ledger WHERE session IN (?, ?) GROUP BY memory ORDER BY max(at) DESC, memory LIMIT ?"
+    rows = state.run(sql, (session, session + CUT, limit))
     return [str(row[0]) for row in rows]
 
 
@@ -256,7 +259,7 @@ def has_room_for_line(state: State, session: str) -> bool:
 
 def forget_session(state: State, session: str) -> None:
     """Delete the entries of a session whose client has forgotten its context: it may be given them again."""
-    state.run("DELETE FROM ledger WHERE session = ?", (session,))
+    state.run("DELETE FROM ledger WHERE session IN (?, ?)", (session, session + CUT))
     state.run("DELETE FROM pointers WHERE session = ? AND opened_at IS NULL", (session,))
     state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.
 

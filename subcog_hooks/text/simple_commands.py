@@ -26,6 +26,10 @@ RUNNERS = (
 )
 # Programs that run one only behind certain words.
 _LAUNCHERS, _LAUNCHING = frozenset("asdf bun mise npm pnpm pyenv rbenv yarn".split()), frozenset("dlx exec x".split())
+# Programs that start a command behind certain words alone, and programs with an argument before their command.
+_STARTING = frozenset("find fd docker podman kubectl uv poetry pipenv bundle pdm hatch tmux screen op doppler".split())
+_STARTS = frozenset("run exec -exec -execdir -ok -okdir -x -X".split())
+_WITH_ARGUMENT = frozenset("flock chroot su ssh runuser docker podman kubectl".split())
 _READERS = SHELLS | {"ssh"}  # They run the here-documents that they read.
 # In "…" and $'…' a backslash and one of these characters stand for another text.
 _ESCAPES = {
@@ -36,19 +40,21 @@ _QUOTING = frozenset("'\"\\")
 _BLANKS, _SEPARATORS = " \t\r", "\n;|&()"
 
 
-def find_commands(text: str) -> list[list[str]]:
+def find_commands(text: str, *, is_certain: bool = False) -> list[list[str]]:
     """Return the words of each simple command, without assignments before it. A runner's command is there by itself, too.
+
+    is_certain: of a runner's words only those that begin its command, as far as that is known; else each that could.
 
     >>> find_commands("cd web && A=1 git -C 'a b' push >log; echo $(date)")
     [['cd', 'web'], ['git', '-C', 'a b', 'push'], ['date'], ['echo', '']]
     >>> find_commands("bash -c 'git push'")
     [['bash', '-c', 'git push'], ['git push'], ['git', 'push']]
     """
-    return _find_nested(text, 0)
+    return _find_nested(text, 0, is_certain)
 
 
-def _find_nested(text: str, depth: int) -> list[list[str]]:
-    reader = _Reader(text, 0, depth, {})
+def _find_nested(text: str, depth: int, is_certain: bool) -> list[list[str]]:
+    reader = _Reader(text, 0, depth, {}, is_certain)
     reader.read()
     return reader.commands
 
@@ -57,16 +63,17 @@ class _Reader:
     """A pass over a text from `position` on. commands: found so far; starts: see `_start_of_last`."""
 
     __slots__ = (
-        *("_before_documents", "_depth", "_documents", "_redirection", "_starts", "_strings", "_text", "_word", "_words"),
-        *("commands", "position"),
+        *("_before_documents", "_depth", "_documents", "_is_certain", "_redirection", "_starts", "_strings", "_text", "_word"),
+        *("_words", "commands", "position"),
     )
 
-    def __init__(self, text: str, position: int, depth: int, starts: dict[str, int]) -> None:
+    def __init__(self, text: str, position: int, depth: int, starts: dict[str, int], is_certain: bool) -> None:
         self.commands: list[list[str]] = []
         self.position = position
         self._text = text
         self._depth = depth
         self._starts = starts
+        self._is_certain = is_certain
         self._word: list[str] | None = None  # None between words, since '' is a word
         self._words: list[str] = []
         self._redirection = ""  # The next word belongs to it.
@@ -137,10 +144,10 @@ class _Reader:
             return False
         if character == "`":
             end = _find_or_end(self._text, "`", self.position)
-            self.commands += _find_nested(self._text[self.position : end], self._depth + 1)
+            self.commands += _find_nested(self._text[self.position : end], self._depth + 1, self._is_certain)
             self.position = end + 1
         elif character == "$" and self._text.startswith("(", self.position):
-            nested = _Reader(self._text, self.position + 1, self._depth + 1, self._starts)
+            nested = _Reader(self._text, self.position + 1, self._depth + 1, self._starts, self._is_certain)
             nested.read(")")
             self.commands += nested.commands
             self.position = nested.position
@@ -178,9 +185,9 @@ class _Reader:
                 end = line_end + 1
             self.position = line_end + 1
             if are_run and self._depth < MAX_DEPTH:
-                self.commands += _find_nested(self._text[start:end], self._depth + 1)
+                self.commands += _find_nested(self._text[start:end], self._depth + 1, self._is_certain)
             elif is_expanded:
-                self.commands += _Reader(self._text[start:end], 0, self._depth, {}).read_substitutions()
+                self.commands += _Reader(self._text[start:end], 0, self._depth, {}, self._is_certain).read_substitutions()
         self._documents = []
 
     def read_substitutions(self) -> list[list[str]]:
@@ -221,7 +228,7 @@ class _Reader:
         if words:
             self.commands.append(words)
             if self._depth < MAX_DEPTH and _is_runner(words):
-                self.commands += _commands_of_runner([*words, *strings], self._depth)
+                self.commands += _commands_of_runner([*words, *strings], self._depth, self._is_certain)
 
 
 def _is_runner(words: Sequence[str]) -> bool:
@@ -229,13 +236,19 @@ def _is_runner(words: Sequence[str]) -> bool:
     return program in RUNNERS or (program in _LAUNCHERS and not _LAUNCHING.isdisjoint(words))
 
 
-def _commands_of_runner(words: Sequence[str], depth: int) -> Iterator[list[str]]:
+def _commands_of_runner(words: Sequence[str], depth: int, is_certain: bool) -> Iterator[list[str]]:
     """Yield the commands that may begin among a runner's words, and those in a word that is a text of commands."""
+    program = program_name(words[0])
+    begins = not (is_certain and program in _STARTING)
+    left = (2 if program in _WITH_ARGUMENT else 1) if is_certain else MAX_RUN
     for index, word in enumerate(words[1:MAX_RUN], 1):
-        if not word.startswith("-") and (command := _without_leads(words[index:])):
+        may_begin = begins and left and not word.startswith("-") and not (is_certain and word[:1].isdigit())
+        if may_begin and (command := _without_leads(words[index:])):
+            left -= 1
             yield command
+        begins = begins or word in _STARTS
         if any(sign in word for sign in " \n;|&("):
-            yield from _find_nested(word, depth + 1)
+            yield from _find_nested(word, depth + 1, is_certain)
 
 
 def _without_leads(words: Sequence[str]) -> list[str]:

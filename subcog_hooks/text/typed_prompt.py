@@ -104,7 +104,7 @@ def query_text(prompt: str, prepared: Prompt | None = None) -> str:
 
 
 def is_typed(prompt: str) -> bool:
-    """Return whether a person asks the model something: no client's command, shell line or note.
+    """Return whether a person asks the model something: no client's command or shell line.
 
     >>> is_typed("/usr/lib is full"), is_typed("/compact"), is_typed("!ls"), is_typed("# Why does it fail?")
     (True, False, False, True)

@@ -235,6 +235,11 @@ def test_older_turns_of_a_session_are_not_sent(subcog: Run, sessions: Path, serv
     subcog("learn", "--llm", "--since", "7d", "--session", str(written.path))
     (text,) = sent_texts(server)
     assert ("gets wiped" in text, "lighthouse" in text) == (True, False)
+    subcog("learn", "--llm", "--session", str(written.path))  # A run that goes further back sends them.
+    assert "lighthouse" in sent_texts(server)[-1]
+    count = len(sent_texts(server))
+    subcog("learn", "--llm", "--session", str(written.path))
+    assert len(sent_texts(server)) == count
 
 
 def test_a_waiting_proposal_of_the_turn_gets_the_new_questions(subcog: Run, sessions: Path, server: LlmServer) -> None:

@@ -223,7 +223,7 @@ def test_a_memory_that_gets_no_answer_stops_no_other(asking: Machine, server: Ll
     server.play(unless(FILLERS[-1], failure, writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]})))
     done = asking.run("enrich")
     assert (done.code, set(questions(asking))) == (0, {CRANE, ROPE}), done.stderr
-    assert b"1 question left out: they came in an answer that cannot be used" in done.stderr
+    assert b"the answer about it cannot be used; it is not asked about again" in done.stderr
     count = len(server.requests)
     assert asking.run("enrich").code == 1
     assert len(server.requests) == count

@@ -225,6 +225,7 @@ def test_a_memory_that_a_brief_cuts_comes_whole_later(bare: Machine) -> None:
     begun = bare.begun("startup", "s")
     assert " gateway, imported] " in begun
     assert rule not in begun
+    assert b"2 given" in bare.run("statusline", stdin=b'{"session_id": "s"}').stdout
     question = "Which flag does a restart of the quokka gateway need?"
     assert rule in bare.answer(bare.asking(question, "s"))
     assert_silent(bare.prompt(question, "s"))

@@ -80,7 +80,8 @@ def test_what_killed_trials_have_left_goes_with_the_next_command(trying: Machine
     assert trying.run("list").code == 0
     assert copies(trying) == set()
     assert sorted(os.listdir(trying.home / "trials")) == ["making.lock", "of-the-clinic"]
-    assert os.listdir(trying.root / "tmp") == []
+    left = [path for path in (trying.root / "tmp").iterdir() if path.is_dir() or path.read_bytes() not in (b"", b"blat")]
+    assert left == []  # tempfile writes "blat" to try a folder; a kill can leave that.
 
 
 def test_a_text_that_is_purged_after_a_kill_is_nowhere(trying: Machine) -> None:

@@ -138,5 +138,12 @@ def test_an_action_is_seen_behind_a_wrapper_of_its_command() -> None:
 
 def test_a_command_in_a_text_is_no_action() -> None:
     texts = ["cat > a.md <<'EOF'\ngit push\nEOF", "echo 'git push' > notes", "rg 'rm -rf' .", "python - <<'PY'\ngit push\nPY"]
+    texts += ["find scripts -name deploy.sh", "fd deploy.sh", "docker logs deploy.sh", "time cat deploy.sh"]
     texts += ["# git push\nls", "git log --grep 'git push'", "find . -name test -type d"]
     assert [text for text in texts if actions_of_call("Bash", text, "")] == []
+
+
+def test_the_name_of_what_is_installed_is_no_action() -> None:
+    installing = ("uv add pytest", "uv pip install pytest", "poetry add jest", "sudo apt install pytest")
+    for command in ("docker build -t pytest .", *installing):
+        assert PREFIX + "testing" not in actions_of_call("Bash", command, "")

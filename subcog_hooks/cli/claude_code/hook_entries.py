@@ -1,4 +1,8 @@
-"""Finds, adds and removes hook entries in the text of Claude Code's settings files, and of agents that keep theirs alike."""
+"""Finds, adds and removes hook entries in the text of Claude Code's settings files, and of agents that keep theirs alike.
+
+Some of those agents block a prompt or a tool when a hook fails or writes to stderr. So the line that runs our hook there stays
+silent and ends with 0 even where subcog is gone.
+"""
 
 import ast
 import json

@@ -58,11 +58,12 @@ class AskingReport:
 
 
 class _UnaskedPart(NamedTuple):
-    """The part of a session that no model was asked about. read: the position where the part ends."""
+    """The part of a session that no model was asked about. read: the position where it ends; is_whole: no turn is too old."""
 
     file: TranscriptFile
     shown: list[ShownTurn]
     read: learned.ReadPosition
+    is_whole: bool
 
 
 def ask_about_sessions(
@@ -84,9 +85,14 @@ def ask_about_sessions(
                 part = _find_unasked(file, state, options, places, report, pace)
                 if part and sum(len(turn.text) for turn in part.shown) >= quoting.MIN_SENT:
                     yield part
-                elif part and not options.dry_run:
-                    learned.note_asked_position(state, file.path, part.read)
+                elif part:
+                    note_position(part)
                 progress(file.size)
+
+        def note_position(part: _UnaskedPart) -> None:
+            # A run that goes further back asks about the older turns. In the background, a long session must not cost it again.
+            if not options.dry_run and (part.is_whole or pace is not FULL_PACE):
+                learned.note_asked_position(state, part.file.path, part.read)
 
         calls = CallBudget(provider, state, context.settings())
         answers = calls.ask_in_batches(
@@ -103,8 +109,7 @@ def ask_about_sessions(
                     report.unusable += 1
                 else:
                     _check_and_store(part, proposed, provider, options, places, report, state)
-                if not options.dry_run:
-                    learned.note_asked_position(state, part.file.path, part.read)
+                note_position(part)
         except ProviderError as error:
             report.failure = error
         report.is_out_of_calls = calls.is_used_up
@@ -150,7 +155,8 @@ def _find_unasked(
     recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= options.since]
     turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
     size = 0 if reading.has_more else file.size
-    return _UnaskedPart(file, quoting.select_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
+    read = learned.ReadPosition(size, reading.end, digest)
+    return _UnaskedPart(file, quoting.select_turns(turns, options.fit), read, len(recent) == len(reading.turns))
 
 
 def _store_proposals(

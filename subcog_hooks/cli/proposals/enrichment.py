@@ -78,17 +78,18 @@ class CallBudget:
                 answer = self._ask(question, read, len(batch))
             except UnusableAnswer as error:
                 failures.append(error)
-                if len(failures) == MAX_UNUSABLE:
-                    raise
                 middle = len(batch) // 2
                 halves[:0] = [batch[:middle], batch[middle:]] if middle else []
                 unanswered += [] if middle else [batch]
+                if len(failures) == MAX_UNUSABLE:
+                    break
                 continue
             has_answer, failures = True, []
             yield batch, answer
-        if failures and not has_answer:
+        if has_answer:
+            yield from ((batch, None) for batch in unanswered)
+        if failures and (not has_answer or len(failures) == MAX_UNUSABLE):
             raise failures[-1]
-        yield from ((batch, None) for batch in unanswered)
 
     def _take_call(self, pace: Pace, job: str, characters: int) -> bool:
         if state_values.take_llm_call(self._state, now_ms(), self.daily_limit, job, characters):
@@ -149,7 +150,8 @@ def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> Che
     memory = checked.memory
     with context.writing() as store:
         stored = _store_questions(checked, store)
-    suggestions.remove_open_suggestions(state, memory.id)
+    if enrichment_questions.UNREADABLE not in checked.dropped:
+        suggestions.remove_open_suggestions(state, memory.id)
     for field, value in stored.proposed:
         enrichment_questions.add_suggestion(state, memory.id, field, value, by)
     state_values.note_tried(state, memory.id, memory.content_hash)
