@@ -47,6 +47,7 @@ from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
 from subcog_hooks.text.vocabulary import STOP
 
+COPY_TRIES = 5
 MAX_BYTES = 400_000_000  # of store and index: about 200,000 memories, copied in one or two seconds
 SEARCH_MS = 10_000.0  # No prompt waits for this search.
 _DATABASE = ".db"
@@ -112,15 +113,19 @@ def open_trial() -> Iterator[Trial]:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
     with trial_folders.hold_folder(home) as folder:
         copy = Home(folder)
-        try:
-            _copy_store(home, copy)
-        except FileNotFoundError as error:
-            raise StoreError("another process is rewriting the index", "try again in a moment") from error
+        database.copy_database(home.memories_db, copy.memories_db)
+        for tries_left in reversed(range(COPY_TRIES)):
+            try:
+                _copy_index(home, copy)
+                break
+            except FileNotFoundError as error:  # Another process merges the index, or a purge has ended the trial.
+                if not tries_left or not os.path.isdir(folder):
+                    raise StoreError("another process is rewriting the index", "try again in a moment") from error
+                shutil.rmtree(copy.index, ignore_errors=True)
         yield Trial(copy)
 
 
-def _copy_store(home: Home, copy: Home) -> None:
-    database.copy_database(home.memories_db, copy.memories_db)
+def _copy_index(home: Home, copy: Home) -> None:
     for parent, _, files in os.walk(home.index):
         target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
         os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
