@@ -1,4 +1,4 @@
-"""The sections of imported documents: their ids across imports, and those that are gone or have moved to another file."""
+"""The sections of imported documents: ids across imports, and sections that are gone or have moved to another file."""
 
 import os
 import re

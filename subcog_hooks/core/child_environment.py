@@ -104,7 +104,7 @@ def drop_set_variables(*prefixes: str) -> list[str]:
 
 
 def _folders_with_settings() -> list[tuple[str, bool]]:
-    """Return the folders whose settings an agent may read, each with whether it lies in a repository."""
+    """Return the folders with settings that an agent may read, each with whether it lies in a repository."""
     try:
         own = os.path.realpath(account_folder())
     except OSError:

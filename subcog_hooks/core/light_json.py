@@ -40,7 +40,7 @@ def loads(text: str) -> object:
     text = text.strip(_BLANK)
     try:
         value, end = _scan(text, 0)
-    except (StopIteration, RecursionError, SystemError) as error:  # the last where json, whose error it is, is not loaded
+    except (StopIteration, RecursionError, SystemError) as error:  # SystemError: the module json is not loaded
         raise ValueError("not a JSON document") from error
     if end != len(text):
         raise ValueError("text after the JSON document")

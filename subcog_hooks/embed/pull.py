@@ -120,7 +120,7 @@ def _find_entry(name: str) -> CatalogueEntry:
 
 
 def find_leftovers(home: Home) -> list[str]:
-    """Return the folders of killed pulls, and the vectors whose model is gone; [] while a pull is under way."""
+    """Return the folders of killed pulls, and vectors without their model; [] while a pull is under way."""
     return [] if is_held(_lock_path(home)) else _list_leftovers(home)
 
 

@@ -129,7 +129,7 @@ def find_without_questions(store: Store, state: State) -> list[Memory]:
 
 
 def disclose(memories: Iterable[Memory], limit: int) -> Texts:
-    """Return the first memories whose texts hold no secret."""
+    """Return the first memories with a text that holds no secret."""
     texts = ((memory, text) for memory in memories if (text := enrichment_questions.disclosed_text(memory)) is not None)
     return list(islice(texts, limit))
 

@@ -58,7 +58,7 @@ def by_age(first: Memory, other: Memory) -> tuple[Memory, Memory]:
 
 
 def find_open(state: State | None, store: Store) -> list[OpenSuggestion]:
-    """Return the open suggestions, and remove those whose memory is gone or has another text by now. Raises StoreError."""
+    """Return the open suggestions. Suggestions for a memory that is gone or has another text are removed. Raises StoreError."""
     open_suggestions: list[OpenSuggestion] = []
     for suggestion in suggestions.find_open_suggestions(state) if state else ():
         assert state is not None

@@ -247,7 +247,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
 
 
 def repeat_in_background(home: Home, pace: Pace) -> str:
-    """Repeat the imports whose files have changed, and return a summary, "" for no change. Raises StoreError."""
+    """Repeat imports of changed files, and return a summary, "" for no change. Raises StoreError."""
     added = replaced = archived = 0
     for entry in import_record.read_imports(home):
         if not pace.goes_on():

@@ -1,4 +1,4 @@
-"""HTML pages of reports: built, escaped and written, with time lines whose bars fit their span."""
+"""HTML pages of reports: built, escaped and written, with time lines of days, weeks, months or years."""
 
 from __future__ import annotations
 
