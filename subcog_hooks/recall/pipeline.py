@@ -72,7 +72,7 @@ def recall_for_prompt(
     if exact:
         exact.pin(hits)
     if candidates.query.is_foreign:
-        favour_own_language(hits)
+        favour_own_language(hits, text)
     discount_marked_hits(hits, text if prompt is None else prompt, store, lambda: sources.index)
     hits.sort(key=_relevance_key)
     return build_answer(hits, candidates, alpha, alpha_reason)
@@ -109,15 +109,24 @@ def recall_for_parts(
     return whole
 
 
-def favour_own_language(hits: Sequence[Hit]) -> None:
-    """Raise the memories that are not in English by the share of English ones among the hits.
+def favour_own_language(hits: Sequence[Hit], text: str) -> None:
+    """Weigh the memories that are not in English by their language, for a prompt in another language.
 
-    The weights for other languages know stores in one language. Beside English memories, others stand out less.
+    The weights for other languages know stores in one language, and beside other memories a memory stands out less. Those in
+    the prompt's language, or an unclear one, gain by the share of the others. Those in a third language lose.
     """
-    own = [hit for hit in hits if languages.is_foreign(hit.memory.content)]
-    for hit in own:
-        hit.terms = logit.with_own_language(hit.terms, 1.0 - len(own) / len(hits))
+    language = languages.possible_languages(text)
+    foreign = [hit for hit in hits if languages.is_foreign(hit.memory.content)]
+    others = [hit for hit in foreign if _is_other(language, languages.possible_languages(hit.memory.content))]
+    share = 1.0 - (len(foreign) - len(others)) / max(1, len(hits))
+    for hit in foreign:
+        hit.terms = logit.with_other_language(hit.terms) if hit in others else logit.with_own_language(hit.terms, share)
         hit.probability = logit.probability(hit.terms)
+
+
+def _is_other(first: AbstractSet[str], second: AbstractSet[str]) -> bool:
+    """Return whether two texts are surely in two languages, by the languages that each may be in."""
+    return bool(first and second) and first.isdisjoint(second)
 
 
 def join_answers(first: Answer, second: Answer) -> None:

@@ -93,6 +93,24 @@ def language_of(text: str) -> str:
     return best if is_clear else ""
 
 
+def possible_languages(text: str) -> frozenset[str]:
+    """Return the names of the languages that a text may be in. There is none for English and for an unclear text.
+
+    >>> [sorted(possible_languages(text)) for text in ("CIの鍵はどこ", "署名鍵", "que impuesto le meto al pienso", "keys")]
+    [['japanese'], ['chinese', 'japanese'], ['french', 'portuguese', 'spanish'], []]
+    """
+    unspaced = "".join(unspaced_runs(text[:MAX_READ]))
+    if any("\uac00" <= c <= "\ud7af" for c in unspaced):
+        return frozenset(("korean",))
+    if any("\u4e00" <= c <= "\u9fff" for c in unspaced):
+        return frozenset(("japanese",) if any("\u3040" <= c <= "\u30ff" for c in unspaced) else ("chinese", "japanese"))
+    counts = _count_by_language(_EVERY_MARK.intersection(_folded_words(text[:MAX_READ])))
+    most_marks = max(counts.values(), default=0)
+    if most_marks < MIN_MARKS:
+        return frozenset()
+    return frozenset([language for language, count in counts.items() if count >= most_marks - 1])  # neighbours share words
+
+
 def languages_of_word(word: str) -> tuple[str, ...]:
     """Return the languages that a folded word identifies, () for most words."""
     return _languages_by_mark().get(word, ())

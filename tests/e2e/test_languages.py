@@ -101,6 +101,13 @@ def test_a_note_comes_from_among_english_ones(language: str, lined: Machine) -> 
     assert "rotate.sh" in lined.answer(lined.asking(prompt))
 
 
+def test_of_one_note_in_many_languages_its_own_comes(lined: Machine) -> None:
+    lined.imports(*({"id": language, "content": notes[0]} for language, notes in NATIVE.items()))
+    answers = {language: lined.answer(lined.asking(notes[1])) for language, notes in NATIVE.items()}
+    assert [language for language, answer in answers.items() if answer and NATIVE[language][0] not in answer] == []
+    assert len([answer for answer in answers.values() if answer]) >= 5  # 3 where languages do not count
+
+
 def test_why_tells_that_a_note_has_the_prompts_language(lined: Machine) -> None:
     note, prompt, *_ = NATIVE["es"]
     remember(lined, note, *ENGLISH[1:])

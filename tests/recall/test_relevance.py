@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
-from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, OWN_LANGUAGE, PART_OF_PROMPT, SIBLING
+from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, OTHER_LANGUAGE, OWN_LANGUAGE, PART_OF_PROMPT, SIBLING
 from subcog_hooks.recall.relevance import (
     FOREIGN_INTERCEPT,
     NAMES,
@@ -182,6 +182,7 @@ def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
         BEGUN,
         FOREIGN_INTERCEPT,
         KEYWORD,
+        OTHER_LANGUAGE,
         OWN_LANGUAGE,
         PART_OF_PROMPT,
         SIBLING,
