@@ -14,6 +14,7 @@ Row = Mapping[str, object]
 
 AGENT_SESSION = "agentSession"  # marks a row whose whole session has prompts by agents
 MESSAGE_ID, REWOUND_TO = "messageId", "rewoundTo"  # A message replaces another with its id; a rewind drops it and all later.
+TYPED_AS = "typedAs"  # The kind of a typed prompt's row: some versions of Codex write each prompt as two kinds.
 _SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "run_shell_command", "bash"))
 _OTHER_NAMES = {**dict.fromkeys(_SHELLS, SHELL_TOOL), "create": "create_file"}  # tools by the names that our reader knows
 _COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absolute_path")
@@ -79,9 +80,9 @@ def _read_codex(row: Row) -> Iterator[Row]:
     elif kind == "turn_context":
         yield {**located, "type": "system", "cwd": payload.get("cwd")}
     elif kind == "item_completed" and _object(payload, "item").get("type") == "UserMessage":
-        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"))), located)
+        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"))), {**located, TYPED_AS: kind})
     elif kind == "user_message" and payload.get("kind") in (None, "plain"):  # older versions
-        yield typed_row(_without_ide_context(_text(payload.get("message"))), located)
+        yield typed_row(_without_ide_context(_text(payload.get("message"))), {**located, TYPED_AS: kind})
     elif kind == "message" and payload.get("role") == "assistant":
         yield from answer_rows(_joined_texts(payload), located)
     elif kind in ("function_call", "custom_tool_call"):

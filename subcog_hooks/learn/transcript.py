@@ -162,6 +162,7 @@ class _Reader:
         self._count = 0
         self._characters = 0
         self._folder = find_folder(path)  # folder of the last row that names one
+        self._single_copy = ("", "")  # kind and words of the last prompt's row, until its second copy or the agent's answer
         self._says_who_typed = False  # a new client notes who typed each row
         self._begun: dict[str, bool] = {}  # by session id: whether its first prompt, or an agent that began it, excludes it
 
@@ -206,8 +207,18 @@ class _Reader:
             self.damaged += 1
             return
         for row in client_rows.read_client_row(parsed):
-            if not row.get("isSidechain"):
+            if not row.get("isSidechain") and not self._is_second_copy(row):
                 self._read_parsed(row, offset, is_new=is_new)
+
+    def _is_second_copy(self, row: Mapping[str, object]) -> bool:
+        """Return whether a row is the prompt before it as another kind of row, before the agent has answered."""
+        kind = _text_field(row, client_rows.TYPED_AS)
+        if not kind and row.get("type") != "assistant":
+            return False
+        words = "".join(str(transcript_rows.content_of(row)).split()) if kind else ""
+        is_copy = kind != self._single_copy[0] and words == self._single_copy[1] and bool(words)
+        self._single_copy = ("", "") if is_copy else (kind, words)
+        return is_copy
 
     def _read_parsed(self, row: Mapping[str, object], offset: int, *, is_new: bool) -> None:
         self._folder = _text_field(row, "cwd") or self._folder

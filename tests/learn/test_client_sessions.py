@@ -126,6 +126,25 @@ def test_an_older_codex_writes_another_event(tmp_path: Path) -> None:
     assert texts(path) == ["use pnpm here"]
 
 
+def test_a_prompt_that_codex_writes_twice_is_one_turn(tmp_path: Path) -> None:
+    copies: list[dict[str, object]] = [
+        {"type": "item_completed", "item": {"type": "UserMessage", "content": [{"type": "text", "text": "use pnpm"}]}},
+        {"type": "user_message", "message": "use pnpm", "images": []},
+    ]
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+
+    def read_rows(*payloads: dict[str, object]) -> list[str]:
+        kinds = ({"type": "response_item" if payload is answer else "event_msg", "payload": payload} for payload in payloads)
+        return texts(client_sessions.write_rows(tmp_path / "rollout.jsonl", kinds))
+
+    assert read_rows(*copies) == read_rows(*copies[::-1]) == ["use pnpm"]
+    for typed_twice in ((*copies, answer, *copies), (*copies, *copies), copies[1:] * 2, (copies[0], answer, copies[1])):
+        assert read_rows(*typed_twice) == ["use pnpm"] * 2
+    first_row = json.dumps({"type": "event_msg", "payload": copies[0]}) + "\n"
+    read_rows(*copies)
+    assert transcript.read_transcript(str(tmp_path / "rollout.jsonl"), len(first_row)).turns == []
+
+
 def test_a_patch_of_codex_is_a_change_of_its_file(tmp_path: Path) -> None:
     path = client_sessions.codex(tmp_path)
     patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** End Patch"
