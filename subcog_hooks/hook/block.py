@@ -118,6 +118,7 @@ def render_block(
     is_brief: bool = False,
     pointers: Sequence[Pointer] = (),
     command: str = "",
+    whole_command: str = "",
     hard_cap: int = HARD_CAP_UNITS,
 ) -> RenderedBlock:
     """Return the block with the first of `entries` that fit into `max_units` UTF-16 units.
@@ -125,14 +126,16 @@ def render_block(
     attributes: of the block; their values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the
     room, otherwise cut with " …". An entry with less than MIN_TEXT_UNITS is left out, unless it is the first. hard_cap: units
     that hold over `max_units`. is_brief: the block says that other memories come later. pointers: lines behind the entries, as
-    many as have room; command: the words that open a memory, "" where the session has had them.
+    many as have room; command: the words that open a memory, "" where the session has had them; whole_command: the same words,
+    shown where an entry is cut.
     """
     extra = "".join(f' {name}="{_label(value)}"' for name, value in attributes.items())
     notes = [entry.noted for entry in entries]
     begin = _first_line(len(entries) if is_brief else 0, extra, _longest_source_phrase(notes))
     whole = min(max_units, hard_cap)
     lines = _pointer_lines(pointers, whole // LINES_SHARE) if entries else {}
-    room = whole - utf16_units("\n".join((begin, *lines.values(), _LAST_LINE))) - utf16_units(_command_attribute(command))
+    hints = utf16_units(_command_attribute(command)) + utf16_units(_whole_attribute(whole_command))
+    room = whole - utf16_units("\n".join((begin, *lines.values(), _LAST_LINE))) - hints
     placed, room = _fit_entries(entries, room)
     share = _fair_share([line.units for line in placed], room)
     spare = room - sum(min(line.units, share) for line in placed)
@@ -148,6 +151,7 @@ def render_block(
             if text != line.text:
                 cut_ids.append(line.id)
     source = _source_phrase([entry.noted for entry in entries if entry.id in ids])
+    extra += _whole_attribute(whole_command) if cut_ids else ""
     head = _first_line(len(ids) if is_brief else 0, extra, source) if ids else "<subcog-memories>"
     hinted = f"{head[:-1]}{_command_attribute(command)}>"
     lines = lines or _pointer_lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _LAST_LINE))))
@@ -159,8 +163,17 @@ def render_block(
 
 def _command_attribute(command: str) -> str:
     """Return the attribute that explains a line, and the command that opens its memory."""
+    return f' maybe="one line of a note that may be related; {_prints_note(command)} it"' if command else ""
+
+
+def _whole_attribute(command: str) -> str:
+    """Return the attribute with the command that opens a cut entry's memory."""
+    return f' cut="{_prints_note(command)} the whole of a note that ends in …"' if command else ""
+
+
+def _prints_note(command: str) -> str:
     shown = _harmless_line(command, MAX_COMMAND).replace('"', "'")
-    return f' maybe="one line of a note that may be related; `{shown} ID` prints it"' if command else ""
+    return f"`{shown} ID` prints"
 
 
 def _pointer_lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:

@@ -158,7 +158,7 @@ def _lock_ledger(call: HookCall) -> bool:
 
 
 def _commit_ledger(call: HookCall, offer: Offer, block: RenderedBlock, *, is_repeat: bool) -> None:
-    # A brief cuts long memories: a prompt that asks for one gets it whole.
+    # A brief cuts long memories: a prompt that asks for one gets it whole. Another block names the command that prints it.
     cut_ids = block.cut if offer.is_brief else ()
     given = [id_ for id_ in block.ids if id_ not in cut_ids]
     try:
@@ -197,16 +197,23 @@ def _render_offer(
     ]
     attributes = {**offer.attributes, "look": "second"} if is_late else offer.attributes
 
-    def render(hard_cap: int) -> RenderedBlock:
-        return render_block(
+    def render(hard_cap: int, whole_command: str = "") -> RenderedBlock:
+        block = render_block(
             entries,
             attributes=attributes,
             max_units=max_units,
             is_brief=offer.is_brief,
             pointers=lines,
             command=command,
+            whole_command=whole_command,
             hard_cap=hard_cap - utf16_units(offer.last_line),
         )
+        if not block.cut or offer.is_brief or whole_command:
+            return block
+        from subcog_hooks.hook import show_command  # Few memories are cut.
+
+        explained = render(hard_cap, show_command.command_of_agent())
+        return explained if (explained.ids, explained.pointed) == (block.ids, block.pointed) else block
 
     block = render(HARD_CAP_UNITS)
     max_bytes = call.payload.get(MAX_BYTES)

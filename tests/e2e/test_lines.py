@@ -125,6 +125,20 @@ def test_block_and_why_and_replay_show_lines(pointing: Machine) -> None:
     assert b"lines: pointed at 2 of" in pointing.run("why", "--again").stdout
 
 
+@posix
+def test_a_cut_note_comes_with_the_command_that_prints_it(bare: Machine) -> None:
+    rule = "A restart of the quokka gateway needs the flag --drain-first."
+    content = "The quokka gateway takes long to come up, and the balancer sees it late. " * 40 + rule
+    bare.imports({"id": "gateway", "content": content, "questions": ["Which flag does a restart of the gateway need?"]})
+    head, note, _ = bare.answer(bare.asking("Which flag does a restart of the quokka gateway need?", SESSION)).splitlines()
+    assert head.endswith(' cut="`subcog show ID` prints the whole of a note that ends in …">')
+    assert (note.endswith(" …"), rule in note) == (True, False)
+    assert is_allowed(bare, "subcog show gateway")
+    assert rule in opened(bare, "gateway").stdout.decode()
+    bare.configure(surfacing__max_characters="200")
+    assert "cut=" not in bare.answer(bare.asking("Which flag does a restart of the quokka gateway need?"))
+
+
 # ---- opening --------------------------------------------------------------------------------------------------------------
 
 

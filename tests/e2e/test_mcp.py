@@ -260,6 +260,9 @@ def test_a_line_names_the_tool_that_opens_it(pointing: Machine) -> None:
     block = answer_to(pointing, "recall", {"text": text})[1]
     assert block.startswith("<subcog-memories")
     assert 'may be related; the tool show prints it">' in block.splitlines()[0]
+    pointing.imports({"id": "gateway", "content": "The quokka gateway takes long to come up. " * 60})
+    block = answer_to(pointing, "recall", {"text": "Why does the quokka gateway take long to come up?"})[1]
+    assert ' cut="the tool show prints the whole of a note that ends in …">' in block.splitlines()[0]
 
 
 def ask(server: subprocess.Popen[bytes], method: str, params: dict[str, object]) -> dict[str, Any]:  # Any: JSON

@@ -48,7 +48,7 @@ NOTHING_KNOWN = "Nothing is known about this."
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_OPENING = re.compile(r'^(<subcog-memories[^>]* maybe="[^"`]*)`[^"`]*` prints it')  # Many clients' agents have no shell.
+_OPENING = re.compile(r"`[^`]*` prints")  # Many clients' agents have no shell.
 _FLAGS = 0
 if sys.platform == "win32":
     _FLAGS = subprocess.CREATE_NO_WINDOW
@@ -163,7 +163,8 @@ def _folder_of(roots: Sequence[Root]) -> str:
 
 async def _recall(arguments: Arguments, folder: str) -> str:
     block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NOTHING_KNOWN)
-    return _OPENING.sub(r"\1the tool show prints it", block, count=1)
+    head, end, notes = block.partition("\n")
+    return f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"
 
 
 async def _show(arguments: Arguments, folder: str) -> str:
