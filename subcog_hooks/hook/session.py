@@ -1,7 +1,8 @@
 """SessionStart: hand over the brief. It has pinned memories, those whose conditions hold, and then the most useful others.
 
 After a compaction it also has the memories that were in use. `clear` starts a session with an id of its own. A resumed session
-gets its first block again, byte for byte: then the client does not add it twice.
+gets its first block again, byte for byte: then the client does not add it twice. A fork, whose context begins with a copy of
+another session's, gets that session's. No payload names the other session; it was most likely the one active last.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
 
 REMIND_SETTING = "capture.remind"
-STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # sources in the payload
+STARTUP, COMPACT, RESUME, FORK = "startup", "compact", "resume", "fork"  # sources in the payload
 BRIEF_UNITS_SETTING = "surfacing.brief_characters"
 MAX_UNITS = 1_500  # UTF-16 units of a start without a brief: they stay in the context for the whole session.
 MAX_PINNED = 5
@@ -77,9 +78,11 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
             _write_unless_busy(call, lambda: _record_start(call, COMPACTING if kind == COMPACTING else source))
         return
     used = _forget_given(call) if source == COMPACT else []
-    first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
+    if source == FORK and OF_CLIENT not in payload:
+        _write_unless_busy(call, lambda: sessions.copy_latest(call.state, call.session, call.project, call.now_ms))
+    first_ids = sessions.find_printed_ids(call.state, call.session) if source in (RESUME, FORK) else None
     is_silent = bool(silence_reason(call))
-    facts = _condition_facts(call) if first_ids is None and not is_silent else None
+    facts = _condition_facts(call) if (first_ids is None or source == FORK) and not is_silent else None
     _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
@@ -117,8 +120,16 @@ def _hand_over_start(
     used: Sequence[str],
     write: Callable[[bytes], None],
 ) -> None:
-    """Hand over the session's first block. first_ids: the memories of a resumed session's first block. Raises StoreError."""
-    memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, facts, used)
+    """Hand over the session's first block. Raises StoreError.
+
+    first_ids: the memories of the first block of a resumed or forked session.
+    """
+    if first_ids is None:
+        memories = _memories_by_channel(call, facts, used)
+    else:
+        memories = {USED: _live_memories(first_ids, call)}
+        if facts is not None:
+            memories[STATE] = [memory for memory in _condition_memories(call, facts) if memory.id not in first_ids]
     ids: tuple[str, ...] = ()
     if any(memories.values()):
         ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
@@ -260,15 +271,21 @@ def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, use
     store, eligible = call.store, call.eligible
     memories = {PINNED: store.find_pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
-        from subcog_hooks.recall import exact  # Few stores have conditions.
-
-        memories[STATE], note = exact.match_conditions(facts, store, eligible)
-        if note:
-            call.log(note)
+        memories[STATE] = _condition_memories(call, facts)
     memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]
     if room := int(call.settings[BRIEF_UNITS_SETTING]):
         before = {memory.id: memory for channel in memories.values() for memory in channel}
         memories[BRIEF] = _brief_memories(call, tuple(before.values()), room)
+    return memories
+
+
+def _condition_memories(call: HookCall, facts: Mapping[str, Scalar]) -> list[Memory]:
+    """Return the memories whose conditions hold. Raises StoreError."""
+    from subcog_hooks.recall import exact  # Few stores have conditions.
+
+    memories, note = exact.match_conditions(facts, call.store, call.eligible)
+    if note:
+        call.log(note)
     return memories
 
 
