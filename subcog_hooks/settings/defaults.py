@@ -24,7 +24,7 @@ NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 PROMPT_LLM, BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.provider", "llm.at_rest", "llm.enrich", "llm.learn"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
-SWITCHES = frozenset(  # off where at fault
+SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable changes nothing
     {"surfacing.enabled", "search_intent.enabled", "surfacing.tools", "surfacing.session_start", PARENTS}
 )
 
