@@ -20,6 +20,7 @@ _REWRITING = ("[include]", "insteadof")
 
 # A forge tells its users by their keys.
 _SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs", "gitolite", "gitolite3", "vcs", "hg", "aur")
+_SSH = ("ssh", "git+ssh", "ssh+git")
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
 _HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
     "ssh.github.com": "github.com",
@@ -263,7 +264,7 @@ def normalise_url(url: str, root: str) -> str:
 
     Host and path are in small letters, without scheme, credentials, port, parameters or `.git`: the large hosts of repositories
     ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute. A path in the home
-    of a login keeps the login.
+    of a login keeps the login; git has several forms of it.
 
     >>> normalise_url("git@GitHub.com:Acme/shop.git", "/"), normalise_url("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
@@ -275,6 +276,8 @@ def normalise_url(url: str, root: str) -> str:
         if scheme.lower() == "file":
             return os.path.normpath(after)
         host, slash, path = _without_login(after).partition("/")
+        start = after.partition("/")[0].lower() if scheme.lower() in _SSH else ""
+        login = start.rpartition("@")[0].partition(":")[0]
         host = host.lower().partition("?")[0].partition("#")[0]
         if not host.startswith(("[", "localhost:", "127.0.0.1:")):  # Each port of this machine can be a server of its own.
             host = host.partition(":")[0]
@@ -287,9 +290,11 @@ def normalise_url(url: str, root: str) -> str:
             return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
         path = path.partition("?")[0]
         if login not in (*_SHARED_LOGINS, host.partition(".")[0]) and _HOST_OF.get(host, host) not in _LARGE_HOSTS:
-            path = path.removeprefix("~/")
-            path = path if path.startswith(("/", "~")) else f"~{login}/{path}"
-    path = _without_secrets(path.strip("/").removesuffix(".git").rstrip("/"))
+            path = path if path.startswith(("/", "~")) else f"~/{path}"
+    path = path.strip("/").removesuffix(".git").rstrip("/")
+    if path.startswith("~/"):
+        path = f"~{login}{path[1:]}"
+    path = _without_secrets(path)
     return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
 
 

@@ -44,6 +44,17 @@ def test_a_moved_memory_comes_everywhere_or_in_one_project(bare: Machine, shop: 
     assert (row["project"], row["paths"]) == (OWNER, ["src/**"])
 
 
+def test_each_form_of_a_path_in_a_home_is_one_project(bare: Machine) -> None:
+    forms = ("bob@srv:shop.git", "bob@srv:~/shop.git", "bob@srv:/~/shop.git", "ssh://bob@srv/~/shop.git")
+    folders = [bare.repository(f"clone{number}", form) for number, form in enumerate(forms)]
+    id_ = stored(bare, RULE, cwd=folders[0])
+    assert [bare.run("list", "--ids", cwd=folder).stdout.decode().split() for folder in folders] == [[id_]] * len(forms)
+    others = [
+        bare.repository(f"other{number}", form) for number, form in enumerate(("ssh://bob@srv/shop.git", "bob@srv:/shop"))
+    ]
+    assert [bare.run("list", "--ids", cwd=folder).stdout for folder in others] == [b"", b""]
+
+
 def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, shop: Path) -> None:
     id_ = stored(bare, RULE, cwd=shop)
     mine = stored(bare, "Prices are kept in cents, never as floating numbers.", "--user", cwd=shop)
