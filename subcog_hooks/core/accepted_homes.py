@@ -22,13 +22,8 @@ def is_accepted_home(path: str) -> bool:
 
     `~/.subcog` itself needs no record: a user whose `~` is a repository keeps the usual home.
     """
-    try:
-        if not is_users_own(os.path.expanduser("~")):
-            return False
-        home = _real(path)
-        return home == _real(_default_home()) or home in map(os.path.normcase, _read_record())
-    except (OSError, ValueError, RecursionError):
-        return False
+    home = _real(path)
+    return is_users_own(os.path.expanduser("~")) and home in (_real(_default_home()), *map(os.path.normcase, _read_record()))
 
 
 def remember_home(path: str) -> None:
@@ -38,10 +33,7 @@ def remember_home(path: str) -> None:
         raise StoreError("there is no home folder for this user", "set HOME")
     record = record_path()
     make_private_folder(folder)
-    try:
-        accepted = [homes for homes in _read_record() if os.path.normcase(homes) != _real(path)]
-    except (OSError, ValueError, RecursionError):
-        accepted = []  # none yet, or nothing that could be used
+    accepted = [home for home in _read_record() if os.path.normcase(home) != _real(path)]
     homes = [*accepted, os.path.realpath(path)][-MAX_HOMES:]
     try:
         from subcog_hooks.core.whole_files import WholeFile  # the hook only reads the record
@@ -57,11 +49,12 @@ def record_path() -> str:
 
 
 def _read_record() -> list[str]:
-    """Return the paths on record. Raises OSError; ValueError for a file that is too large."""
-    data = read_regular(record_path(), MAX_RECORD + 1)
-    if len(data) > MAX_RECORD:
-        raise ValueError("too large")
-    paths = light_json.loads(data.decode("ascii"))
+    """Return the paths on record; none yet, or none where the file is too large or unreadable."""
+    try:
+        data = read_regular(record_path(), MAX_RECORD + 1)
+        paths = light_json.loads(data.decode("ascii")) if len(data) <= MAX_RECORD else None
+    except (OSError, ValueError):
+        return []
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 

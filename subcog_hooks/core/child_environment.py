@@ -211,7 +211,8 @@ def _filter_environment(environment: Mapping[str, str], names: tuple[str, ...]) 
     variables = {
         name: value
         for name, value in environment.items()
-        if (name in exact or name.startswith(prefixes)) and (_only_tunes(name) or not repository.setter_of(name))
+        if (name in exact or name.startswith(prefixes))
+        and ((name.startswith(TUNING[:-1]) and name not in NOT_TUNING) or not repository.setter_of(name))
     }
     if "HOME" in environment and "HOME" not in variables:
         try:
@@ -220,10 +221,6 @@ def _filter_environment(environment: Mapping[str, str], names: tuple[str, ...]) 
             pass  # a system that does not know this user
     variables["PATH"] = _path_outside(environment.get("PATH", os.defpath), repository)
     return variables
-
-
-def _only_tunes(name: str) -> bool:
-    return name.startswith(TUNING[:-1]) and name not in NOT_TUNING
 
 
 def _path_outside(path: str, repository: ProjectVariables) -> str:

@@ -234,10 +234,8 @@ def translate_error(error: apsw.Error, path: str) -> StoreError:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
-        delete_it = "delete it; it is made anew"
         import_anew = "restore a backup, or move it and the folder index away and import your last export"
-        remedy = import_anew if _is_truth(path) else delete_it
-        return StoreCorrupt(f"{path} is damaged ({error})", remedy)
+        return StoreCorrupt(f"{path} is damaged ({error})", import_anew if _is_truth(path) else "delete it; it is made anew")
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
         return StoreError(f"{path} cannot be used: the disk is full", "free some space and run the command again")
     if isinstance(error, apsw.CantOpenError):

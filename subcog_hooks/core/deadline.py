@@ -43,10 +43,6 @@ class Deadline:
         return Deadline(self.left_ms() * part, work_ms=self.work_left_ms() * part)
 
 
-def _is_never_called_off() -> bool:
-    return False
-
-
 class Pace:
     """Work at full pace, without pauses or an end. Background work passes a pace that has both.
 
@@ -55,14 +51,14 @@ class Pace:
 
     __slots__ = ()
 
-    def goes_on(self, is_called_off: Callable[[], bool] = _is_never_called_off) -> bool:  # noqa: ARG002 - as those that pause need it
+    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:  # noqa: ARG002 - as those that pause need it
         """Return whether the work goes on, after a pause where one is needed. Called before each unit of work."""
         return True
 
     def put_off(self, why: str) -> None:
         """End the work until a missing resource returns, and tell the reason. Foreground callers report it themselves."""
 
-    def pause(self, is_called_off: Callable[[], bool] = _is_never_called_off) -> None:
+    def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
         """Wait where a pause is needed. Called inside a unit, every few milliseconds of work."""
 
 

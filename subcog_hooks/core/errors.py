@@ -71,8 +71,6 @@ class InvalidMemory(UsageError):
 class StoreError(SubcogError):
     """The store cannot be used."""
 
-    exit_code = EXIT_STORE
-
 
 class StoreBusy(StoreError):
     """Another process held the write lock longer than the bounded wait."""

@@ -11,10 +11,38 @@ PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 
 
+class _Inside:
+    """The path of a file or folder in the home."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, _: type[Home]) -> str:
+        return os.path.join(home.root, self._name)
+
+
 class Home:
     """The folder that holds everything subcog keeps: `SUBCOG_HOME`, else `~/.subcog`."""
 
     __slots__ = ("root",)
+
+    memories_db = _Inside("memories.db")
+    state_db = _Inside("state.db")
+    index = _Inside("index")
+    config = _Inside("config.toml")
+    trials = _Inside("trials")  # throw-away copies, on which changes are tried
+    edits = _Inside("edits")  # memories that are being edited
+    models = _Inside("models")
+    log = _Inside("log")
+    cut_offs = _Inside("cut-offs")  # hook runs that ran out of time
+    silent_calls = _Inside("silent-calls")  # the last tool calls at which the hook was silent
+    claude_notes = _Inside("claude-notes")  # the time of the last look at Claude Code's own notes
+    stops = _Inside("stops.json")  # the person's stops: commands that notes ask about or deny
+    imports = _Inside("imports.json")  # the imports that are repeated
+    job_record = _Inside("at-rest.json")  # the results of the background jobs
+    jobs_lock = _Inside("at-rest.lock")  # its mtime is the last time that somebody waited for an answer
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -42,75 +70,6 @@ class Home:
             printable = root.encode("utf-8", "replace").decode()
             raise StoreError(f"{printable} is not UTF-8", f"set {variable} to a folder whose name is") from error
         return cls(root)
-
-    @property
-    def memories_db(self) -> str:
-        return os.path.join(self.root, "memories.db")
-
-    @property
-    def state_db(self) -> str:
-        return os.path.join(self.root, "state.db")
-
-    @property
-    def index(self) -> str:
-        return os.path.join(self.root, "index")
-
-    @property
-    def config(self) -> str:
-        return os.path.join(self.root, "config.toml")
-
-    @property
-    def trials(self) -> str:
-        """The folder of throw-away copies, on which changes are tried."""
-        return os.path.join(self.root, "trials")
-
-    @property
-    def edits(self) -> str:
-        """The folder of memories that are being edited."""
-        return os.path.join(self.root, "edits")
-
-    @property
-    def models(self) -> str:
-        return os.path.join(self.root, "models")
-
-    @property
-    def log(self) -> str:
-        return os.path.join(self.root, "log")
-
-    @property
-    def cut_offs(self) -> str:
-        """The file of hook runs that ran out of time."""
-        return os.path.join(self.root, "cut-offs")
-
-    @property
-    def silent_calls(self) -> str:
-        """The file of the last tool calls at which the hook was silent."""
-        return os.path.join(self.root, "silent-calls")
-
-    @property
-    def claude_notes(self) -> str:
-        """The file with the time of the last look at Claude Code's own notes."""
-        return os.path.join(self.root, "claude-notes")
-
-    @property
-    def stops(self) -> str:
-        """The file of the person's stops: commands that notes ask about or deny."""
-        return os.path.join(self.root, "stops.json")
-
-    @property
-    def imports(self) -> str:
-        """The file of the imports that are repeated."""
-        return os.path.join(self.root, "imports.json")
-
-    @property
-    def job_record(self) -> str:
-        """The file with the results of the background jobs."""
-        return os.path.join(self.root, "at-rest.json")
-
-    @property
-    def jobs_lock(self) -> str:
-        """The lock file of the background jobs. Its mtime is the last time that somebody waited for an answer."""
-        return os.path.join(self.root, "at-rest.lock")
 
     def pause_background_jobs(self) -> None:
         """Ask the background jobs to pause, since somebody waits for an answer. It takes 6 µs."""

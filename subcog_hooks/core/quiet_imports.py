@@ -33,20 +33,14 @@ _SWITCHES = {
 _FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
 
 
-class NoProbe:
-    """A block in which a library may import urllib3 without its probe socket for IPv6.
-
-    urllib3 then assumes that there is no IPv6, which is harmless: we make no requests through it.
-    """
-
-    __slots__ = ("_has_ipv6",)
-
-    def __enter__(self) -> None:
-        self._has_ipv6 = socket.has_ipv6
-        socket.has_ipv6 = False
-
-    def __exit__(self, *exception: object) -> None:
-        socket.has_ipv6 = self._has_ipv6
+@contextmanager
+def _hide_ipv6() -> Iterator[None]:
+    """Let a library import urllib3 without its probe socket for IPv6: we make no requests through it."""
+    has_ipv6, socket.has_ipv6 = socket.has_ipv6, False
+    try:
+        yield
+    finally:
+        socket.has_ipv6 = has_ipv6
 
 
 @contextmanager
@@ -91,7 +85,7 @@ def import_text_embedding() -> type[TextEmbedding]:
     """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
     import_onnx_runtime()
     try:
-        with NoProbe(), warnings.catch_warnings():
+        with _hide_ipv6(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about its dependencies, on which no user can act
             from fastembed import TextEmbedding
             from loguru import logger

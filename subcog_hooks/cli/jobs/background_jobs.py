@@ -35,10 +35,6 @@ MAX_LOAD = 1.5  # per core, by other processes
 MAX_LOAD_WAIT_S = 600.0  # for the load to fall, for all jobs of a process together
 
 
-def _never() -> bool:
-    return False
-
-
 class Clock:
     """The system's time; tests replace it."""
 
@@ -94,7 +90,7 @@ class JobPace(Pace):
         self.outcome = DONE
         self.why = ""
 
-    def goes_on(self, is_called_off: Callable[[], bool] = _never) -> bool:
+    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:
         """Return whether the job may go on, after a pause if hooks run. Called before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
@@ -104,7 +100,7 @@ class JobPace(Pace):
                 self._check_machine(is_called_off)
         return not self.why
 
-    def pause(self, is_called_off: Callable[[], bool] = _never) -> None:
+    def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
         """Wait until hooks have been quiet for QUIET_S, at most for MAX_PAUSE_S. It takes 5 µs without hooks."""
         began = self._clock.ticks_s()
         while self._is_disturbed() and not is_called_off():
