@@ -135,7 +135,10 @@ def plan_changes(
 ) -> ImportChanges:
     """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    unseen = [(location, row) for location, row in chunk if row.is_section and _has_new_text(row.memory, existing)]
+    texts = {id_: memory.content_hash for id_, memory in existing.items()}
+    unseen = [
+        (location, row) for location, row in chunk if row.is_section and texts.get(row.memory.id) != row.memory.content_hash
+    ]
     forgotten = _find_forgotten(unseen, store) if store and unseen and not options.may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
     time_ms = now_ms()
@@ -177,11 +180,6 @@ def plan_changes(
         except InvalidMemory as error:
             changes.problems.append(ImportProblem(location, str(error)))
     return changes
-
-
-def _has_new_text(section: Memory, existing: Mapping[str, Memory]) -> bool:
-    before = existing.get(section.id)
-    return before is None or before.content_hash != section.content_hash
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:

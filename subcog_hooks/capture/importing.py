@@ -228,7 +228,7 @@ MAX_CHUNK_ATTEMPTS = 3  # attempts at a chunk, in case another process writes me
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
     """Import a JSONL file, a Markdown file or a folder of Markdown.
 
-    path: checked by `import_files.check_source`; store: None for `--dry-run` without a store; progress: called with the number
+    path: checked by `check_source`; store: None for `--dry-run` without a store; progress: called with the number
     of rows of each chunk. Raises UsageError if the path cannot be read, and StoreError if the store cannot be written.
     Committed chunks stay.
     """

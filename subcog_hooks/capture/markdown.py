@@ -37,23 +37,17 @@ class Section(NamedTuple):
     line: int
 
 
-def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
+def parse_front_matter(text: str, *, with_nested: bool = True) -> tuple[dict[str, list[str]], str]:
     """Return the fields of a document's front matter, their names in lower case, and the text behind it.
 
-    It is parsed leniently line by line; the entries of a nested block stand beside the others.
+    It is parsed leniently line by line. with_nested: the entries of a nested block stand beside the others.
 
     >>> parse_front_matter("---\\nglobs: **/*.ts\\nmetadata:\\n  type: feedback\\n---\\nNo default exports.")
     ({'globs': ['**/*.ts'], 'metadata': [], 'type': ['feedback']}, 'No default exports.')
     """
     lines = _split_lines(text)
     end = _count_front_matter(lines)
-    return _parse_fields(lines[1 : end - 1], with_nested=True) if end else {}, "\n".join(lines[end:])
-
-
-def front_matter_fields(text: str) -> dict[str, list[str]]:
-    """Return the top fields of a document's front matter, their names in lower case."""
-    lines = _split_lines(text)
-    return _parse_fields(lines[: _count_front_matter(lines)])
+    return _parse_fields(lines[1 : end - 1], with_nested=with_nested) if end else {}, "\n".join(lines[end:])
 
 
 def split_sections(text: str, *, title: str) -> list[Section]:

@@ -51,7 +51,7 @@ class Document(NamedTuple):
 
 def read_document(text: str, file_name: str, *, is_day_first: bool | None = None) -> Document:
     """Parse a document. file_name: with its folders; is_day_first: the order of `03/05/2024`, None for unknown."""
-    lists = markdown.front_matter_fields(text)
+    lists, _ = markdown.parse_front_matter(text, with_nested=False)
     fields = {name: values[0] for name, values in lists.items() if values}
     stem = os.path.splitext(os.path.basename(file_name))[0]
     parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")

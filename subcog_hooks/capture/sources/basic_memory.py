@@ -15,7 +15,7 @@ from subcog_hooks.capture.record_status import parse_status
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_of, read_source_text
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 BASIC_MEMORY = "basic-memory"
@@ -63,9 +63,7 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
         owner = project_of(folder)
         for file in find_markdown_files(folder):
             location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
-            if leads_out(file, folder):
-                reading.left_out["is a link out of its folder"] += 1
-            elif text_and_time := read_source_text(file, reading):
+            if text_and_time := read_source_text(file, reading, inside=folder):
                 _add_note(location, *text_and_time, owner, reading)
     return reading
 

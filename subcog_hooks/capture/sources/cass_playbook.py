@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_of
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, owner_of
 from subcog_hooks.capture.text_files import MAX_MARKDOWN
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
@@ -106,9 +106,7 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
     owner = None
     if _rule_text(bullet, "scope") == "workspace" and not reading.repository:
         workspace = _rule_text(bullet, "workspace")
-        folder = os.path.expanduser(workspace)
-        is_here = os.path.isabs(folder) and os.path.isdir(folder)
-        owner = project_of(folder) or os.path.realpath(folder) if is_here else None
+        owner = owner_of(os.path.expanduser(workspace))
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return

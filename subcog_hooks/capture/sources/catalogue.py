@@ -54,8 +54,18 @@ class Source(NamedTuple):
     where: Callable[[SourceContext], str]
 
 
-def _existing_file(path: str) -> str:
-    return path if os.path.isfile(path) else ""
+def _file_source(
+    read: Callable[[str, SourceContext], SourceReading],
+    default_path: Callable[[Mapping[str, str]], str],
+    find_file: Callable[[str], str] = str,
+) -> Source:
+    """Return a source with a usual place on this machine. find_file: maps the place to the file that must be there."""
+
+    def where(context: SourceContext) -> str:
+        path = find_file(default_path(context.environment))
+        return path if os.path.isfile(path) else ""
+
+    return Source(lambda path, context: read(path or default_path(context.environment), context), where)
 
 
 def _describe_claude_notes(context: SourceContext) -> str:
@@ -108,9 +118,10 @@ SOURCES: dict[str, Source] = {
         lambda path, context: claude_memory.read_claude_memory(context.config, path, context.here), _describe_claude_notes
     ),
     **{name: _rule_source(name) for name in rule_files.SOURCES},
-    codex_memory.CODEX: Source(
-        lambda path, context: codex_memory.read_handbook(path or codex_memory.default_path(context.environment)),
-        lambda context: _existing_file(os.path.join(codex_memory.default_path(context.environment), codex_memory.HANDBOOK)),
+    codex_memory.CODEX: _file_source(
+        lambda path, _: codex_memory.read_handbook(path),
+        codex_memory.default_path,
+        lambda folder: os.path.join(folder, codex_memory.HANDBOOK),
     ),
     decision_records.ADR: Source(
         lambda path, context: decision_records.read_decision_records(
@@ -121,22 +132,14 @@ SOURCES: dict[str, Source] = {
     git_history.GIT: Source(
         _read_commits, lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else ""
     ),
-    claude_mem.CLAUDE_MEM: Source(
-        lambda path, context: claude_mem.read_claude_mem(
-            path or claude_mem.default_path(context.environment), context.project(claude_mem.CLAUDE_MEM)
-        ),
-        lambda context: _existing_file(claude_mem.default_path(context.environment)),
+    claude_mem.CLAUDE_MEM: _file_source(
+        lambda path, context: claude_mem.read_claude_mem(path, context.project(claude_mem.CLAUDE_MEM)), claude_mem.default_path
     ),
-    claude_mem.CLAUDE_MEM_LITE: Source(
-        lambda path, context: claude_mem.read_claude_mem_lite(
-            path or claude_mem.default_lite_path(context.environment), context.project(claude_mem.CLAUDE_MEM_LITE)
-        ),
-        lambda context: _existing_file(claude_mem.default_lite_path(context.environment)),
+    claude_mem.CLAUDE_MEM_LITE: _file_source(
+        lambda path, context: claude_mem.read_claude_mem_lite(path, context.project(claude_mem.CLAUDE_MEM_LITE)),
+        claude_mem.default_lite_path,
     ),
-    mcp_memory.MCP_MEMORY: Source(
-        lambda path, context: mcp_memory.read_mcp_memory(path or mcp_memory.default_path(context.environment)),
-        lambda context: _existing_file(mcp_memory.default_path(context.environment)),
-    ),
+    mcp_memory.MCP_MEMORY: _file_source(lambda path, _: mcp_memory.read_mcp_memory(path), mcp_memory.default_path),
     basic_memory.BASIC_MEMORY: Source(
         lambda path, context: basic_memory.read_basic_memory(context.environment, path), _describe_basic_memory
     ),
@@ -146,18 +149,14 @@ SOURCES: dict[str, Source] = {
         ),
         _describe_memsearch,
     ),
-    mempalace.MEMPALACE: Source(
-        lambda path, context: mempalace.read_palace(path or mempalace.default_path(context.environment)),
-        lambda context: _existing_file(mempalace.database_path(mempalace.default_path(context.environment))),
+    mempalace.MEMPALACE: _file_source(
+        lambda path, _: mempalace.read_palace(path), mempalace.default_path, mempalace.database_path
     ),
     cass_playbook.CASS: Source(
         lambda path, context: cass_playbook.read_playbooks(context.environment, context.here, path),
         lambda context: ", ".join(cass_playbook.find_playbooks(context.environment, context.here)),
     ),
-    upstream_subcog.UPSTREAM: Source(
-        lambda path, context: upstream_subcog.read_upstream(path or upstream_subcog.default_path(context.environment)),
-        lambda context: _existing_file(upstream_subcog.default_path(context.environment)),
-    ),
+    upstream_subcog.UPSTREAM: _file_source(lambda path, _: upstream_subcog.read_upstream(path), upstream_subcog.default_path),
 }
 SOURCE_NAMES = tuple(SOURCES)
 

@@ -144,9 +144,7 @@ def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
 def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
-        if leads_out(file, folder):
-            reading.left_out["is a link out of its folder"] += 1
-        elif text_and_time := read_source_text(file, reading, location):
+        if text_and_time := read_source_text(file, reading, location, inside=folder):
             _add_topic(location, *text_and_time, owner, reading)
     index = os.path.join(folder, INDEX)
     if not leads_out(index, folder) and os.path.isfile(index) and (text_and_time := read_source_text(index, reading)):

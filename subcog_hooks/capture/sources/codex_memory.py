@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_source_text, split_at_headings
+from subcog_hooks.capture.sources.source_reading import SourceReading, owner_of, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store.memory import AGENT, hash_content
@@ -49,8 +49,7 @@ def read_handbook(folder: str) -> SourceReading:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed_ms = text_and_time
     for group, entry_folder, kind, namespace, entry_text in _parse_entries(text):
-        is_here = entry_folder and os.path.isdir(entry_folder)
-        owner = reading.repository or (project_of(entry_folder) or os.path.realpath(entry_folder) if is_here else None)
+        owner = reading.repository or owner_of(entry_folder)
         if entry_folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry_folder})"] += 1
             continue

@@ -114,7 +114,6 @@ def read_decision_records(here: Project, only: str | None, dates: FileDates) -> 
 def _read_texts(files: Iterator[str], inside: str, here: Project, reading: SourceReading, texts: dict[str, str]) -> None:
     for file in files:
         location = importing.name_in_sources(file, here.root)
-        if leads_out(file, inside):
-            reading.left_out["is a link out of the repository"] += 1
-        elif location not in texts and (text_and_time := read_source_text(file, reading)):
+        text_and_time = None if location in texts else read_source_text(file, reading, inside=inside, of="the repository")
+        if text_and_time:
             texts[location] = text_and_time[0]

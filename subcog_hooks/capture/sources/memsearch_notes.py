@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_source_text, split_at_headings
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
@@ -47,9 +46,7 @@ def read_day_files(folder: str, here: Project | None) -> SourceReading:
         raise UsageError(f"{folder} has no day files of memsearch", "name the folder: subcog import --from memsearch FOLDER")
     reading.begin_store(folder)
     for file in files:
-        if leads_out(file, folder):
-            reading.left_out["is a link out of its folder"] += 1
-        elif text_and_time := read_source_text(file, reading):
+        if text_and_time := read_source_text(file, reading, inside=folder):
             _add_day(os.path.basename(file), text_and_time[0], owner, reading)
     return reading
 

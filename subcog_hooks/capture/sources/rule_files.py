@@ -77,9 +77,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
     reading = SourceReading(name, f"{owner}::")
     for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
-        if leads_out(file, root):
-            reading.left_out["is a link out of the repository"] += 1
-        elif text_and_time := read_source_text(file, reading, location):
+        if text_and_time := read_source_text(file, reading, location, inside=root, of="the repository"):
             _add_rules(SOURCES[name], location, text_and_time[0], first_commit_ms(location), owner, reading)
     return reading
 

@@ -192,12 +192,17 @@ class SourceReading:
             row.memory.source = f"{row.memory.source.removesuffix(':1')}:{section.line}"  # Sections stay in this order.
 
 
-def read_source_text(path: str, reading: SourceReading, location: str | None = None) -> tuple[str, int] | None:
+def read_source_text(
+    path: str, reading: SourceReading, location: str | None = None, *, inside: str = "", of: str = "its folder"
+) -> tuple[str, int] | None:
     """Return the text of a file and the time of its last change (milliseconds since the epoch); None if it cannot be read.
 
     The reason goes to `reading`. location: memories of this location then count as unread, not as gone; without it, none is
-    gone.
+    gone. inside: the folder that no link may lead out of, "" for any; of: names it.
     """
+    if inside and leads_out(path, inside):
+        reading.left_out[f"is a link out of {of}"] += 1
+        return None
     file_read = read_text_file(path)
     if not isinstance(file_read, str):
         text, changed_ms, remark = file_read
@@ -255,3 +260,9 @@ def project_of(folder: str) -> str | None:
     """Return the identity of the project that a folder lies in, None outside of any."""
     here = project.find_project(folder)
     return here.identity if here else None
+
+
+def owner_of(folder: str) -> str | None:
+    """Return the identity of a folder's project, outside of any the folder itself; None where no such folder is here."""
+    is_here = os.path.isabs(folder) and os.path.isdir(folder)
+    return project_of(folder) or os.path.realpath(folder) if is_here else None
