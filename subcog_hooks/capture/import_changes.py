@@ -191,12 +191,10 @@ def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozen
     forgotten_ids = store.purged_sections([*sections, *wholes.values()])
     forgotten_ids |= {id_ for id_, memory in documents.items() if memory.status == "deleted"}
     forgotten = {id_ for id_ in sections if id_ in forgotten_ids or wholes.get(id_) in forgotten_ids}
-    for _, row in unseen:
-        if row.memory.id not in forgotten:
-            program = row.memory.source.partition(":")[0]
-            same = store.forgotten_with(row.memory.content_hash)
-            if any(other.source.partition(":")[0] == program for other in same):
-                forgotten.add(row.memory.id)
+    for section in (row.memory for _, row in unseen if row.memory.id not in forgotten):
+        programs = {same.source.partition(":")[0] for same in store.forgotten_with(section.content_hash)}
+        if section.source.partition(":")[0] in programs:
+            forgotten.add(section.id)
     return frozenset(forgotten)
 
 

@@ -159,8 +159,7 @@ def name_in_sources(file: str, root: str | None) -> str:
 
 def find_markdown_files(folder: str) -> Iterator[str]:
     for parent, names in walk_markdown(folder):
-        for name in names:
-            yield os.path.join(parent, name)
+        yield from (os.path.join(parent, name) for name in names)
 
 
 def walk_markdown(folder: str) -> Iterator[tuple[str, list[str]]]:

@@ -64,7 +64,6 @@ _LIST_FIELDS = ("tags", "keywords", "triggers", "paths")
 _PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
 _TIME_FIELDS = ("created_at", "updated_at", "expires_at")
 CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words
-FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXT_FIELDS, *_LIST_FIELDS, *_TIME_FIELDS))
 DERIVED_FIELDS = frozenset(("urn", "content_hash", "score", "relevance"))  # fields of other outputs, which need no remark
 
 
@@ -114,7 +113,7 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -
     values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else "import")
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
-    unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED_FIELDS)
+    unknown = tuple(name for name in fields if name not in _CHECKS and name not in DERIVED_FIELDS)
     row = Row(Memory(**values), has_id, unknown)
     if not trusted:
         _withhold_cues(row)

@@ -90,7 +90,8 @@ def find_absence(
         name = section_file(section)
         base = folder if os.path.isabs(name) else root
         file = os.path.normpath(os.path.join(base, name))
-        if not (base and _is_markdown(name) and file.startswith(os.path.join(base, ""))):
+        is_markdown = name.lower().endswith(MARKDOWN_SUFFIXES) and ":" not in name[2:]  # Locations of programs' notes have one.
+        if not (base and is_markdown and file.startswith(os.path.join(base, ""))):
             continue
         if any(os.path.lexists(os.path.join(other, name)) for other in options.other_roots):
             continue
@@ -101,11 +102,6 @@ def find_absence(
         elif unlisted and is_inside and section.status in LIVE:
             absence.kept[unlisted] += 1
     return absence
-
-
-def _is_markdown(name: str) -> bool:
-    """Return whether a name is a file's, and not a location in another program's notes: those have a colon."""
-    return name.lower().endswith(MARKDOWN_SUFFIXES) and ":" not in name[2:]
 
 
 def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]) -> dict[str, Row]:
@@ -132,7 +128,9 @@ def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]
         counts = Counter(file for section in live for file in files_by_text.get((owner(section), _body(section)), ()))
         for file, sections_there in counts.most_common(1):
             if 2 * sections_there > len(live):
-                moves |= _pair_sections(sections, rows_by_file[file], _body, _heading)
+                moves |= _pair_sections(
+                    sections, rows_by_file[file], _body, lambda section: section.content.partition("\n\n")[0]
+                )
     return moves
 
 
@@ -162,10 +160,6 @@ def _pair_sections(sections: list[Memory], rows: list[Row], *keys: Callable[[Mem
 def document_of(section: Memory) -> str:
     """Return the name of a section's document."""
     return section_file(section).partition("#")[0]  # a program's long note has a location for each of its sections
-
-
-def _heading(section: Memory) -> str:
-    return section.content.partition("\n\n")[0]
 
 
 def _body(section: Memory) -> str:

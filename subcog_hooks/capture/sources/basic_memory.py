@@ -12,11 +12,17 @@ from collections.abc import Iterator, Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
 from subcog_hooks.capture.record_status import parse_status
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_of, read_source_text
+from subcog_hooks.capture.sources.source_reading import (
+    BY_AGENT,
+    BY_MACHINE,
+    SourceReading,
+    project_of,
+    read_source_text,
+    valid_tags,
+)
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 BASIC_MEMORY = "basic-memory"
 MAX_CONFIG = 1_000_000  # bytes
@@ -94,9 +100,8 @@ def _add_note(location: str, text: str, changed_ms: int, owner: str | None, read
     content = content if content.startswith("# ") or not title else f"# {title}\n\n{content}"
     at_ms = parse_date_ms(_field_value(fields, "modified") or _field_value(fields, "created")) or changed_ms
     namespace = next((space for name, space in _NAMESPACES.items() if name in kinds), "learnings")
-    valid_tags = tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
     author = BY_MACHINE if is_hooks else BY_AGENT
-    reading.add_document(kind, location, content, at_ms, owner, namespace=namespace, tags=valid_tags, **author)
+    reading.add_document(kind, location, content, at_ms, owner, namespace=namespace, tags=valid_tags(tags), **author)
 
 
 def _field_value(fields: Mapping[str, list[str]], name: str) -> str:

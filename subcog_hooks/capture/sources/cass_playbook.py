@@ -8,11 +8,10 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, owner_of
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, owner_of, valid_tags
 from subcog_hooks.capture.text_files import MAX_MARKDOWN
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
-from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.project import Project
 
 CASS = "cass"
@@ -130,4 +129,4 @@ def _is_true(bullet: Mapping[str, object], name: str) -> bool:
 def _rule_tags(bullet: Mapping[str, object]) -> tuple[str, ...]:
     tags = bullet.get("tags")
     names = [_rule_text(bullet, "category"), _rule_text(bullet, "scopeKey"), *(tags if isinstance(tags, list) else [])]
-    return tuple(dict.fromkeys(tag for tag in names if isinstance(tag, str) and 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
+    return valid_tags(names)

@@ -41,17 +41,11 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
     with foreign_database.open_database(path, reading, _usual_folder()) as database:
         database.require_table("observations", CLAUDE_MEM)
         names = {row.get("id"): text_value(row, "name") for row in database.select_rows("projects", ("id", "name"))}
-        for row in database.select_rows("observations", _COLUMNS):
-            project_name = text_value(row, "merged_into_project") or text_value(row, "project")
-            is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION)
-            _add_observation(f"observations/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
-        for row in database.select_rows("memory_items", _ITEM_COLUMNS):
-            project_name = names.get(row.get("project_id"), "")
-            is_persons = text_value(row, "kind") == "manual"
-            if reason := _EXCLUSION_REASONS.get(text_value(row, "kind")):
-                reading.left_out[reason] += 1
-            else:
-                _add_observation(f"memory_items/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
+        for table, columns in (("observations", _COLUMNS), ("memory_items", _ITEM_COLUMNS)):
+            for row in database.select_rows(table, columns):
+                project_name = text_value(row, "merged_into_project") or text_value(row, "project")
+                project_name = project_name or names.get(row.get("project_id"), "")
+                _add_observation(f"{table}/{row_name(row)}", row, project_name, here, reading)
     if reading.rows:
         folder_name = os.path.basename(here.names[-1])
         remark = "tells projects apart by the folder's name alone: notes about another"
@@ -60,11 +54,12 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
 
 
 def _add_observation(
-    location: str, row: Mapping[str, object], project_name: str, here: Project, reading: SourceReading, *, is_persons: bool
+    location: str, row: Mapping[str, object], project_name: str, here: Project, reading: SourceReading
 ) -> None:
-    kind = text_value(row, "type")
+    kind, item_kind = text_value(row, "type"), text_value(row, "kind")
+    is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION) or item_kind == "manual"
     content = observation_text(row)
-    if reason := _EXCLUSION_REASONS.get(kind):
+    if reason := _EXCLUSION_REASONS.get(item_kind) or _EXCLUSION_REASONS.get(kind):
         reading.left_out[reason] += 1
     elif not _names_project(project_name, here):
         reading.left_out[f"is about {project_name or 'no project'}: import it there"] += 1

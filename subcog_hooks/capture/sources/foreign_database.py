@@ -14,11 +14,10 @@ from urllib.parse import quote
 
 import apsw
 
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import SourceReading, valid_tags
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import hash_content
-from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 MIN_TIME_MS, MAX_TIME_MS = 8e11, 4e12  # milliseconds since the epoch: the years 1995 and 2096
 WAIT_MS = 2_000  # wait for the program that writes the file
@@ -205,8 +204,7 @@ def _json_value(row: Mapping[str, object], column: str) -> object:
 
 def tags_value(row: Mapping[str, object], column: str) -> tuple[str, ...]:
     """Return the comma-separated tags in a column that fit into a memory."""
-    tags = dict.fromkeys(tag.strip() for tag in text_value(row, column).split(","))
-    return tuple(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY)[:MAX_LIST]
+    return valid_tags(tag.strip() for tag in text_value(row, column).split(","))
 
 
 def milliseconds_value(row: Mapping[str, object], *columns: str) -> int:

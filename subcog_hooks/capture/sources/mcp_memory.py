@@ -4,12 +4,11 @@ Columns and tags are as its version 12.4.0 writes them. It has no projects, so i
 """
 
 import os
-import sys
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import dict_value, milliseconds_value, tags_value, text_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, data_folder
 
 MCP_MEMORY = "mcp-memory-service"
 FILE = "sqlite_vec.db"
@@ -24,17 +23,12 @@ _TIMES = ("created_at", "created_at_iso", "updated_at", "updated_at_iso")
 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database on this system."""
-    home = os.path.expanduser("~")
     for name in ("MCP_MEMORY_SQLITE_PATH", "MCP_MEMORY_SQLITEVEC_PATH"):
         if file := environment.get(name):
             return file
     if folder := environment.get("MCP_MEMORY_BASE_DIR"):
         return os.path.join(folder, FILE)
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "mcp-memory", FILE)
-    if sys.platform == "win32":
-        return os.path.join(environment.get("LOCALAPPDATA", home), "mcp-memory", FILE)
-    return os.path.join(home, ".local", "share", "mcp-memory", FILE)
+    return os.path.join(data_folder({**environment, "XDG_DATA_HOME": ""}, "mcp-memory"), FILE)  # it knows no such variable
 
 
 def read_mcp_memory(path: str) -> SourceReading:

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value, text_value
-from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, read_settings
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, read_settings, valid_tags
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.store.memory_checks import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
@@ -107,7 +106,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
     elif not content:
         reading.left_out["is empty"] += 1
     else:
-        tags = tuple(tag for tag in dict.fromkeys((text_value(first, "wing"), room)) if 0 < len(tag) <= MAX_ENTRY)
+        tags = valid_tags((text_value(first, "wing"), room))
         at_ms = milliseconds_value(first, *_TIMES)
         kind, namespace = f"drawer in {room}" if room else "drawer", _NAMESPACES.get(room, "learnings")
         author = BY_MACHINE if is_mined else BY_AGENT

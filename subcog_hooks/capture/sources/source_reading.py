@@ -3,8 +3,9 @@
 import json
 import os
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ from subcog_hooks.core.paths import find_repository
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
+from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.store import Store
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
@@ -223,6 +225,22 @@ def read_settings(path: str) -> Mapping[str, object]:
     except (OSError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}
+
+
+def data_folder(environment: Mapping[str, str], program: str) -> str:
+    """Return the usual folder for a program's data on this system."""
+    home = os.path.expanduser("~")
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", program)
+    if sys.platform == "win32":
+        return os.path.join(environment.get("LOCALAPPDATA", home), program)
+    folder = environment.get("XDG_DATA_HOME", "")
+    return os.path.join(folder if os.path.isabs(folder) else os.path.join(home, ".local", "share"), program)
+
+
+def valid_tags(tags: Iterable[object]) -> tuple[str, ...]:
+    """Return the texts among these that fit into a memory as tags, each once."""
+    return tuple(dict.fromkeys(tag for tag in tags if isinstance(tag, str) and 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
 
 
 def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:

@@ -5,12 +5,11 @@ seconds. Automatic memories have a tag or source that says so.
 """
 
 import os
-import sys
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value, tags_value, text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import SourceReading, data_folder
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import PENDING
 
@@ -28,13 +27,7 @@ _COLUMNS = (
 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database on this system."""
-    home = os.path.expanduser("~")
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "subcog", INDEX_FILE)
-    if sys.platform == "win32":
-        return os.path.join(environment.get("LOCALAPPDATA", home), "subcog", INDEX_FILE)
-    folder = environment.get("XDG_DATA_HOME", "")
-    return os.path.join(folder if os.path.isabs(folder) else os.path.join(home, ".local", "share"), "subcog", INDEX_FILE)
+    return os.path.join(data_folder(environment, "subcog"), INDEX_FILE)
 
 
 def read_upstream(path: str) -> SourceReading:
