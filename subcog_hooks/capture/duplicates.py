@@ -113,7 +113,7 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
     numbers: dict[str, str] = {}
     ambiguous: set[str] = set()
     is_negated = False
-    pending_number: str | None = None  # a number whose unit may be the next word
+    pending_number = ""  # a number whose unit may be the next word
     last_word = ""  # the last word that is no stop word
 
     def count(unit_or_noun: str, value: str) -> None:
@@ -125,32 +125,25 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
         token = match[0].lower().replace("’", "").replace("'", "")
         token = _LONG_FORMS.get(token, token)
         if match[1]:
-            if pending_number is not None:
+            if pending_number:
                 count(last_word, pending_number)
-            pending_number = None
-            value = match[1].rstrip(".,")
-            unit = _UNITS.get((match[2] or match[3] or "").lower())
-            if unit:
-                count(unit, f"{value} {unit}")
-            else:
-                pending_number = value
-            continue
-        unit = _UNITS.get(token)
-        if pending_number is not None and unit:
+            pending_number = match[1].rstrip(".,")
+        unit = _UNITS.get((match[2] or match[3] or "").lower() if match[1] else token)
+        if pending_number and unit:
             count(unit, f"{pending_number} {unit}")
-            pending_number = None
+            pending_number = ""
             continue
-        if token in _NEGATIONS:
-            is_negated = not is_negated
+        is_negated ^= token in _NEGATIONS
+        if match[1] or token in _NEGATIONS:
             continue
         stem = "" if token in STOP or token in _FILLERS else " ".join(stems(token))
-        if pending_number is not None:
+        if pending_number:
             count(stem or last_word, f"{pending_number} {token}" if stem else pending_number)
-            pending_number = None
+            pending_number = ""
         if stem:
             words.append(stem)
             last_word = stem
-    if pending_number is not None:
+    if pending_number:
         count(last_word, pending_number)
     clear = {name: value for name, value in numbers.items() if name and name not in ambiguous}
     return Claim(frozenset(words), clear, is_negated)
