@@ -53,7 +53,7 @@ def _read_record() -> list[str]:
     try:
         data = read_regular(record_path(), MAX_RECORD + 1)
         paths = light_json.loads(data.decode("ascii")) if len(data) <= MAX_RECORD else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
