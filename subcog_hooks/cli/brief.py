@@ -5,16 +5,15 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Group
 from rich.text import Text
 from typer import Option
 
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.homes import working_folder
 from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
@@ -49,8 +48,7 @@ def brief(
         raise UsageError(f"{root or 'the removed folder'} is no folder", "--cwd takes the folder where a session would begin")
     home = context.home()
     if not context.has_store(home):
-        terminal.say("there are no memories; `subcog remember` makes the first")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("there are no memories; `subcog remember` makes the first")
     here = project.find_project(root)
     settings = loading.load(home, here.root if here else None)
     for fault in (*settings.problems, *settings.ignored):
@@ -82,8 +80,7 @@ def brief(
     if not delivery.ids:
         is_off = not settings[hook_session.BRIEF_UNITS_SETTING]
         why = f"{hook_session.BRIEF_UNITS_SETTING} is 0" if is_off else "no memory is for all sessions here"
-        terminal.say(f"a session would begin with nothing: {why}")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found(f"a session would begin with nothing: {why}")
     if explain and not as_json:
         terminal.draw(_explanation_view(scored, delivery, next_items))
 

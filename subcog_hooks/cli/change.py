@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
@@ -20,8 +19,8 @@ from subcog_hooks.cli.support.amendment import (
     similar_to,
 )
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.store import questions
@@ -113,8 +112,8 @@ def edit(
     """
     if trust not in (None, "user"):
         raise UsageError(f"--trust is {trust!r}", "expected user")
-    if trust and author.is_agent() and not as_user:
-        raise author.needs_consent("--trust user says that the person vouches for it")
+    if trust:
+        author.require_person("--trust user says that the person vouches for it", as_user=as_user)
     inputs.refuse_several({"--question": question is not None, "--no-questions": no_questions})
     inputs.refuse_several({"--user": user, "--project": project is not None})
     changes: dict[str, object] = {
@@ -260,8 +259,7 @@ def _confirm_purge(memories: list[Memory]) -> None:
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
     if not terminal.confirm(f"Purge {count} for good?"):
-        terminal.say("nothing was purged")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("nothing was purged")
 
 
 def supersede(

@@ -103,8 +103,8 @@ def set_(
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
     setting = _find_key(key)
-    if setting.is_personal and author.is_agent() and not (as_user or dry_run):
-        raise author.needs_consent(f"{key} is set by the person alone")
+    if setting.is_personal:
+        author.require_person(f"{key} is set by the person alone", as_user=as_user or dry_run)
     new = _value_of(setting, value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import remedies
@@ -18,8 +17,8 @@ from subcog_hooks.cli.proposals.enrichment_questions import (
     find_pairs,
 )
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import read_numbers
@@ -57,8 +56,7 @@ def enrich(
 
     Example: subcog enrich --limit 8 --dry-run
     """
-    if author.is_agent() and not as_user:
-        raise author.needs_consent("it sends memories to a language model")
+    author.require_person("it sends memories to a language model", as_user=as_user)
     settings = context.settings()
     provider = providers.background_provider(settings, context.home())
     if provider is None:
@@ -81,8 +79,7 @@ def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget
     if len(texts) < limit and (left_out_count := len(memories) - len(texts)):
         terminal.say(f"left out {left_out_count}, which may hold a secret")
     if not texts:
-        terminal.say("there is no memory to write questions for")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("there is no memory to write questions for")
     _announce_calls(calls.provider, pluralize(len(texts), "memory", "memories"), len(texts), enrichment_questions.BATCH)
     with remedies.open_trial() as copy, progress.track_items("asking", len(texts)) as advance:
         for checked in enrichment.ask_about(texts, calls, copy):
@@ -124,8 +121,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], limit: int, calls: CallBudget
         for memory in compared:
             state_values.note_tried(state, f"{memory.id}{COMPARED}", memory.content_hash)
     if not pairs:
-        terminal.say("there are no two memories to compare")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("there are no two memories to compare")
     _print_limit(calls)
     waits = "" if dry_run or not conflict_count else "; `subcog review` asks which of them hold"
     terminal.say(f"{pluralize(conflict_count, 'contradiction')} in {pluralize(len(pairs), 'pair')}{waits}")

@@ -15,7 +15,7 @@ from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, inputs, progress, stopping
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
@@ -291,8 +291,7 @@ def export(
     with context.reading() as store:
         memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
         if (first := next(memories, None)) is None:
-            terminal.say(f"no memories of {safe(names[0])}" if names else "no memories")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found(f"no memories of {safe(names[0])}" if names else "no memories")
         memories = chain((first,), memories)
         if file == "-":
             for memory in memories:

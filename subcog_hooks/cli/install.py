@@ -15,7 +15,7 @@ from typer import Option
 from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import author, client_settings, context, inputs
-from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
+from subcog_hooks.cli.support.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
@@ -196,8 +196,7 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_
 def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
     if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
-        terminal.say(f"{client.settings.path} does not have the {client.kind}")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:

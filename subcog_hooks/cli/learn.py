@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated
 
-import typer
 from typer import Option
 
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn.fixes import FixProposal
 from subcog_hooks.learn.proposals import LearningOptions, Proposal, WrittenProposal, is_from_session
@@ -53,8 +52,7 @@ def learn(
 
     Example: subcog learn --dry-run --since 30d
     """
-    if author.is_agent() and not as_user:
-        raise author.needs_consent("it reads what the person typed in all sessions")
+    author.require_person("it reads what the person typed in all sessions", as_user=as_user)
     if forget or undo:
         if (forget and undo) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
             raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")
@@ -157,8 +155,7 @@ def _undo_noted() -> None:
             stored = readable.by_ids(ids) if readable else {}
         live = [memory for memory in stored.values() if memory.status == ACTIVE]
         if not live:
-            terminal.say("nothing was noted automatically since the last time")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found("nothing was noted automatically since the last time")
         with context.writing() as store:
             store.modify(
                 [memory.id for memory in live], lambda stored: stored.with_changes(status="deleted", updated_at=now_ms())
@@ -180,13 +177,11 @@ def _forget_sessions(*, is_sure: bool) -> None:
                     f"{pluralize(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes"
                 )
             if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
-                terminal.say("nothing was erased")
-                raise typer.Exit(EXIT_NOTHING_FOUND)
+                raise nothing_found("nothing was erased")
         with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
             learned.forget_all(state)
             learned.note_learnable(state, 0)
         if not erased:
-            terminal.say("nothing came from sessions")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found("nothing came from sessions")
         erase(store, erased)
     terminal.say(f"erased {pluralize(len(erased), 'memory', 'memories')} that came from sessions")

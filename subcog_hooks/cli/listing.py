@@ -4,13 +4,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, context, inputs, stopping
-from subcog_hooks.cli.support.output import DIM, day, memory_remark, owner_label, pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
+from subcog_hooks.cli.support.output import DIM, day, memory_remark, nothing_found, owner_label, pluralize, safe, terminal
+from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
@@ -128,12 +127,10 @@ def list_(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say(
-            f"there {'is' if total == 1 else 'are'} only {pluralize(total, 'memory', 'memories')}; give a smaller --page"
-            if total
-            else "no memories" + hint
-        )
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        if not total:
+            raise nothing_found("no memories" + hint)
+        verb = "is" if total == 1 else "are"
+        raise nothing_found(f"there {verb} only {pluralize(total, 'memory', 'memories')}; give a smaller --page")
 
 
 def _namesake_hint(store: Store) -> str:

@@ -12,7 +12,7 @@ from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, cue_trials, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import questions
@@ -319,8 +319,7 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         if answer == _KEEP:
             return None
         if answer == _CANCEL:
-            terminal.say("nothing is stored")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found("nothing is stored")
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")

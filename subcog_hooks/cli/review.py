@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-import typer
 from typer import Option
 
 from subcog_hooks.capture import jsonl
@@ -15,8 +14,8 @@ from subcog_hooks.cli.support import author, completion, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_edits, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, pluralize, redact_line, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, owner_label, pluralize, redact_line, safe, terminal
+from subcog_hooks.core.errors import NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.decision import Decision
@@ -29,6 +28,7 @@ KEYS = (
 )
 KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
 ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
+SETTLED_BY = "only the person keeps or drops waiting memories"
 MAX_PROMPTS = 3  # shown prompts to which a memory would have come
 PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
 
@@ -66,8 +66,8 @@ def review(
         _settle_all(accept or [], reject or [], as_user=as_user)
         return
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
-    if is_in_terminal and author.is_agent() and not as_user:
-        raise author.needs_consent("only the person keeps or drops waiting memories")
+    if is_in_terminal:
+        author.require_person(SETTLED_BY, as_user=as_user)
     memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
         _print_rows(memories, suggestions)
@@ -84,8 +84,7 @@ def review(
 
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
-    if author.is_agent() and not as_user:
-        raise author.needs_consent("only the person keeps or drops waiting memories")
+    author.require_person(SETTLED_BY, as_user=as_user)
     with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
@@ -132,8 +131,7 @@ def _find_waiting(since_ms: int) -> tuple[list[Memory], list[OpenSuggestion]]:
         memories = waiting.find_waiting(store, since_ms) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not memories and not suggestions:
-        terminal.say("nothing waits for review")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("nothing waits for review")
     return memories, suggestions
 
 

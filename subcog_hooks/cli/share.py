@@ -10,9 +10,9 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
+from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
@@ -67,7 +67,7 @@ def init(
 
     Example: subcog share init postgresql://ada@db.example.com/team --grant backend
     """
-    _require_person("chooses where memories go", as_user=as_user)
+    author.require_person("the person chooses where memories go", as_user=as_user)
     if "" in (*(grant or ()), *(grant_read or ())):
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = context.settings()
@@ -165,7 +165,7 @@ def _ask_agreement(
         terminal.say(safe(change.message))
     url = sharing.url_of(settings)
     share_status.show_preview(projects)
-    _require_person("agrees to what leaves", as_user=as_user)
+    author.require_person("the person agrees to what leaves", as_user=as_user)
     question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.server_address(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
     server_identity = server_connection.server_identity(url)
@@ -195,8 +195,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     settings = context.settings()
     url, projects = str(settings[SHARE_URL]), sharing.projects_of(settings)
     if not url or not projects:
-        terminal.say("nothing is shared; `subcog share init` in a project's folder begins")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("nothing is shared; `subcog share init` in a project's folder begins")
     agreed = _agreed_projects(settings)
     with ShareState.open(context.home()) as state:
         counts = {name: state.counts(name) for name in projects}
@@ -284,7 +283,7 @@ def restore(
 
     Example: subcog share restore --by eve
     """
-    _require_person("takes back colleagues' changes", as_user=as_user)
+    author.require_person("the person takes back colleagues' changes", as_user=as_user)
     if bool(ids) == bool(by):
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
     with sync_lock(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
@@ -294,8 +293,7 @@ def restore(
         else:
             chosen = [_find_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
         if not chosen:
-            terminal.say(f"{safe(by or '')} has not changed or deleted any memory of yours")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found(f"{safe(by or '')} has not changed or deleted any memory of yours")
         author.require_person_for_stops([change.id for change in chosen])
         restored = share_status.restore_own(chosen, store, state)
         context.update_index_and_vectors(store)
@@ -323,11 +321,10 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
 
     Example: subcog share off
     """
-    _require_person("ends sharing", as_user=as_user)
+    author.require_person("the person ends sharing", as_user=as_user)
     settings = context.settings()
     if not settings[SHARE_URL]:
-        terminal.say("nothing is shared")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("nothing is shared")
     _confirm("Stop sharing? Memories stay here and on the server.", "sharing goes on", yes=yes)
     from subcog_hooks.cli.config import write_setting
 
@@ -393,11 +390,6 @@ def _require_shareable(name: str) -> str:
     return name
 
 
-def _require_person(action: str, *, as_user: bool) -> None:
-    if author.is_agent() and not as_user:
-        raise author.needs_consent(f"the person {action}")
-
-
 def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --yes") -> None:
     """Ask for a yes. Raises UsageError with the hint if nobody can be asked, typer.Exit after a no."""
     if yes:
@@ -405,5 +397,4 @@ def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --ye
     if not terminal.interactive:
         raise UsageError(f"nobody can be asked: {question}", hint)
     if not terminal.confirm(question):
-        terminal.say(otherwise)
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found(otherwise)

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.inputs import Value
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
@@ -83,8 +83,7 @@ command_table.run_alone(commands, get)
 
 def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
     if name not in values:
-        terminal.say(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
     if as_json:
         terminal.json(values[name])
     else:
@@ -197,8 +196,7 @@ def resume() -> None:
     with _open_state() as state:
         is_ended = state_values.end_pause(state, now_ms())
     if not is_ended:
-        terminal.say("not paused")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("not paused")
     terminal.say("resumed")
 
 

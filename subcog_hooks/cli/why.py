@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
 from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
 from subcog_hooks.cli.support import completion, context, inputs, results
-from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
+from subcog_hooks.cli.support.output import nothing_found, terminal
+from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, openings, recorded_decisions, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
@@ -191,8 +190,8 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.pieces((line, ""), indent=4)
     if not silent and not spoken:
-        terminal.say("no tool calls" if context.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        is_logged = context.settings()["surfacing.log_prompts"]
+        raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
 
 
 def _gather_details(
@@ -237,5 +236,4 @@ def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, 
         for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
             terminal.pieces((line, ""), indent=4)
     if not decisions and not cut_off:
-        terminal.say("no decisions")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("no decisions")

@@ -8,11 +8,9 @@ from contextlib import closing, contextmanager
 from itertools import dropwhile
 from typing import NamedTuple
 
-import typer
-
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import pluralize, redact_line, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
+from subcog_hooks.cli.support.output import nothing_found, pluralize, redact_line, safe, terminal
+from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import recorded_decisions
@@ -142,8 +140,7 @@ class PromptChoice(NamedTuple):
     def confirm(self, question: str) -> None:
         """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
         if not (self.id or self.is_sure or terminal.confirm(question)):
-            terminal.say("nothing was changed")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found("nothing was changed")
 
 
 def ids_given_before(state: State, decision: Decision) -> set[str]:

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -14,10 +13,10 @@ from subcog_hooks.cli.proposals import auditing
 from subcog_hooks.cli.proposals import learning_runs as sessions
 from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, NoteOrigins, Replayed, ReplayStore
 from subcog_hooks.cli.support import author, context, progress
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Page, fit_time_line, write_page
 from subcog_hooks.cli.support.results import figures_table
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
+from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.learn import learning, transcript, transcript_files
 from subcog_hooks.learn.repetition import RepeatedMeaning
 from subcog_hooks.learn.signs import TypedTurn
@@ -44,8 +43,7 @@ def report_past(
 
     Raises NoMemory, UsageError, and typer.Exit where there are no prompts.
     """
-    if author.is_agent() and not as_user:
-        raise author.needs_consent("it reads what the person typed in all sessions")
+    author.require_person("it reads what the person typed in all sessions", as_user=as_user)
     since_ms = sessions.time_of_age(since, now_ms())
     left_out = sessions.excluded_names()
     if not learned and not context.has_store(context.home()):
@@ -57,8 +55,7 @@ def report_past(
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
     turns, damaged = _read_typed_turns(recent_files, history_file, since_ms)
     if not turns:
-        terminal.say("nothing was typed in these sessions")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise nothing_found("nothing was typed in these sessions")
     result = _replay_against_proposals(turns, all_files, left_out) if learned else _replay_against_store(turns, left_out)
     if damaged:
         terminal.say(f"{pluralize(damaged, 'row')} cannot be read, and were skipped")

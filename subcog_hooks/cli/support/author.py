@@ -122,6 +122,12 @@ def require_storing_rights(memory: Memory, *, as_user: bool) -> None:
         raise needs_consent(f"an agent's memories wait here for review, and {memory.id} is active")
 
 
+def require_person(reason: str, *, as_user: bool) -> None:
+    """Raise UsageError where an agent runs this command without `--as-user`."""
+    if is_agent() and not as_user:
+        raise needs_consent(reason)
+
+
 def needs_consent(reason: str) -> UsageError:
     """Return the error for an action that an agent may not do unasked."""
     return UsageError(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
 from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import UNDATED, Memory
@@ -18,6 +19,7 @@ from subcog_hooks.text.sanitise import one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from typer import Exit
 
     from subcog_hooks.cli.support.screen import Screen
 
@@ -182,6 +184,14 @@ def _has_pager() -> bool:
 
 
 terminal = Terminal()
+
+
+def nothing_found(remark: str) -> Exit:
+    """Print a remark, and return the error that ends the command with EXIT_NOTHING_FOUND."""
+    from typer import Exit  # loading it takes longer than a search
+
+    terminal.say(remark)
+    return Exit(EXIT_NOTHING_FOUND)
 
 
 def day(at_ms: int) -> str:

@@ -6,9 +6,9 @@ import typer
 
 from subcog_hooks.cli.claude_code.registration import inspect_registration
 from subcog_hooks.cli.support import author, context
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.clients.description import list_clients
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.cues.command_patterns import check_command_pattern
 from subcog_hooks.cues.conditions import conditions_hold
 from subcog_hooks.store import stops
@@ -31,8 +31,7 @@ def read_stop_options(ask_before: Sequence[str] | None, deny: Sequence[str] | No
         if not terminal.interactive:
             raise UsageError(f"it would be a note that {named}, and nobody is asked here", "give --yes, or use --ask-before")
         if not typer.confirm(f"Store a note that {named}? Your agents then cannot ask you about it.", err=True):
-            terminal.say("nothing is stored")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
+            raise nothing_found("nothing is stored")
     return answers
 
 
