@@ -11,7 +11,7 @@ from typer import Option
 
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.homes import working_folder
@@ -99,7 +99,7 @@ def _score_record(scored: BriefScore) -> dict[str, float]:
 def _explanation_view(scored: list[BriefScore], delivery: Verdict, next_items: list[BriefScore]) -> Group:
     scored_by_id = {item.memory.id: item for item in scored}
     given_ids, memory_units = delivery.ids, _memory_units(delivery.text)
-    memories = pluralize(len(given_ids), "memory", "memories")
+    memories = count_memories(len(given_ids))
     head = f"{memories} of {memory_units:,} characters, {delivery.units:,} with the lines around them"
     rows = [Text(""), Text(head, style=ACCENT)]
     rows += [

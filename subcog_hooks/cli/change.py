@@ -19,7 +19,7 @@ from subcog_hooks.cli.support.amendment import (
     similar_to,
 )
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
@@ -253,7 +253,7 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
-    count = pluralize(len(memories), "memory", "memories")
+    count = count_memories(len(memories))
     if not terminal.interactive:
         raise UsageError(f"purging {count} cannot be undone", "give --yes")
     for memory in memories:

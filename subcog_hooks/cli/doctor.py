@@ -10,7 +10,7 @@ from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
 from subcog_hooks.cli.checks.findings import Findings, print_report
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import context, embedding, progress
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.support.output import count_memories, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.embed import pull
@@ -99,7 +99,7 @@ def _fix_index_and_vectors() -> None:
         store.rebuild_cues()
         with progress.track_items("indexing", sum(store.counts().values())) as advance:
             index = index_sync.rebuild_index(context.home(), store, advance)
-        terminal.result(f"indexed {pluralize(index.documents, 'memory', 'memories')}")
+        terminal.result(f"indexed {count_memories(index.documents)}")
         if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")
     findings, home = Findings(), context.home()

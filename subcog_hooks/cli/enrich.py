@@ -17,7 +17,7 @@ from subcog_hooks.cli.proposals.enrichment_questions import (
     find_pairs,
 )
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
@@ -80,7 +80,7 @@ def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget
         terminal.say(f"left out {left_out_count}, which may hold a secret")
     if not texts:
         raise nothing_found("there is no memory to write questions for")
-    _announce_calls(calls.provider, pluralize(len(texts), "memory", "memories"), len(texts), enrichment_questions.BATCH)
+    _announce_calls(calls.provider, count_memories(len(texts)), len(texts), enrichment_questions.BATCH)
     with remedies.open_trial() as copy, progress.track_items("asking", len(texts)) as advance:
         for checked in enrichment.ask_about(texts, calls, copy):
             _print_checked(checked if dry_run else enrichment.store_suggestions(checked, calls.provider.name, state))

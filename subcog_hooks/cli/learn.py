@@ -9,7 +9,7 @@ from typer import Option
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn.fixes import FixProposal
@@ -173,9 +173,7 @@ def _forget_sessions(*, is_sure: bool) -> None:
         kept_count = sum(memory.status == "active" for memory in erased)
         if kept_count and not is_sure:
             if not terminal.interactive:
-                raise UsageError(
-                    f"{pluralize(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes"
-                )
+                raise UsageError(f"{count_memories(kept_count)} that you kept would be erased too", "give --yes")
             if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
                 raise nothing_found("nothing was erased")
         with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
@@ -184,4 +182,4 @@ def _forget_sessions(*, is_sure: bool) -> None:
         if not erased:
             raise nothing_found("nothing came from sessions")
         erase(store, erased)
-    terminal.say(f"erased {pluralize(len(erased), 'memory', 'memories')} that came from sessions")
+    terminal.say(f"erased {count_memories(len(erased))} that came from sessions")

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, context, inputs, stopping
-from subcog_hooks.cli.support.output import DIM, day, memory_remark, nothing_found, owner_label, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -130,7 +130,7 @@ def list_(
         if not total:
             raise nothing_found("no memories" + hint)
         verb = "is" if total == 1 else "are"
-        raise nothing_found(f"there {verb} only {pluralize(total, 'memory', 'memories')}; give a smaller --page")
+        raise nothing_found(f"there {verb} only {count_memories(total)}; give a smaller --page")
 
 
 def _namesake_hint(store: Store) -> str:

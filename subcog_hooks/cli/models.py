@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import command_table, config
 from subcog_hooks.cli.support import context, embedding, progress
-from subcog_hooks.cli.support.output import ACCENT, pluralize, terminal
+from subcog_hooks.cli.support.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models
@@ -76,7 +76,7 @@ def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:
 def _row_text(row: _Row) -> str:
     size = "incomplete" if row.missing else f"{row.size / _MEGA:.0f} MB"
     users = ", ".join(name for name, is_user in (("hook", row.hook), ("search", row.search)) if is_user)
-    counts = f"{pluralize(row.embedded, 'memory', 'memories')} embedded, {row.pending:,} to come"
+    counts = f"{count_memories(row.embedded)} embedded, {row.pending:,} to come"
     return f"{row.model}  {row.dimension} dimensions, {size}; {counts}; used by {users or 'nothing'}"
 
 

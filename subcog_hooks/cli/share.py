@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL
@@ -236,7 +236,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         remark = "" if name in agreed else "; waits for the first `subcog share sync`"
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
     for name, count in left_out.items():
-        terminal.result(f"left out {pluralize(count, 'memory', 'memories')} of {name}: too large, or too many")
+        terminal.result(f"left out {count_memories(count)} of {name}: too large, or too many")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
@@ -371,7 +371,7 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     if outcome.lost:
         terminal.say(f"{pluralize(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
-        memories = pluralize(count, "memory", "memories")
+        memories = count_memories(count)
         terminal.say(f"left out {memories} of {server_documents.shown_author(name)}: too large, or too many")
     for problem in outcome.problems[:MAX_LEFT_OUT]:
         terminal.say(f"left out: {safe(problem)}")

@@ -6,7 +6,7 @@ import shlex
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.support import context, editor, embedding, stale_files, stopping, trial_folders
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
 from subcog_hooks.core.accepted_homes import is_accepted_home
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.paths import Home, is_open_to_others
@@ -109,12 +109,10 @@ def check_index(home: Home, store: Store, findings: Findings) -> None:
     if index.watermark() < store.revision():
         findings.note("the index is being written by another process")
     elif index.documents != stored:
-        findings.bad(
-            f"the index has {pluralize(index.documents, 'memory', 'memories')}, the store {stored}; run `subcog doctor --fix`"
-        )
+        findings.bad(f"the index has {count_memories(index.documents)}, the store {stored}; run `subcog doctor --fix`")
     else:
         remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
-        memories = pluralize(index.documents, "memory", "memories")
+        memories = count_memories(index.documents)
         findings.good(f"index of {memories} in {pluralize(index.segments, 'segment')}{remark}")
     if index.segments > MAX_SEGMENTS:
         findings.note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
@@ -170,7 +168,7 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
     if is_behind:
         findings.note(f"{name}: being brought up to date by another process")
     elif final + pending != stored:
-        memories = pluralize(stored, "memory", "memories")
+        memories = count_memories(stored)
         findings.bad(f"{name}: {final + pending} for {memories} of the store; run `subcog doctor --fix`")
     elif not pending:
         findings.good(f"{name}: {final} final{remark}")
@@ -206,9 +204,7 @@ def check_namesakes(store: Store, findings: Findings) -> None:
     for name in find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
         count = _count_memories(store, name)
         command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
-        findings.note(
-            f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
-        )
+        findings.note(f"{name} may be this project, too, and has {count_memories(count)}; `{command}` moves all here")
 
 
 def check_flags(store: Store, findings: Findings) -> None:

@@ -9,7 +9,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import nothing_found, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
@@ -245,7 +245,7 @@ def sentence(decision: Decision) -> str:
 
 
 def _second_look_sentence(decision: Decision) -> str:
-    memories = pluralize(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates), "memory", "memories")
+    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates))
     if not decision.looked_at:
         return ""
     return {

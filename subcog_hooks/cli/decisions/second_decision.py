@@ -11,7 +11,7 @@ from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
 from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.store.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
@@ -135,8 +135,4 @@ def _changes_summary(changes: list[Change], unchanged: int) -> str:
     if not changes:
         return "nothing has changed"
     verb = "is" if unchanged == 1 else "are"
-    return (
-        f"{pluralize(unchanged, 'memory', 'memories')} {verb} judged as before"
-        if unchanged
-        else "no memory is judged as before"
-    )
+    return f"{count_memories(unchanged)} {verb} judged as before" if unchanged else "no memory is judged as before"

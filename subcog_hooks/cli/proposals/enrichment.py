@@ -11,7 +11,7 @@ from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, CheckedSuggestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
-from subcog_hooks.cli.support.output import pluralize
+from subcog_hooks.cli.support.output import count_memories
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, UnusableAnswer
 from subcog_hooks.core.paths import Home
@@ -205,4 +205,4 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         except UnusableAnswer:
             state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store
             raise
-    return f"{pluralize(asked_count, 'memory', 'memories')} asked about" if asked_count else ""
+    return f"{count_memories(asked_count)} asked about" if asked_count else ""

@@ -219,6 +219,10 @@ def pluralize(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def count_memories(number: int) -> str:
+    return pluralize(number, "memory", "memories")
+
+
 def safe(text: str) -> str:
     """Return stored text for a terminal: one line, without control sequences and secrets."""
     return one_line(mask_secrets(text))

@@ -11,7 +11,7 @@ from functools import partial
 
 from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.support import context, inputs, results
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.support.output import count_memories, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
@@ -117,7 +117,7 @@ def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> re
     try:
         final, pending = vectors.counts()
         if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
-            memories = pluralize(final + pending, "memory", "memories")
+            memories = count_memories(final + pending)
             raise ModelError(f"not embedded with {space.name} yet: {pending} of {memories}")
         encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
         return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.support.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
@@ -36,9 +36,7 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
                 if gone_count
                 else ""
             )
-            terminal.say(
-                f"{safe(name)}: {pluralize(len(ready), 'memory', 'memories')} would leave, redacted once more{and_gone}"
-            )
+            terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more{and_gone}")
             for memory, document in ready[:max_shown]:
                 terminal.say(f"  {memory.id} {safe(str(document['content']))[:100]}")
             if len(ready) > max_shown:
