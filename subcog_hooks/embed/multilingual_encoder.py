@@ -205,31 +205,19 @@ def _walk_back(steps: list[tuple[int, int]], start: int, end: int) -> list[int]:
     return rows[::-1]
 
 
-class MultilingualEncoder:
+class MultilingualEncoder(PackedPieces):
     """An open encoder."""
 
-    __slots__ = ("_packed", "_segmenter")
+    __slots__ = ("_segmenter",)
 
-    def __init__(self, packed: PackedPieces) -> None:
-        self._packed = packed
-        self._segmenter = Segmenter(packed.bucket, packed.unknown)
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._segmenter = Segmenter(self.bucket, self.unknown)
 
     @classmethod
     def open(cls, path: str = PACKAGED) -> MultilingualEncoder:
         """Return the encoder packed in `path`. Raises EncoderUnusable."""
-        return cls(PackedPieces(path))
-
-    def close(self) -> None:
-        self._packed.close()
-
-    @property
-    def dimension(self) -> int:
-        return self._packed.dimension
-
-    @property
-    def checksum(self) -> int:
-        """The checksum of the packed file, which identifies the encoder."""
-        return self._packed.checksum
+        return cls(path)
 
     def encode(self, text: str) -> bytes:
         """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a piece.
@@ -240,9 +228,8 @@ class MultilingualEncoder:
 
     def _sums(self, text: str) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
-        packed = self._packed
         try:
             rows = self._segmenter.piece_rows(text, MAX_TOKENS)
         except IndexError as error:
-            raise packed.damage("a piece of its vocabulary has no cost") from error
-        return layout.sum_records([packed.row(row) for row in rows], packed, BITS) if rows else []
+            raise self.damage("a piece of its vocabulary has no cost") from error
+        return layout.sum_records([self.row(row) for row in rows], self, BITS) if rows else []

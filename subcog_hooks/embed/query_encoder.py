@@ -206,30 +206,15 @@ MAX_TOKENS = 256  # of a text; the packaged document model reads as many
 OF_FIRST, OF_SECOND = 1000003, 7919  # factors of two neighbouring ids for hashing them to a row of bigrams
 
 
-class StaticEncoder:
+class StaticEncoder(PackedEncoder):
     """An open encoder."""
 
-    __slots__ = ("_packed",)
-
-    def __init__(self, packed: PackedEncoder) -> None:
-        self._packed = packed
+    __slots__ = ()
 
     @classmethod
     def open(cls, path: str = PACKAGED) -> StaticEncoder:
         """Return the encoder packed in `path`. Raises EncoderUnusable."""
-        return cls(PackedEncoder(path))
-
-    def close(self) -> None:
-        self._packed.close()
-
-    @property
-    def dimension(self) -> int:
-        return self._packed.dimension
-
-    @property
-    def checksum(self) -> int:
-        """The checksum of the packed file, which identifies the encoder."""
-        return self._packed.checksum
+        return cls(path)
 
     def encode(self, text: str, max_tokens: int = MAX_TOKENS) -> bytes:
         """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a token.
@@ -240,10 +225,8 @@ class StaticEncoder:
 
     def _sums(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
-        packed = self._packed
-        ids = token_ids(text, packed.match, max_tokens)
+        ids = token_ids(text, self.match, max_tokens)
         if not ids:
             return []
-        rows = ids + [packed.tokens + (a * OF_FIRST + b * OF_SECOND) % packed.bigrams for a, b in pairwise(ids)]
-        records = [packed.record(row) for row in rows]
-        return layout.sum_records(records, packed)
+        rows = ids + [self.tokens + (a * OF_FIRST + b * OF_SECOND) % self.bigrams for a, b in pairwise(ids)]
+        return layout.sum_records([self.record(row) for row in rows], self)

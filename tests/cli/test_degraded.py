@@ -16,7 +16,8 @@ import pytest
 
 from subcog_hooks.cli.support import searching
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import layout, query_encoder
+from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.store import vector_store, vector_sync
 from subcog_hooks.store.vector_file import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
@@ -115,8 +116,7 @@ def test_vectors_that_were_deleted_are_made_anew_by_the_search(with_memories: Ru
 
 
 def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
-    packed = layout.PackedEncoder
-    monkeypatch.setattr(query_encoder, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
+    monkeypatch.setattr(StaticEncoder, "open", lambda: StaticEncoder(str(tmp_path / "nowhere.bin")))
     assert "nowhere.bin" in assert_words_answered(with_memories(*FAST))
 
 
