@@ -62,7 +62,7 @@ def enrich(
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
     enrichment.require_calls(settings)
-    with enrichment.open_state() as state:
+    with context.open_state() as state:
         calls = CallBudget(provider, state, settings)
         if conflicts:
             memories = _find_memories(ids, lambda store: enrichment_questions.find_uncompared(store, state))

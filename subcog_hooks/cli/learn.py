@@ -1,7 +1,6 @@
 """`subcog learn`: memories from your own prompts, which wait for `subcog review`."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Annotated
 
 from typer import Option
@@ -20,7 +19,6 @@ from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
 from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import ACTIVE, STATUSES, now_ms
-from subcog_hooks.store.state import State
 
 
 def learn(
@@ -176,7 +174,7 @@ def _forget_sessions(*, is_sure: bool) -> None:
                 raise UsageError(f"{count_memories(kept_count)} that you kept would be erased too", "give --yes")
             if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
                 raise nothing_found("nothing was erased")
-        with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
+        with context.open_state() as state:
             learned.forget_all(state)
             learned.note_learnable(state, 0)
         if not erased:

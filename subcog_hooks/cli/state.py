@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -19,7 +18,6 @@ from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
 from subcog_hooks.hook import status_line
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
 
 _MAX_VALUE = 40  # characters
 SET, KNOWN_HERE = "set by you", "known here"
@@ -41,8 +39,7 @@ def set_(
     Example: subcog state set clinician_mode=true
     """
     parsed_flags = [condition_checks.parse_flag(flag) for flag in flags]
-    context.home().create()
-    with _open_state() as state:
+    with context.open_state(terminal.say) as state:
         state.begin()
         for name, value in parsed_flags:
             state_values.set_flag(state, name, value)
@@ -147,10 +144,6 @@ def _example_value(condition: object) -> str:
     return text if len(text) <= _MAX_VALUE else "…"
 
 
-def _open_state() -> closing[State]:
-    return closing(State.open(context.home(), context.STATE_WAIT_MS, terminal.say))
-
-
 def _flag_text(value: Value) -> str:
     """Return a value in the form that `set` takes.
 
@@ -181,8 +174,7 @@ def pause(
         if not match:
             raise UsageError(f"{length!r} is no length of time", "for instance 30m, 2h or 1d")
         length_ms = int(match[1]) * _UNITS[match[2]]
-    context.home().create()
-    with _open_state() as state:
+    with context.open_state(terminal.say) as state:
         state_values.begin_pause(state, now_ms(), length_ms)
     terminal.say(f"paused for {length}" if length else "paused; `subcog resume` ends it")
 
@@ -192,8 +184,7 @@ def resume() -> None:
 
     Example: subcog resume
     """
-    context.home().create()
-    with _open_state() as state:
+    with context.open_state(terminal.say) as state:
         is_ended = state_values.end_pause(state, now_ms())
     if not is_ended:
         raise nothing_found("not paused")

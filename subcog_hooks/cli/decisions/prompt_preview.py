@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -57,10 +57,9 @@ def _decide(text: str, settings: Settings, store: Store | None) -> Decision | No
         terminal.say("there are no memories yet, so the hook is silent; `subcog remember` makes the first")
         return None
     context.index_of(store)  # a hook without an index is silent
-    home = context.home()
     try:
-        with closing(State.open(home, context.STATE_WAIT_MS, terminal.say)) as state:
-            return decide_dry(DryPrompt(text), home, context.here(), settings, state, Deadline(DECIDING_MS))
+        with context.open_state(terminal.say) as state:
+            return decide_dry(DryPrompt(text), context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
     except StoreError as error:
         terminal.say_once(error.message)
         return None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
@@ -36,11 +36,9 @@ LIGHT_S = 2.0  # seconds that embed some hundred memories
 
 def has_due_lessons(home: Home) -> bool:
     """Return whether openings may teach, or questions learned from prompts have to be checked again."""
-    try:
-        with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
-            return state is not None and _has_lessons_in(home, state)
-    except StoreError:
-        return False
+    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+        return state is not None and _has_lessons_in(home, state)
+    return False
 
 
 def _has_lessons_in(home: Home, state: State) -> bool:
@@ -64,14 +62,9 @@ def has_unasked_changes(home: Home) -> bool:
     """Return whether the store has changed since a model was last asked about all memories."""
     if not os.path.exists(home.memories_db):
         return False
-    try:
-        with Store.reader(home) as store:
-            revision = store.revision()
-        state = State.open(home, DUE_CHECK_WAIT_MS)
-    except StoreError:
-        return False
-    with closing(state):
-        return state_values.find_asked_revision(state) != revision
+    with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
+        return state_values.find_asked_revision(state) != store.revision()
+    return False
 
 
 def _always(_: object) -> bool:
@@ -81,11 +74,9 @@ def _always(_: object) -> bool:
 def _has_projects(home: Home) -> bool:
     if not os.path.exists(home.memories_db):
         return False
-    try:
-        with Store.reader(home) as store:
-            return bool(store.projects())
-    except StoreError:
-        return False
+    with suppress(StoreError), Store.reader(home) as store:
+        return bool(store.projects())
+    return False
 
 
 def _has_imports(home: Home) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from subcog_hooks.cli.proposals import learning_runs as transcripts
-from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget, open_state
+from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import with_written
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import similar_to
@@ -76,7 +76,7 @@ def ask_about_sessions(
     """Ask about sessions, the newest first. progress: called with the bytes done. Raises StoreError; earlier results stay."""
     report = AskingReport()
     places = SessionFolders(options.left_out)
-    with open_state() as state:
+    with context.open_state() as state:
 
         def find_parts() -> Iterator[_UnaskedPart]:
             for file in reversed(files):
@@ -281,7 +281,7 @@ def ask_in_background(home: Home, pace: Pace) -> str:
     provider = providers.background_provider(settings, home) if settings[LLM_LEARNS] else None
     if provider is None:
         return ""
-    with open_state() as state:
+    with context.open_state() as state:
         if not CallBudget(provider, state, settings).may_begin(pace):
             return ""
     files, _ = transcripts.find_idle_transcripts(None, None)

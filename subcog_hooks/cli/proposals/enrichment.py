@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
 from itertools import islice, repeat
 from typing import TypeVar
 
@@ -112,15 +111,6 @@ def require_calls(settings: Settings) -> None:
         raise ProviderError(f"{CALLS_SETTING} is 0, so no model is asked", f"raise it: `subcog config set {CALLS_SETTING} 50`")
 
 
-@contextmanager
-def open_state() -> Iterator[State]:
-    """Yield the state, created if missing. Raises StoreError."""
-    home = context.home()
-    home.create()
-    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
-        yield state
-
-
 def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
     without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
@@ -187,7 +177,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     if provider is None or not context.has_store(home):
         return ""
     asked_count = 0
-    with open_state() as state:
+    with context.open_state() as state:
         with Store.reader(home) as store:
             revision = store.revision()
             texts = disclose(find_without_questions(store, state), MAX_IN_BACKGROUND)

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from subcog_hooks.cli.claude_code import claude_notes
@@ -145,12 +145,11 @@ def _names_in(setting: str) -> list[str]:
 @contextmanager
 def open_store_and_state(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
     """Yield the store and the state: on a dry run read-only, and None where one does not exist yet."""
-    home = context.home()
     if dry_run:
-        with context.existing_state(home) as existing, context.reading() as readable:
+        with context.existing_state(context.home()) as existing, context.reading() as readable:
             yield readable, existing
         return
-    with context.writing() as store, closing(State.open(home, context.STATE_WAIT_MS)) as state:
+    with context.writing() as store, context.open_state() as state:
         yield store, state
 
 
@@ -180,7 +179,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
         log.write_line(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
-        with closing(State.open(home, context.STATE_WAIT_MS)) as writable:
+        with context.open_state() as writable:
             learned.note_learnable(writable, count if only_counts else 0)
             learned.note_counted_stamp(writable, stamp)
     if not report.read:
@@ -207,15 +206,9 @@ def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
 
 def load_proposal_records() -> dict[str, ProposalRecord]:
     """Return the records of proposals by memory id; none where they are not readable."""
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        return {}
-    try:
-        state = State.open(home, context.STATE_WAIT_MS)
-    except StoreError:
-        return {}
-    with closing(state):
-        return learned.find_proposals(state)
+    with suppress(StoreError), context.existing_state(context.home()) as state:
+        return learned.find_proposals(state) if state else {}
+    return {}
 
 
 class TurnInContext(NamedTuple):

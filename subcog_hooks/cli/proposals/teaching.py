@@ -4,7 +4,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,7 +56,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     """
     if not context.has_store(home):
         return ""
-    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
+    with context.open_state() as state:
         if suggestions.take_teaching(state, now_ms()):
             forget_unrecorded(state)
             if context.settings()[LEARN]:

@@ -1,7 +1,7 @@
 """Finds, accepts, merges and refuses the memories that wait for review."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -252,13 +252,8 @@ def refused_kind_of(memory: Memory) -> RefusedKind | None:
 
 def count_refusals(memories: Sequence[Memory], *, refused: bool) -> list[RefusedKind]:
     """Count refusals, or reset the count after an acceptance. Return the kinds refused five times in a row."""
-    home = context.home()
     often_refused = []
-    try:
-        state = State.open(home, context.STATE_WAIT_MS)
-    except StoreError:
-        return []  # The count is not important enough to fail.
-    with closing(state):
+    with suppress(StoreError), context.open_state() as state:  # The count is not important enough to fail.
         for memory in memories:
             kind = refused_kind_of(memory)
             if kind is None:

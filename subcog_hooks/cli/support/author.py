@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import suppress
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
@@ -12,7 +12,6 @@ from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import state_values, stops
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.state import State
 
 HERE = "here"  # a project's name: it stands for the project of this folder
 
@@ -75,15 +74,10 @@ def _is_asked() -> bool:
     attended = os.environ.get(ATTENDED)
     if attended != "1" if attended is not None else os.environ.get(STARTED_AS, ON_TERMINAL) != ON_TERMINAL:
         return False
-    name, home = os.environ.get(SESSION, ""), context.home()
-    if not name or not os.path.exists(home.state_db):
-        return True
-    try:
-        state = State.open(home, STATE_WAIT_MS)
-    except StoreError:
-        return True
-    with closing(state):
-        return not state_values.is_unasked(state, name, now_ms())
+    if name := os.environ.get(SESSION):
+        with suppress(StoreError), context.existing_state(context.home(), STATE_WAIT_MS) as state:
+            return not (state and state_values.is_unasked(state, name, now_ms()))
+    return True
 
 
 def origin(*, as_user: bool = False) -> str:

@@ -193,6 +193,13 @@ def existing_state(
         yield state
 
 
+def open_state(tell: Callable[[str], None] | None = None) -> closing[State]:
+    """Return the state, made if missing, to be closed by a `with`. tell: called when it is made anew. Raises StoreError."""
+    folder = home()
+    folder.create()
+    return closing(State.open(folder, STATE_WAIT_MS, tell))
+
+
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
     """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
     folder = home()

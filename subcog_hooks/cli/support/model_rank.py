@@ -1,6 +1,5 @@
 """Ranks the first results of a search by a language model (`search --rank`)."""
 
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from subcog_hooks.cli.support import context
@@ -11,7 +10,6 @@ from subcog_hooks.llm.providers import Provider
 from subcog_hooks.recall.hits import Answer, Hit
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
 
 RANK_S = 60.0  # timeout of the call
 
@@ -57,9 +55,8 @@ class ModelRanking:
         if not sent:
             self.note = "not ranked: a result may hold a secret" if hits else ""
             return None
-        provider, home = self.provider, context.home()
-        home.create()
-        with closing(State.open(home, context.STATE_WAIT_MS)) as state:
+        provider = self.provider
+        with context.open_state() as state:
             daily_limit = int(context.settings()["llm.calls_a_day"])
             texts = [text for _, text in sent]
             characters = len(query_text) + sum(map(len, texts))
