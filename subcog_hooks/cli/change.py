@@ -1,14 +1,14 @@
 """`subcog edit`, `forget` and `supersede`."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import author, completion, context, embedding, inputs, stopping
+from subcog_hooks.cli.support import author, completion, context, embedding, inputs, options, stopping
 from subcog_hooks.cli.support.amendment import (
     amend_all,
     apply_changes,
@@ -33,7 +33,10 @@ ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch"
 _Ids = Annotated[
     list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
 ]
-_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
+
+
+def _replacing(flag: str, metavar: str, name: str) -> Any:
+    return Option(flag, metavar=metavar, help=f"{name}. They replace all old ones, as with --tag.")
 
 
 def edit(
@@ -41,36 +44,16 @@ def edit(
     content: Annotated[
         str | None, Option("--content", metavar="TEXT", help="The new text, or - to read it from standard input.")
     ] = None,
-    namespace: Annotated[
-        str | None, Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces)
-    ] = None,
+    namespace: Annotated[str | None, options.namespace("The new namespace.")] = None,
     tag: Annotated[
-        list[str] | None,
-        Option(
-            "--tag",
-            "-t",
-            metavar="TAG",
-            help="A tag, given several times for several. They replace all old tags; '' removes them.",
-            autocompletion=completion.tags,
-        ),
+        options.Texts, options.tag("A tag, given several times for several. They replace all old tags; '' removes them.")
     ] = None,
-    keyword: Annotated[
-        list[str] | None, Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
-    ] = None,
-    trigger: Annotated[
-        list[str] | None, Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag.")
-    ] = None,
-    path: Annotated[
-        list[str] | None, Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag.")
-    ] = None,
-    question: Annotated[
-        list[str] | None,
-        Option("--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."),
-    ] = None,
+    keyword: Annotated[options.Texts, _replacing("--keyword", "WORD", "A keyword")] = None,
+    trigger: Annotated[options.Texts, _replacing("--trigger", "REGEX", "A trigger")] = None,
+    path: Annotated[options.Texts, _replacing("--path", "GLOB", "A glob of files")] = None,
+    question: Annotated[options.Texts, _replacing("--question", "TEXT", "A question that it answers")] = None,
     no_questions: Annotated[bool, Option("--no-questions", help="Take all of its questions away.")] = False,
-    when: Annotated[
-        list[str] | None, Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag.")
-    ] = None,
+    when: Annotated[options.Texts, _replacing("--when", "CONDITION", "A condition")] = None,
     standing: Annotated[
         bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
@@ -79,24 +62,8 @@ def edit(
         str | None,
         Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
     ] = None,
-    status: Annotated[
-        str | None,
-        Option(
-            "--status",
-            metavar="STATUS",
-            help="The new status: " + ", ".join(STATUSES) + ".",
-            autocompletion=completion.statuses,
-        ),
-    ] = None,
-    project: Annotated[
-        str | None,
-        Option(
-            "--project",
-            metavar="NAME",
-            help="Move it to this project; `here` is the project of this folder.",
-            autocompletion=completion.projects,
-        ),
-    ] = None,
+    status: Annotated[str | None, options.status("The new status: " + ", ".join(STATUSES) + ".")] = None,
+    project: Annotated[str | None, options.project("Move it to this project; `here` is the project of this folder.")] = None,
     user: Annotated[bool, Option("--user", help="Make it count in all your projects.")] = False,
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
@@ -104,7 +71,7 @@ def edit(
     no_stop: Annotated[
         bool, Option("--no-stop", help="Let it stop no command any more (`remember --ask-before`, `--deny`).")
     ] = False,
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Change memories: by the options given, or one in $EDITOR. An agent needs --as-user for the person's own memories.
 
@@ -214,7 +181,7 @@ def forget(
         ),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Purge without a question.")] = False,
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before memories are purged. An agent needs --as-user for the person's own memories.
@@ -267,7 +234,7 @@ def supersede(
         str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
     new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
     An agent needs --as-user where the person wrote the old one.

@@ -16,7 +16,7 @@ from subcog_hooks.cli.proposals.enrichment_questions import (
     conflict_question,
     find_pairs,
 )
-from subcog_hooks.cli.support import author, completion, context, embedding, progress
+from subcog_hooks.cli.support import author, completion, context, embedding, options, progress
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
@@ -46,7 +46,7 @@ def enrich(
     conflicts: Annotated[
         bool, Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
-from subcog_hooks.cli.support import author, context, embedding, inputs, progress
+from subcog_hooks.cli.support import author, context, embedding, inputs, options, progress
 from subcog_hooks.cli.support.amendment import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
@@ -39,7 +39,7 @@ def learn(
         bool, Option("--undo", help="Forget what was last noted from sessions by itself (`capture.sessions = auto`).")
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Propose memories from what you typed in past sessions. They are in your own words.
 

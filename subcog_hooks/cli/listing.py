@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, context, inputs, stopping
+from subcog_hooks.cli.support import completion, context, inputs, options, stopping
 from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
@@ -23,25 +23,9 @@ def list_(
     limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")] = 50,
     page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
     namespace: Annotated[
-        list[str] | None,
-        Option(
-            "--namespace",
-            "-s",
-            metavar="NAME",
-            help="Only memories of this namespace; give it several times for several.",
-            autocompletion=completion.namespaces,
-        ),
+        options.Texts, options.namespace("Only memories of this namespace; give it several times for several.")
     ] = None,
-    tag: Annotated[
-        list[str] | None,
-        Option(
-            "--tag",
-            "-t",
-            metavar="TAG",
-            help="Only memories with this tag; several tags must all be there.",
-            autocompletion=completion.tags,
-        ),
-    ] = None,
+    tag: Annotated[options.Texts, options.tag("Only memories with this tag; several tags must all be there.")] = None,
     keyword: Annotated[
         list[str] | None,
         Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
@@ -54,23 +38,11 @@ def list_(
         list[str] | None, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
     ] = None,
     project: Annotated[
-        str | None,
-        Option(
-            "--project",
-            metavar="NAME",
-            help="List the memories of this project alone, without your memories for all projects.",
-            autocompletion=completion.projects,
-        ),
+        str | None, options.project("List the memories of this project alone, without your memories for all projects.")
     ] = None,
     all_projects: Annotated[bool, Option("--all-projects", help="List the memories of all projects.")] = False,
     status: Annotated[
-        list[str] | None,
-        Option(
-            "--status",
-            metavar="STATUS",
-            help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
-            autocompletion=completion.statuses,
-        ),
+        options.Texts, options.status("Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.")
     ] = None,
     standing: Annotated[
         bool, Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so.")

@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, context, cue_trials, embedding, inputs, stopping
+from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs, options, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
@@ -47,19 +47,9 @@ _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over,
 def remember(
     text: Annotated[list[str], Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")],
     namespace: Annotated[
-        str,
-        Option(
-            "--namespace",
-            "-s",
-            metavar="NAME",
-            help="The kind of memory: " + ", ".join(NAMESPACES) + ", or a name of your own.",
-            autocompletion=completion.namespaces,
-        ),
+        str, options.namespace("The kind of memory: " + ", ".join(NAMESPACES) + ", or a name of your own.")
     ] = DEFAULT_NAMESPACE,
-    tag: Annotated[
-        list[str] | None,
-        Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
-    ] = None,
+    tag: Annotated[options.Texts, options.tag("A tag; may be given several times.")] = None,
     keyword: Annotated[
         list[str] | None,
         Option("--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."),
@@ -130,22 +120,11 @@ def remember(
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Deny commands without that question.")] = False,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
-    project: Annotated[
-        str | None,
-        Option(
-            "--project",
-            metavar="NAME",
-            help="Remember it for this project, not for this folder's.",
-            autocompletion=completion.projects,
-        ),
-    ] = None,
+    project: Annotated[str | None, options.project("Remember it for this project, not for this folder's.")] = None,
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
-    supersedes: Annotated[
-        str | None,
-        Option("--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids),
-    ] = None,
+    supersedes: Annotated[str | None, options.memory("--supersedes", "The id of an older memory that it replaces.")] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Store nothing. Show when it would come, and the last prompts that its triggers match.")
     ] = False,

@@ -10,7 +10,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
-from subcog_hooks.cli.support import author, completion, context, embedding
+from subcog_hooks.cli.support import author, context, embedding, options
 from subcog_hooks.cli.support.amendment import amend, apply_edits, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
@@ -38,19 +38,13 @@ def review(
     as_jsonl: Annotated[
         bool, Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
     ] = False,
-    accept: Annotated[
-        list[str] | None,
-        Option("--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids),
-    ] = None,
-    reject: Annotated[
-        list[str] | None,
-        Option("--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids),
-    ] = None,
+    accept: Annotated[options.Texts, options.memory("--accept", "Keep this memory; may be given several times.")] = None,
+    reject: Annotated[options.Texts, options.memory("--reject", "Drop this memory; may be given several times.")] = None,
     since: Annotated[
         str | None,
         Option("--since", metavar="AGE", help="Only memories of the last 12h, 7d or 8w, with active memories from sessions."),
     ] = None,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Ask about each waiting memory: keep, edit, drop or merge it. Until then none is given to the agent.
 

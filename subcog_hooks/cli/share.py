@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table
-from subcog_hooks.cli.support import author, completion, context, embedding, progress
+from subcog_hooks.cli.support import author, context, embedding, options, progress
 from subcog_hooks.cli.support.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
@@ -31,7 +31,6 @@ commands = typer.Typer(
 )
 
 _Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
-_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 @commands.command()
@@ -45,13 +44,7 @@ def init(
         ),
     ] = None,
     project: Annotated[
-        list[str] | None,
-        Option(
-            "--project",
-            metavar="NAME",
-            help="A project to share, given several times for several; without it, this folder's.",
-            autocompletion=completion.projects,
-        ),
+        options.Texts, options.project("A project to share, given several times for several; without it, this folder's.")
     ] = None,
     grant: Annotated[
         list[str] | None, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
@@ -61,7 +54,7 @@ def init(
         bool, Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
     ] = False,
     yes: _Yes = False,
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks.
 
@@ -115,7 +108,7 @@ def sync(
     dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
     whole: Annotated[bool, Option("--all", help="With --dry-run: show all, not the first five.")] = False,
     yes: _Yes = False,
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Send changes of memories to the team, and fetch the team's. The first time it shows the memories that would leave, and
     asks. --yes does not accept another server than before: `subcog share init URL` chooses a new server.
@@ -275,7 +268,7 @@ def restore(
         Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased."),
     ] = None,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
-    as_user: _AsUser = False,
+    as_user: options.AsUser = False,
 ) -> None:
     """Take back colleagues' changes and deletions of your own memories: each is as it was before.
 
@@ -316,7 +309,7 @@ def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> sha
 
 
 @commands.command()
-def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
+def off(yes: _Yes = False, as_user: options.AsUser = False) -> None:
     """End sharing. Memories stay where they are, here and on the server.
 
     Example: subcog share off

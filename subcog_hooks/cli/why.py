@@ -12,7 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
 from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
-from subcog_hooks.cli.support import completion, context, inputs, results
+from subcog_hooks.cli.support import completion, context, inputs, options, results
 from subcog_hooks.cli.support.output import nothing_found, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
@@ -59,12 +59,7 @@ def why(
     ] = None,
     bad: Annotated[
         str | None,
-        Option(
-            "--bad",
-            metavar="ID",
-            help="Say that this memory did not fit the prompt: it will count less for prompts like it.",
-            autocompletion=completion.ids,
-        ),
+        options.memory("--bad", "Say that this memory did not fit the prompt: it will count less for prompts like it."),
     ] = None,
     again: Annotated[
         bool, Option("--again", help="Decide on the prompt again with today's memories and settings, and show the changes.")
@@ -72,11 +67,9 @@ def why(
     explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
     missed: Annotated[
         str | None,
-        Option(
+        options.memory(
             "--missed",
-            metavar="ID",
-            help="Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
-            autocompletion=completion.ids,
+            "Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
         ),
     ] = None,
     tool: Annotated[
