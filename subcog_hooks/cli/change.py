@@ -8,16 +8,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import author, completion, context, embedding, inputs, options, stopping
-from subcog_hooks.cli.support.amendment import (
-    amend_all,
-    apply_changes,
-    apply_edits,
-    erase,
-    mark_forgotten,
-    mark_superseded,
-    similar_to,
-)
+from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs, options, stopping
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
@@ -149,14 +140,17 @@ def _change_memories(
         fields = dict(changes)
         if isinstance(texts := fields.get("questions"), tuple):
             fields["questions"] = questions.questions_by(texts, asked_by, stored.questions)
-        return _lower_trust(stored, apply_changes(stored, fields), as_user=as_user)
+        return _lower_trust(stored, amendment.apply_changes(stored, fields), as_user=as_user)
 
     if changes:
-        return amend_all(memories, change, store, removed)
+        return amendment.amend_all(memories, change, store, removed)
     (shown,) = memories
     with Editor(shown, asked_by) as edits:
-        return amend_all(
-            memories, lambda stored: _lower_trust(stored, apply_edits(shown, stored, edits), as_user=as_user), store, removed
+        return amendment.amend_all(
+            memories,
+            lambda stored: _lower_trust(stored, amendment.apply_edits(shown, stored, edits), as_user=as_user),
+            store,
+            removed,
         )
 
 
@@ -205,9 +199,9 @@ def forget(
             sharing.erase_on_server(memories)  # the server first: if it fails, the command can be repeated
         memories += kept_versions
         if purge or everywhere:
-            erase(store, memories)
+            amendment.erase(store, memories)
         else:
-            mark_forgotten(store, memories)
+            amendment.mark_forgotten(store, memories)
     for memory in memories:
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
@@ -250,7 +244,7 @@ def supersede(
         if not after.is_live(now_ms()):
             status = "expired" if after.status == "active" else after.status
             raise UsageError(f"{after.id} is {status}, so agents would be given neither", "review it, or edit its status first")
-        mark_superseded(store, before, after)
+        amendment.mark_superseded(store, before, after)
         context.update_index_and_vectors(store)
     embedding.start_background_jobs()
 
@@ -260,5 +254,5 @@ def _report_move(memory: Memory, store: Store) -> None:
     terminal.say(f"{memory.id} is for {owner} now: {safe(memory.content)[:80]}")
     if memory.paths and memory.project is None:
         terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
-    for near in similar_to(memory, store):
+    for near in amendment.similar_to(memory, store):
         terminal.say(f"there already, {near.likeness}: {near.memory.id} {safe(near.memory.content)[:80]}")

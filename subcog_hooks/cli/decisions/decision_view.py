@@ -8,19 +8,7 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from subcog_hooks.cli.decisions.lookup import (
-    ALMOST_SHARE,
-    BELOW_THRESHOLD,
-    CHANNEL_NAMES,
-    MAX_CHARS,
-    delay_phrase,
-    event_name,
-    local_time,
-    number_and_bar,
-    prompt_text,
-    sentence,
-    why_not_found,
-)
+from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.decisions.remedies import Remedy, Words
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
@@ -189,12 +177,12 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
     """Draw a decision with its reasons, candidates and times."""
     occasion = f"in {safe(decision.project)}" if decision.project else "in no project"
     if decision.event != PROMPT_EVENT:
-        occasion += f", at {event_name(decision)}"
+        occasion += f", at {lookup.event_name(decision)}"
     parts: list[RenderableType] = [
-        Text(f"{safe(decision.id)}  {local_time(decision.at_ms)}  {occasion}", style=DIM),
-        Text(prompt_text(decision, PREVIEW)),
+        Text(f"{safe(decision.id)}  {lookup.local_time(decision.at_ms)}  {occasion}", style=DIM),
+        Text(lookup.prompt_text(decision, PREVIEW)),
         "",
-        Text(sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
+        Text(lookup.sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
         *_almost_lines(decision, data.given),
         *_second_look(data.look),
     ]
@@ -210,7 +198,7 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
 
 def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
     """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
-    yield Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
+    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
     yield from _almost_lines(decision, data.given)
     if decision.candidates:
         yield ""
@@ -221,7 +209,7 @@ def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]
 
 def _second_look(look: Decision | None) -> Iterator[Text]:
     if look is not None:
-        yield Text(f"{delay_phrase(look)}: {sentence(look)} ({safe(look.id)})")
+        yield Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})")
 
 
 def _label_line(name: str, text: str) -> Text:
@@ -236,11 +224,11 @@ def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text
     below = [
         candidate
         for candidate in kept_back
-        if candidate.outcome == outcomes.BELOW and candidate.relevance >= ALMOST_SHARE * bar
+        if candidate.outcome == outcomes.BELOW and candidate.relevance >= lookup.ALMOST_SHARE * bar
     ][:1]
     for candidate in (others + below)[:MAX_ALMOST]:
         if candidate.outcome == outcomes.BELOW:
-            reason = f"{number_and_bar(candidate.relevance, bar)} was needed"
+            reason = f"{lookup.number_and_bar(candidate.relevance, bar)} was needed"
         else:
             reason = f"{candidate.raw:.2f}, {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
             if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
@@ -314,7 +302,9 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         if BRIEF in candidate.ranks or candidate.outcome in (outcomes.ASKED, outcomes.DENIED):  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
-        ranks = ", ".join(f"{rank} by {CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items()))
+        ranks = ", ".join(
+            f"{rank} by {lookup.CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items())
+        )
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
         words = first_words(data.memories.get(candidate.id))
         if is_table:
@@ -334,7 +324,7 @@ def first_words(memory: Memory | None) -> Text:
     """Return the first words of a memory, or a note that it is forgotten or gone."""
     if memory is None or memory.status == "deleted":
         return Text(GONE, style=DIM)
-    return Text(cut(safe(memory.content), MAX_CHARS))
+    return Text(cut(safe(memory.content), lookup.MAX_CHARS))
 
 
 def missed_view(
@@ -347,18 +337,18 @@ def missed_view(
     candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
     bar = repeated.thresholds.needed if repeated.thresholds else 0.0
     if candidate is None:
-        reason = "the prompt does not find it" + why_not_found(memory, original)
+        reason = "the prompt does not find it" + lookup.why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:
         reason = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
-    elif candidate.outcome in BELOW_THRESHOLD:
-        reason = f"its relevance is {number_and_bar(candidate.relevance, bar)} is needed"
+    elif candidate.outcome in lookup.BELOW_THRESHOLD:
+        reason = f"its relevance is {lookup.number_and_bar(candidate.relevance, bar)} is needed"
     else:
         reason = (
             f"its relevance is {candidate.relevance:.2f}; {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
         )
     parts: list[RenderableType] = [
-        Text(f"{safe(original.id)}  {local_time(original.at_ms)}", style=DIM),
-        Text(prompt_text(original, PREVIEW)),
+        Text(f"{safe(original.id)}  {lookup.local_time(original.at_ms)}", style=DIM),
+        Text(lookup.prompt_text(original, PREVIEW)),
         "",
         Text.assemble((f"{safe(memory.id)}  ", ACCENT), first_words(memory)),
         Text(reason, style="yellow"),

@@ -10,19 +10,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
-from subcog_hooks.settings.defaults import (
-    AT_ONCE,
-    BACKGROUND_LLM,
-    ENRICH,
-    LEARNED_IN_BACKGROUND,
-    LLM_LEARNS,
-    NO_LLM,
-    NOT_LEARNED,
-    NOTES_SETTING,
-    SESSIONS_SETTING,
-    SHARE_IN_BACKGROUND,
-    SHARE_URL,
-)
+from subcog_hooks.settings import defaults
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import state_values, suggestions
 from subcog_hooks.store.memory import now_ms
@@ -84,24 +72,24 @@ def _has_imports(home: Home) -> bool:
 
 
 def _wants_notes(settings: Settings) -> bool:
-    return bool(settings[NOTES_SETTING])
+    return bool(settings[defaults.NOTES_SETTING])
 
 
 def _wants_sessions(settings: Settings) -> bool:
-    return settings[SESSIONS_SETTING] != NOT_LEARNED
+    return settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED
 
 
 def _wants_synchronising(settings: Settings) -> bool:
-    return bool(settings[SHARE_URL] and settings[SHARE_IN_BACKGROUND])
+    return bool(settings[defaults.SHARE_URL] and settings[defaults.SHARE_IN_BACKGROUND])
 
 
 def _wants_questions(settings: Settings) -> bool:
-    return bool(settings[ENRICH]) and settings[BACKGROUND_LLM] != NO_LLM
+    return bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
 
 
 def _wants_model_proposals(settings: Settings) -> bool:
-    is_asked = bool(settings[LLM_LEARNS]) and settings[BACKGROUND_LLM] != NO_LLM
-    return is_asked and settings[SESSIONS_SETTING] in (LEARNED_IN_BACKGROUND, AT_ONCE)
+    is_asked = bool(settings[defaults.LLM_LEARNS]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
+    return is_asked and settings[defaults.SESSIONS_SETTING] in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE)
 
 
 def _run_later(module: str, name: str) -> Callable[[Home, JobPace], str]:
