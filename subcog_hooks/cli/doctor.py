@@ -75,12 +75,10 @@ def doctor(
     background_checks.check_background_llm(home, settings, findings)
     background_checks.check_left_processes(findings)
     background_checks.check_second_looks(home, settings, findings)
-    command = hook_trial.check_registration(findings)
+    command = hook_trial.check_registration(findings) or registration.executable()
     if as_json:
         trial = None
-    spoke = hook_trial.try_hook(
-        command or registration.executable(), trial or hook_trial.NO_QUESTION, findings, has_llm=has_llm
-    )
+    spoke = hook_trial.try_hook(command, trial or hook_trial.NO_QUESTION, findings, has_llm=has_llm)
     if as_json:
         print_report(findings)
     elif not trial:
@@ -94,7 +92,6 @@ def doctor(
 
 
 def _fix_index_and_vectors() -> None:
-    """Rebuild the index from the store, embed memories without a neural vector, and report both. Raises StoreError."""
     with context.writing() as store:
         store.rebuild_cues()
         with progress.track_items("indexing", sum(store.counts().values())) as advance:

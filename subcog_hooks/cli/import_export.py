@@ -148,9 +148,8 @@ def _check_options(
     if since is not None and origin != git_history.GIT:
         raise UsageError("--since is about commits", f"give it with --from {git_history.GIT}")
     if origin is not None and (is_for_all or trust == USER):
-        raise UsageError(
-            "--user and --trust user are for Markdown and JSONL", "leave them out: a source says whose its memories are"
-        )
+        hint = "leave them out: a source says whose its memories are"
+        raise UsageError("--user and --trust user are for Markdown and JSONL", hint)
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
@@ -177,10 +176,8 @@ def _report_interruption(store: Store) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        added = sum(store.counts().values()) - count_before
-        terminal.say(
-            f"interrupted: {pluralize(added, 'new memory is', 'new memories are')} kept; the same command imports the rest"
-        )
+        kept = pluralize(sum(store.counts().values()) - count_before, "new memory is", "new memories are")
+        terminal.say(f"interrupted: {kept} kept; the same command imports the rest")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 

@@ -116,7 +116,6 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
 
 
 def _add_hook(path: str, command: list[str], further: Mapping[str, str], before: str | None) -> str:
-    """Return the settings in `before` with the hook. Raises ConfigError."""
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
@@ -217,9 +216,8 @@ def _write_skills(all_skills: Sequence[skills.Skill], *, dry_run: bool) -> None:
         terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
     for skill in all_skills:
         if skill.state in (skills.CHANGED, skills.FOREIGN):
-            terminal.say(
-                f"{skill.path} is left alone: {'you changed it' if skill.state == skills.CHANGED else 'it is not ours'}"
-            )
+            reason = "you changed it" if skill.state == skills.CHANGED else "it is not ours"
+            terminal.say(f"{skill.path} is left alone: {reason}")
 
 
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:

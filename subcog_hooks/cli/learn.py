@@ -7,7 +7,7 @@ from typer import Option
 
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, inputs, options, progress
-from subcog_hooks.cli.support.amendment import erase
+from subcog_hooks.cli.support.amendment import erase, mark_forgotten
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
@@ -18,7 +18,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
 from subcog_hooks.store import learned, state_values
-from subcog_hooks.store.memory import ACTIVE, STATUSES, now_ms
+from subcog_hooks.store.memory import ACTIVE, STATUSES
 
 
 def learn(
@@ -88,7 +88,6 @@ def learn(
 
 
 def _print_fate(count: int, noted: int) -> None:
-    """Print the outcome of proposals. count: their number; noted: the number of active memories among them."""
     if noted:
         terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
     if noted < count:
@@ -131,18 +130,13 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         terminal.pieces(("     ", ACCENT), (evidence, DIM), (safe(proposal.text), ""))
         return
     if isinstance(proposal, WrittenProposal):
-        quote = ("  of: ", DIM), (safe(proposal.quote), DIM)
-        terminal.pieces(
-            (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM), (safe(proposal.judgement.text), ""), *quote
-        )
+        head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
+        terminal.pieces(*head, (safe(proposal.judgement.text), ""), ("  of: ", DIM), (safe(proposal.quote), DIM))
         return
     evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
-    kind = (
-        f"{proposal.kind} for {safe(proposal.owner)}  "
-        if proposal.owner and proposal.scope == "project"
-        else f"{proposal.kind}  "
-    )
-    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (f"{kind}{evidence}", DIM), (safe(proposal.judgement.text), ""))
+    owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""
+    about = f"{proposal.kind}{owner}  {evidence}"
+    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.judgement.text), ""))
 
 
 def _undo_noted() -> None:
@@ -155,10 +149,7 @@ def _undo_noted() -> None:
         if not live:
             raise nothing_found("nothing was noted automatically since the last time")
         with context.writing() as store:
-            store.modify(
-                [memory.id for memory in live], lambda stored: stored.with_changes(status="deleted", updated_at=now_ms())
-            )
-            context.update_index_and_vectors(store)
+            mark_forgotten(store, live)
         if state:
             state_values.forget_noted(state)
     for memory in live:

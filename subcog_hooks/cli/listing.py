@@ -81,23 +81,17 @@ def list_(
     elif terminal.is_drawn and memories:
         from subcog_hooks.cli.support import results
 
-        terminal.page(
-            results.memories_view(
-                memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else (), phrases
-            )
-        )
+        certainties = list(map(_certainty_text, memories)) if standing else ()
+        terminal.page(results.memories_view(memories, _PREVIEW_CHARACTERS, certainties, phrases))
     else:
         for memory in memories:
             remark = ", ".join(filter(None, (memory_remark(memory), phrases.get(memory.id))))
             note = f"  ({remark})" if remark else ""
-            certainty = f"{_certainty_text(memory)}  " if standing else ""
-            terminal.result(
-                f"{certainty}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{note}"
-            )
+            head = f"{_certainty_text(memory)}  " * standing + f"{memory.id}  {memory.namespace}  {day(memory.created_at)}"
+            terminal.result(f"{head}  {safe(memory.content)}{note}")
     if total > len(memories) > 0:
-        terminal.say(
-            f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
-        )
+        has_more = page * limit < total
+        terminal.say(f"{len(memories)} of {total}; --page {page + 1} shows more" if has_more else f"the last of {total}")
     if not memories:
         if not total:
             raise nothing_found("no memories" + hint)
@@ -208,7 +202,6 @@ def priority_text(memory: Memory) -> str:
 
 
 def _standing_text(memory: Memory) -> str:
-    """Return whether a memory holds in every session and who says so; "" if nobody does."""
     if memory.standing is not None:
         return "yes" if memory.standing else "no"
     return f"by its text, {_certainty_text(memory)}" if is_standing(None, memory.content) else ""

@@ -23,9 +23,8 @@ def show_overview() -> int:
     terminal.result(f"Hook    {'runs in ' + ', '.join(agents) if agents else 'no agent runs it yet'}{'; paused' * is_paused}")
     terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
     terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
-    terminal.result(
-        f"Next    {_next_step(shared + own, waiting, has_hook=bool(agents), is_paused=is_paused, has_asked=bool(last))}"
-    )
+    step = _next_step(shared + own, waiting, has_hook=bool(agents), is_paused=is_paused, has_asked=bool(last))
+    terminal.result(f"Next    {step}")
     return 0
 
 

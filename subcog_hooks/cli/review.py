@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
@@ -83,9 +84,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         for suggestion in named.values():
-            author.require_person_for_stops(
-                [suggestion.memory.id, *([suggestion.other.id] if suggestion.other is not None else [])]
-            )
+            author.require_person_for_stops([memory.id for memory in (suggestion.memory, suggestion.other) if memory])
         kept, dropped = ({named[id_].suggestion.id: named[id_] for id_ in ids if id_ in named} for ids in (accepted, rejected))
         if both := kept.keys() & dropped.keys():
             raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
@@ -168,7 +167,6 @@ def _origin_text(memory: Memory) -> str:
 
 
 def _short_origin(memory: Memory) -> str:
-    """Describe in one short line where a memory comes from: its source, day, kind, project and id."""
     source = waiting.source_of(memory)
     if is_from_session(memory):
         source = source.replace(session_id(memory), session_id(memory)[:8])
@@ -220,7 +218,7 @@ class _ReviewSession:
         """Show a memory, and apply the person's answer. Return whether to go on."""
         with context.reading() as store:
             near = [similar for similar in similar_to(memory, store) if similar.memory.id != memory.id] if store else []
-        self._show_memory(memory, [similar.memory for similar in near], [similar.likeness for similar in near])
+        self._show_memory(memory, near)
         while True:
             key = next_key()
             if key == "q":
@@ -264,11 +262,8 @@ class _ReviewSession:
             if key == "d":
                 return waiting.reject(store, [memory])
             if key in ALL_OF_SOURCE:
-                same = [
-                    candidate
-                    for candidate in self._memories
-                    if candidate.id not in self._settled and waiting.is_of_same_source(candidate, memory)
-                ]
+                open_memories = [candidate for candidate in self._memories if candidate.id not in self._settled]
+                same = [candidate for candidate in open_memories if waiting.is_of_same_source(candidate, memory)]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(message=f"{change.message}: all {len(same)} {name}")
@@ -301,7 +296,7 @@ class _ReviewSession:
     def _waiting_ids_of(self, change: Settlement) -> set[str]:
         return {memory.id for memory in self._memories} & {before.id for before in change.before}
 
-    def _show_memory(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
+    def _show_memory(self, memory: Memory, near: Sequence[NearDuplicate]) -> None:
         terminal.result("")
         position = f"{self._position + 1} of {len(self._memories)}"
         terminal.pieces((position, ACCENT), (f"  {redact_line(memory.content)}", ""), indent=3)
@@ -309,17 +304,13 @@ class _ReviewSession:
         if is_from_session(memory):
             for name, text in learning_runs.review_notes(memory, self._quotes.get(memory.id)):
                 terminal.pieces((f"   {name}: ", DIM), (safe(text), ""))
-        cues = [
-            ("asked", [question.text for question in memory.questions]),
-            ("file", memory.paths),
-            ("trigger", memory.triggers),
-        ]
-        for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
+        cues = ("file", memory.paths), ("trigger", memory.triggers), ("tag", memory.tags), ("keyword", memory.keywords)
+        for name, values in (("asked", [question.text for question in memory.questions]), *cues):
             if values:
                 terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
-        for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
-            preview = f"{other.id} {redact_line(other.content)[:PREVIEW_CHARACTERS]}"
-            terminal.pieces((f"   {number}. {likeness}: ", DIM), (preview, ""))
+        for number, similar in enumerate(near, 1):
+            preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
+            terminal.pieces((f"   {number}. {similar.likeness}: ", DIM), (preview, ""))
         if self._tried_prompts:
             decisions = self._decisions_by_id.get(memory.id, [])
             prompts = pluralize(self._tried_prompts, "prompt")

@@ -44,10 +44,9 @@ def search(**values: Any) -> None:
             results.print_results(page, options.shape, is_explained=options.explain)
 
     is_screen = sys.stdout.isatty() and terminal.is_drawn  # Nothing else can be erased and drawn again.
-    is_refined = is_screen and options.mode == HYBRID and not options.fast and not options.explain
-    raise typer.Exit(
-        searching.run_search(options, show, _show_word_hits if is_refined and options.shape == results.TABLE else None)
-    )
+    is_table = is_screen and options.shape == results.TABLE
+    is_refined = is_table and options.mode == HYBRID and not options.fast and not options.explain
+    raise typer.Exit(searching.run_search(options, show, _show_word_hits if is_refined else None))
 
 
 def _make_parameter(option: Option) -> inspect.Parameter:

@@ -146,7 +146,6 @@ def _read_here() -> dict[str, SourceReading]:
 
 
 def _import_here(name: str, reading: SourceReading) -> None:
-    """Import a source of the current repository."""
     options = import_from.options_in_project(ImportOptions(), context.here())
     entry = import_from.describe_import(None, name, None, options)
     try:
@@ -195,7 +194,6 @@ def _sessions_a_day() -> int:
 
 
 def _show_choices() -> None:
-    """Print the choices, and the calls of today."""
     settings = context.settings()
     with context.existing_state(context.home()) as state:
         calls = state_values.llm_calls_today(state, now_ms()) if state else 0

@@ -116,7 +116,6 @@ def why(
 
 
 def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> None:
-    """Raise UsageError where several tasks are given, or an option that the task does not heed."""
     inputs.refuse_several(tasks)
     inputs.refuse_several({name: options[name] for name in ("--undo", "--dry-run")})
     task = next((name for name, is_given in tasks.items() if is_given), "a decision")

@@ -125,8 +125,8 @@ def check_background_llm(home: Home, settings: loading.Settings, findings: Findi
 def check_left_processes(findings: Findings) -> None:
     from subcog_hooks.cli.jobs.machine import find_leftover_processes  # psutil takes 20 ms to load
 
-    for process in find_leftover_processes():
-        description = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
+    for number, name in find_leftover_processes():
+        description = f"process {number} ({safe(name)}) was started by a client that was asked as a model"
         findings.note(f"{description}, and has outlived it; end it if it is of no use")
 
 
@@ -141,9 +141,8 @@ def check_second_looks(home: Home, settings: loading.Settings, findings: Finding
         return  # `check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]
     if failed:
-        findings.note(
-            f"{len(failed)} of the last {pluralize(len(looks), 'second look')} failed, the last: {safe(failed[0].reason)}"
-        )
+        share = f"{len(failed)} of the last {pluralize(len(looks), 'second look')}"
+        findings.note(f"{share} failed, the last: {safe(failed[0].reason)}")
     if lost_count:
         findings.note(f"{lost_count} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
 

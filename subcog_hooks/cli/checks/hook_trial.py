@@ -76,9 +76,8 @@ def try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bo
         return False
     took_ms = (time.perf_counter() - started) * 1000
     if completed.returncode or completed.stderr:
-        findings.bad(
-            f"the hook ended with {completed.returncode}: {completed.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG
-        )
+        complaint = completed.stderr.decode("utf-8", "replace")[:300]
+        findings.bad(f"the hook ended with {completed.returncode}: {complaint}", EXIT_CONFIG)
     try:
         answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
     except (ValueError, AttributeError):

@@ -410,15 +410,12 @@ def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> list[Remark
     for plugin in plugins:
         name = visible(f"plugin {plugin.id} {plugin.version}".rstrip())
         if plugin.enabled_by is None:
-            remedy = (
-                f"`claude plugin enable {visible(plugin.id)}`" if plugin.version else "`claude plugin install subcog@subcog`"
-            )
+            command = f"enable {visible(plugin.id)}" if plugin.version else "install subcog@subcog"
             kind = GOOD if is_registered else NOTE
-            remarks.append(Remark(kind, f"{name} is installed and disabled; {remedy} switches it on"))
+            remarks.append(Remark(kind, f"{name} is installed and disabled; `claude plugin {command}` switches it on"))
             continue
-        remarks.append(
-            Remark(GOOD, f"{name}, enabled in the {plugin.enabled_by} settings: it runs `subcog hook` from the PATH")
-        )
+        enabled = f"{name}, enabled in the {plugin.enabled_by} settings"
+        remarks.append(Remark(GOOD, f"{enabled}: it runs `subcog hook` from the PATH"))
         if find_program("subcog") is None:
             advice = "install subcog with pipx or uv, or use `subcog init` instead"
             remarks.append(Remark(BAD, f"`subcog` is not on the PATH, where the plugin looks for it; {advice}"))

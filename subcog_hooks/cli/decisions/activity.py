@@ -199,19 +199,15 @@ def _zero_metric(family: Family, value: str) -> Counter | Histogram:
 
 
 def _prometheus_text(family: Family, values: Values) -> str:
-    lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+    name = family.name
+    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
     for metric in values.values():
         braced = f"{{{metric.labels}}}" if metric.labels else ""
         if isinstance(metric, Counter):
-            lines.append(f"{family.name}{braced} {_prometheus_number(metric.value)}")
+            lines.append(f"{name}{braced} {_prometheus_number(metric.value)}")
         else:
-            lines += [
-                f'{family.name}_bucket{{{metric.labels},le="{_prometheus_number(bound)}"}} {n}' for bound, n in metric.buckets
-            ]
-            lines += [
-                f"{family.name}_sum{braced} {_prometheus_number(metric.sum)}",
-                f"{family.name}_count{braced} {metric.count}",
-            ]
+            lines += [f'{name}_bucket{{{metric.labels},le="{_prometheus_number(bound)}"}} {n}' for bound, n in metric.buckets]
+            lines += [f"{name}_sum{braced} {_prometheus_number(metric.sum)}", f"{name}_count{braced} {metric.count}"]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -284,16 +280,9 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
     if channels:
         table = _new_table("found by", "handed over", "of use later", "", "called bad", "")
         for part in channels:
-            shares = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
-            _add_row(
-                table,
-                lookup.CHANNEL_NAMES.get(part.channel, safe(part.channel)),
-                str(part.given),
-                str(part.used),
-                shares[0],
-                str(part.bad),
-                shares[1],
-            )
+            used_share, bad_share = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
+            counts = str(part.given), str(part.used), used_share, str(part.bad), bad_share
+            _add_row(table, lookup.channel_name(part.channel), *counts)
         yield table
         yield ""
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))

@@ -302,9 +302,7 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         if BRIEF in candidate.ranks or candidate.outcome in (outcomes.ASKED, outcomes.DENIED):  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
-        ranks = ", ".join(
-            f"{rank} by {lookup.CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items())
-        )
+        ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
         words = first_words(data.memories.get(candidate.id))
         if is_table:
@@ -343,9 +341,8 @@ def missed_view(
     elif candidate.outcome in lookup.BELOW_THRESHOLD:
         reason = f"its relevance is {lookup.number_and_bar(candidate.relevance, bar)} is needed"
     else:
-        reason = (
-            f"its relevance is {candidate.relevance:.2f}; {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
-        )
+        kept_back = OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))
+        reason = f"its relevance is {candidate.relevance:.2f}; {kept_back}"
     parts: list[RenderableType] = [
         Text(f"{safe(original.id)}  {lookup.local_time(original.at_ms)}", style=DIM),
         Text(lookup.prompt_text(original, PREVIEW)),
@@ -379,8 +376,7 @@ def _remedy_lines(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
         if not of_memory:
             yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")
             continue
-        yield Text(
-            f"{safe(id_)} comes to this prompt with {'any of these' if len(of_memory) > 1 else 'this'}, tried on a copy:"
-        )
+        these = "any of these" if len(of_memory) > 1 else "this"
+        yield Text(f"{safe(id_)} comes to this prompt with {these}, tried on a copy:")
         for remedy in of_memory:
             yield Text.assemble("  ", (safe(remedy.command), ACCENT), (f"  # relevance {remedy.relevance:.2f}", DIM))

@@ -326,6 +326,10 @@ def event_name(decision: Decision) -> str:
     return EVENT_NAMES.get(decision.event, safe(decision.event))
 
 
+def channel_name(channel: str) -> str:
+    return CHANNEL_NAMES.get(channel, safe(channel))
+
+
 def why_not_stored() -> str:
     """Explain why a prompt was not stored, and the remedy."""
     if not context.settings()["surfacing.log_prompts"]:

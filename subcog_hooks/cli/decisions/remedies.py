@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
-from subcog_hooks.embed import query_encoder, spaces
+from subcog_hooks.embed import spaces
 from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
@@ -73,9 +73,8 @@ class Trial:
             space = self._space(store)
             try:
                 sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
-                answers = [
-                    recall_search.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts
-                ]
+                requests = [Request(text, scope) for text in texts]
+                answers = [recall_search.search_page(request, sources, Deadline(SEARCH_MS), limit) for request in requests]
             finally:
                 if space:
                     space.vectors.close()
@@ -176,9 +175,8 @@ class Rerun:
 
     def __init__(self, decision: Decision, given: set[str], position: int, state: State) -> None:
         """given: ids handed over to the session before; position: of the prompt in the session; state: only read."""
-        earlier = (
-            LastPrompt(decision.borrowed, decision.intent.confidence if decision.intent else 0.0) if decision.borrowed else None
-        )
+        confidence = decision.intent.confidence if decision.intent else 0.0
+        earlier = LastPrompt(decision.borrowed, confidence) if decision.borrowed else None
         self.asked = DryPrompt(decision.prompt or "", decision.session, given if decision.session else set(), earlier, position)
         self.here = _find_project(decision.project)
         self.settings: Settings = loading.load(context.home(), self.here.root if self.here and self.here.root else None)
@@ -214,12 +212,9 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
     if not (memory.questions and added and added[0][2] > 0.0):
         return None
     text = query_text(decision.prompt or "")
-    encoder = query_encoder.StaticEncoder.open()
-    try:
+    with closing(StaticEncoder.open()) as encoder:
         encode = encode_by_language(encoder.encode)
         asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
-    finally:
-        encoder.close()
     likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
     return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
 
@@ -307,7 +302,7 @@ def _has_letters(word: str) -> bool:
     return any(map(str.isalpha, word))
 
 
-def _triggers(memory: Memory, prompt: str, shared: Sequence[SharedTerm]) -> Iterator[tuple[str, ...]]:
+def _triggers(memory: Memory, prompt: str, shared: Sequence[tuple[Term, tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
     """Yield triggers to try: an identifier of prompt and memory, or two words of both in the order of the prompt.
 
     One English word would match prompts on any subject.
@@ -335,26 +330,20 @@ def _common_beginning(asked: str, words: Sequence[str]) -> str:
     )
 
 
-class SharedTerm(NamedTuple):
-    """A term of a prompt, with the memory's words for it as the memory spells them."""
-
-    term: Term
-    words: tuple[str, ...]
-
-
 class Comparison(NamedTuple):
     """The terms of a prompt that a memory has and lacks, the rarest first.
 
-    A memory with only parts of an identifier has the parts and lacks the identifier.
+    shared: each with the memory's own words for it. A memory with only parts of an identifier has the parts and lacks the
+    identifier.
     """
 
-    shared: list[SharedTerm]
+    shared: list[tuple[Term, tuple[str, ...]]]
     lacking: list[Term]
 
     @property
     def words(self) -> list[str]:
         """The memory's own words for the prompt's terms."""
-        return list(dict.fromkeys(word for shared in self.shared for word in shared.words))
+        return list(dict.fromkeys(word for _, words in self.shared for word in words))
 
 
 def compare_terms(decision: Decision, memory: Memory, index: LexicalIndex) -> Comparison:
@@ -362,8 +351,8 @@ def compare_terms(decision: Decision, memory: Memory, index: LexicalIndex) -> Co
     text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
     terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
     own = _OwnWords(memory, index.analysers)
-    shared = [SharedTerm(term, words) for term in terms if (words := own.words_for(term))]
-    whole = {found.term.whole for found in shared if not found.term.is_identifier or own.has_whole(found.term)}
+    shared = [(term, words) for term in terms if (words := own.words_for(term))]
+    whole = {term.whole for term, _ in shared if not term.is_identifier or own.has_whole(term)}
     asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
     return Comparison(shared, [term for term in terms if term.whole not in whole and term.whole in asked])
 

@@ -32,9 +32,8 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
         fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
         raise UsageError(fact, f"`subcog edit {safe(id_)[:80]}` changes its {fields}")
     if marked.prompt is None:
-        raise UsageError(
-            f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it", lookup.why_not_stored()
-        )
+        fact = f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it"
+        raise UsageError(fact, lookup.why_not_stored())
     context.require_store(id_)
     with context.reading() as store:
         assert store is not None
@@ -50,9 +49,8 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
         store.mark(Mark(memory.seq, marked.id, marks.terms_to_text(terms), now_ms()))
     if memory.id not in [candidate.id for candidate in marked.candidates]:
         terminal.say(f"{memory.id} was not among the memories found there")
-    terminal.say(
-        f"marked as wrong for prompts like {lookup.prompt_text(marked, lookup.MAX_CHARS)!r}: {lookup.memory_line(memory)}"
-    )
+    prompt = lookup.prompt_text(marked, lookup.MAX_CHARS)
+    terminal.say(f"marked as wrong for prompts like {prompt!r}: {lookup.memory_line(memory)}")
     terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
 
 
@@ -83,10 +81,8 @@ def unmark_bad(id_: str, choice: PromptChoice) -> None:
             raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
         removed = _choose_marks(store, existing, choice)
         if not removed:
-            raise UsageError(
-                f"{memory.id} is not marked for that prompt",
-                f"it is marked for the prompts of {_ids(existing)}; name one of them",
-            )
+            hint = f"it is marked for the prompts of {_ids(existing)}; name one of them"
+            raise UsageError(f"{memory.id} is not marked for that prompt", hint)
         store.unmark(memory.seq, [mark.decision for mark in removed])
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
 

@@ -227,9 +227,8 @@ def wait_s(job: Job, last: LastRun) -> float:
 def describe_next(job: Job, last: LastRun) -> str:
     """Tell users when an unfinished job goes on."""
     seconds = wait_s(job, last)
-    return "goes on when a session begins or a command ends" + (
-        f", at least {seconds / 60:.0f} minutes later" if seconds else ""
-    )
+    later = f", at least {seconds / 60:.0f} minutes later" if seconds else ""
+    return f"goes on when a session begins or a command ends{later}"
 
 
 def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:

@@ -117,20 +117,13 @@ def _yield_to_other_sessions() -> None:
         pass  # The kernel has no autogroups.
 
 
-class LeftoverProcess(NamedTuple):
-    """A process whose client has ended."""
-
-    number: int
-    name: str
-
-
-def find_leftover_processes() -> Iterator[LeftoverProcess]:
-    """Yield this user's processes whose client has ended."""
+def find_leftover_processes() -> Iterator[tuple[int, str]]:
+    """Yield this user's processes whose client has ended, each as its number and name."""
     for process in psutil.process_iter():
         try:
             client = process.environ().get(claude_client.MARK, "")
             if client.isdecimal() and not _is_lifeline(int(client)) and not _is_lifeline(process.pid):
-                yield LeftoverProcess(process.pid, process.name())
+                yield process.pid, process.name()
         except (psutil.Error, OSError):
             continue  # The process has ended, or belongs to another user.
 

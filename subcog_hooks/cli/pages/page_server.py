@@ -132,7 +132,6 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _respond(self, path: str, *, is_change: bool) -> _Answer:
-        """Return the answer to a request of the page. Raises SubcogError."""
         if is_change and path == "changes":
             return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.change(self._read_body())))
         if not is_change and not path:
@@ -144,7 +143,6 @@ class _Handler(BaseHTTPRequestHandler):
         return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
 
     def _read_body(self) -> dict[str, object]:
-        """Return the JSON object of a request. Raises UsageError."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal() and len(length) < 10 and int(length) <= MAX_BODY_BYTES):
             raise UsageError(f"the change has no length, or more than {MAX_BODY_BYTES:,} bytes", "shorten the text")

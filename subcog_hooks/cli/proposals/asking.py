@@ -285,9 +285,8 @@ def ask_in_background(home: Home, pace: Pace) -> str:
         if not CallBudget(provider, state, settings).may_begin(pace):
             return ""
     files, _ = transcripts.find_idle_transcripts(None, None)
-    report = ask_about_sessions(
-        files, provider, transcripts.options_of_settings(transcripts.COUNTED_SINCE, dry_run=False), pace
-    )
+    options = transcripts.options_of_settings(transcripts.COUNTED_SINCE, dry_run=False)
+    report = ask_about_sessions(files, provider, options, pace)
     report.raise_failure()
     if not report.asked:
         return ""

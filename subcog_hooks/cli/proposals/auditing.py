@@ -198,10 +198,8 @@ class _SessionReplay:
     def next(self, turn: TypedTurn, own: AbstractSet[str], time_ms: int) -> DryPrompt:
         """Return the next prompt of the session. own: notes that come from it."""
         self._position += 1
-        is_fresh = self._earlier is not None and abs(turn.at_ms - self._earlier_at) <= TOPICS_MS
-        return DryPrompt(
-            turn.text, turn.session, self._given | own, self._earlier if is_fresh else None, self._position, time_ms
-        )
+        earlier = self._earlier if abs(turn.at_ms - self._earlier_at) <= TOPICS_MS else None
+        return DryPrompt(turn.text, turn.session, self._given | own, earlier, self._position, time_ms)
 
     def within(self, settings: Settings) -> Settings:
         """Return the settings with the session's remaining character budget."""

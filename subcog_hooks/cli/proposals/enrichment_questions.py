@@ -91,9 +91,8 @@ def add_suggestion(state: State, memory: str, field: str, value: str, by: str) -
 
 def record_lesson(state: State, memory: str, position: int, decision: str) -> None:
     """Record that a prompt has taught a memory a question, so that it is not taught again after the person removed it."""
-    suggestions.note_change_made(
-        state, Suggestion(f"s-{IdMaker().new()}", memory, QUESTION, str(position), OPENED, now_ms(), decision)
-    )
+    lesson = Suggestion(f"s-{IdMaker().new()}", memory, QUESTION, str(position), OPENED, now_ms(), decision)
+    suggestions.note_change_made(state, lesson)
 
 
 def question_about(batch: Sequence[tuple[Memory, str]]) -> Question:

@@ -74,9 +74,8 @@ def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], N
             raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
         return transcript_files.find_transcripts(path, report_error)
     left_out = excluded_clients()
-    found_files = transcript_files.find_client_transcripts(
-        [name for name in LEARNED_CLIENTS if name not in left_out], report_error
-    )
+    names = [name for name in LEARNED_CLIENTS if name not in left_out]
+    found_files = transcript_files.find_client_transcripts(names, report_error)
     if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
         found_files += transcript_files.find_transcripts(path, report_error)
     return sorted(found_files, key=lambda file: (file.changed, file.path))
@@ -259,11 +258,9 @@ def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[st
     """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
     lines = []
     if memory.trust == TOOL_TRUST:
-        return (
-            [("shown", f"by {pluralize(record.sessions, 'session')} since {day(record.since)}")]
-            if record and record.since
-            else []
-        )
+        if not record or not record.since:
+            return []
+        return [("shown", f"by {pluralize(record.sessions, 'session')} since {day(record.since)}")]
     if record:
         sessions = pluralize(record.sessions, "session")
         often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""

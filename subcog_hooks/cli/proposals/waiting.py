@@ -126,10 +126,8 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state, remedies.open_trial() as copy:
         prompts = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
-        by_text = {
-            prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None
-        }  # the latest of equal prompts
-        tried = list(by_text.values())[-PROMPTS_TRIED:]
+        latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
+        tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
         if tried:
             copy.change_all([memory.id for memory in waiting], {"status": "active"})
         for prompt in tried:

@@ -254,9 +254,8 @@ def register(client: Client) -> None:
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return
-    terminal.say(
-        f"{client.settings.path}: has the {client.kind}; nothing else is changed. New sessions of {client.title} use it"
-    )
+    fact = f"{client.settings.path}: has the {client.kind}; nothing else is changed"
+    terminal.say(f"{fact}. New sessions of {client.title} use it")
     if client.settings.next_step:
         terminal.say(client.settings.next_step)
 
@@ -339,6 +338,5 @@ def _fault(client: Client, error: Exception) -> ConfigError:
 
 
 def _get_object(value: object, key: str) -> Mapping[str, object]:
-    """Return the object under a key; an empty one for anything else."""
     inner = value.get(key) if isinstance(value, dict) else None
     return inner if isinstance(inner, dict) else {}

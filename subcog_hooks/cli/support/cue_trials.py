@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import context
@@ -76,14 +75,6 @@ def _brings(memory: Memory, tool: str, tool_input: dict[str, str], folder: str) 
         return False
 
 
-class Match(NamedTuple):
-    """A match of a trigger. line, column: its first character, from 1."""
-
-    line: int
-    column: int
-    text: str
-
-
 def try_trigger(pattern: str, text: str | None) -> bool:
     """Show the matches of a valid trigger in a text, or the last prompts that it matches. Return whether it matches the text.
 
@@ -95,10 +86,9 @@ def try_trigger(pattern: str, text: str | None) -> bool:
         _try_on_prompts(compiled)
         return True
     matches = list(_find_matches(compiled, triggers.plain_text(text)))
-    for match in matches[:MAX_MATCHES_SHOWN]:
-        last = match.column + max(1, len(match.text)) - 1
-        preview = cut(safe(match.text), _PREVIEW_CHARACTERS)
-        terminal.result(f"line {match.line}, characters {match.column} to {last}: {preview}")
+    for line, column, matched in matches[:MAX_MATCHES_SHOWN]:
+        last = column + max(1, len(matched)) - 1
+        terminal.result(f"line {line}, characters {column} to {last}: {cut(safe(matched), _PREVIEW_CHARACTERS)}")
     if len(matches) > MAX_MATCHES_SHOWN:
         terminal.say(f"and {len(matches) - MAX_MATCHES_SHOWN:,} more")
     if not matches:
@@ -106,14 +96,15 @@ def try_trigger(pattern: str, text: str | None) -> bool:
     return bool(matches)
 
 
-def _find_matches(compiled: _Regexp, text: str) -> Iterator[Match]:
+def _find_matches(compiled: _Regexp, text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield each match of a trigger with the line and column of its first character, from 1."""
     line, line_start, counted_to = 1, 0, 0
     for match in compiled.finditer(text):
         start, end = match.span()
         line += text.count("\n", counted_to, start)
         line_start = max(line_start, text.rfind("\n", counted_to, start) + 1)
         counted_to = start
-        yield Match(line, start - line_start + 1, text[start:end])
+        yield line, start - line_start + 1, text[start:end]
 
 
 def _try_on_prompts(compiled: _Regexp) -> None:
@@ -133,14 +124,10 @@ def _try_on_prompts(compiled: _Regexp) -> None:
 def _latest_prompts() -> list[tuple[Decision, str]]:
     try:
         with lookup.open_state() as state:
-            prompts = [
-                (decision, decision.prompt)
-                for decision in recorded_decisions.find_latest(state, MAX_DECISIONS)
-                if decision.prompt is not None
-            ]
+            latest = recorded_decisions.find_latest(state, MAX_DECISIONS)
     except NoDecision:
         return []
-    return prompts[:MAX_PROMPTS]
+    return [(decision, decision.prompt) for decision in latest if decision.prompt is not None][:MAX_PROMPTS]
 
 
 def _acceptance_text(literals: tuple[str, ...]) -> str:

@@ -28,16 +28,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FINDING_KINDS = (
-    "duplicate",
-    "contradiction",
-    "expired",
-    "files gone",
-    "files changed",
-    "never used",
-    "in the client's context",
-)
-DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED, UNUSED, IN_CONTEXT = FINDING_KINDS
+DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED = "duplicate", "contradiction", "expired", "files gone", "files changed"
+UNUSED, IN_CONTEXT = "never used", "in the client's context"
+FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED, UNUSED, IN_CONTEXT)  # in the order of the report
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
 SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
@@ -234,9 +227,8 @@ def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandOvers], now: int)
     for memory in old:
         last = by_id[memory.id].last_at if memory.id in by_id else 0
         if last <= now - YEAR_MS:
-            why = (
-                f"last given to a session on {day(last)}" if last else f"noted on {day(memory.created_at)}, given to no session"
-            )
+            noted = f"noted on {day(memory.created_at)}, given to no session"
+            why = f"last given to a session on {day(last)}" if last else noted
             findings.append((last or memory.created_at, StoreFinding(UNUSED, (memory,), why, f"subcog forget {memory.id}")))
     return [finding for _, finding in sorted(findings, key=lambda row: (row[0], row[1].memories[0].id))]
 
@@ -254,9 +246,8 @@ def find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, froze
             continue
         for name, projects, text in texts:
             if (projects is None or memory.project in projects) and words in text:
-                findings.append(
-                    StoreFinding(IN_CONTEXT, (memory,), f"{name} says it word for word", f"subcog forget {memory.id}")
-                )
+                why = f"{name} says it word for word"
+                findings.append(StoreFinding(IN_CONTEXT, (memory,), why, f"subcog forget {memory.id}"))
                 break
     return findings
 

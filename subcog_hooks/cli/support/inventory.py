@@ -99,9 +99,8 @@ def inventory_of(store: Store | None) -> Inventory:
 
 def _make_group(name: str, members: Sequence[Memory], now: int, given: Mapping[str, object]) -> Group:
     active = [memory for memory in members if memory.is_live(now)]
-    return Group(
-        name, len(active), sum(memory.status == PENDING for memory in members), sum(memory.id in given for memory in active)
-    )
+    waiting_count = sum(memory.status == PENDING for memory in members)
+    return Group(name, len(active), waiting_count, sum(memory.id in given for memory in active))
 
 
 MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all

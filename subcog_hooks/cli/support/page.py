@@ -322,6 +322,5 @@ Moment(name='2026-03-04', whole=1, marked=0)])
     whole = [counts[number] for number in numbers]
     if is_growth:
         whole = list(accumulate(whole, initial=len(all_times) - sum(whole)))[1:]
-    return TimeLine(
-        unit, [Moment(name_of(number), count, counts_marked[number]) for number, count in zip(numbers, whole, strict=True)]
-    )
+    counted = zip(numbers, whole, strict=True)
+    return TimeLine(unit, [Moment(name_of(number), count, counts_marked[number]) for number, count in counted])

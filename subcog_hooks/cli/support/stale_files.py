@@ -98,9 +98,8 @@ def note_changes_in_background(home: Home, pace: Pace) -> str:
             state.begin()
             state_values.replace_changes(state, changes)
             state.commit()
-    return f"{len(changes):,} {'memory names a file' if len(changes) == 1 else 'memories name files'} changed since" * bool(
-        changes
-    )
+    names = "memory names a file" if len(changes) == 1 else "memories name files"
+    return f"{len(changes):,} {names} changed since" if changes else ""
 
 
 def _find_projects(home: Home, store: Store) -> list[Project]:

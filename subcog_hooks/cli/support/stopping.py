@@ -55,9 +55,8 @@ def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
             f"`subcog edit {memory.id} --trust user` vouches for it; then repeat this",
         )
     stops.add_stops(context.home(), memory.id, answers)
-    able = [
-        client.title for client in list_clients() if client.contract and set(answers.values()) <= set(client.contract.decisions)
-    ]
+    contracts = {client.title: client.contract for client in list_clients() if client.contract}
+    able = [title for title, contract in contracts.items() if set(answers.values()) <= set(contract.decisions)]
     terminal.say(f"it {stop_phrase(answers)}, in {' and '.join(['Claude Code', *able])}; other agents only get the note")
     if not inspect_registration().is_running:
         terminal.say("Claude Code does not run the hook yet, so it stops nothing there: `subcog init` registers it")

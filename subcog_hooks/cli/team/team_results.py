@@ -1,6 +1,7 @@
 """Runs `subcog search --team` on the team's server, and prints the answer."""
 
 import time
+from contextlib import closing
 
 from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.output import DIM, day, safe, terminal
@@ -25,15 +26,10 @@ PREVIEW_OF_TEAM = 600  # characters of a memory in the table
 
 def require_supported(options: SearchOptions) -> None:
     """Raise UsageError for options that the server does not support."""
-    unsupported = [
-        name
-        for name in ("batch", "progressive", "state", "status", "tag", "path", "since")
-        if getattr(options, name) not in (None, (), [], False)
-    ]
-    if unsupported:
-        raise UsageError(
-            f"--team does not go with --{unsupported[0]}", "the server is asked by words, meaning, project and namespace"
-        )
+    for name in ("batch", "progressive", "state", "status", "tag", "path", "since"):
+        if getattr(options, name) not in (None, (), [], False):
+            hint = "the server is asked by words, meaning, project and namespace"
+            raise UsageError(f"--team does not go with --{name}", hint)
 
 
 def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
@@ -98,20 +94,17 @@ def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
     if mode == LEXICAL:
         return None, ""
     note = ""
-    encoder = StaticEncoder.open()
-    encode = encode_by_language(encoder.encode)
-    if not is_fast:
-        try:
-            from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
-            from subcog_hooks.embed.space import PACKAGED
+    with closing(StaticEncoder.open()) as encoder:
+        encode = encode_by_language(encoder.encode)
+        if not is_fast:
+            try:
+                from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
+                from subcog_hooks.embed.space import PACKAGED
 
-            encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
-        except ModelError as error:
-            note = error.message
-    try:
+                encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
+            except ModelError as error:
+                note = error.message
         return encode(text), note
-    finally:
-        encoder.close()
 
 
 def _alpha(numbers: tuning.Tuning, query_type: str) -> tuple[float, str]:
