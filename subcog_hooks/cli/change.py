@@ -74,23 +74,20 @@ def edit(
         author.require_person("--trust user says that the person vouches for it", as_user=as_user)
     inputs.refuse_several({"--question": question is not None, "--no-questions": no_questions})
     inputs.refuse_several({"--user": user, "--project": project is not None})
-    changes: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("content", None if content is None else inputs.text_of([content])),
-            ("namespace", namespace),
-            ("tags", _option_values(tag)),
-            ("keywords", _option_values(keyword)),
-            ("triggers", _option_values(trigger)),
-            ("paths", _option_values(path)),
-            ("when", inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
-            ("standing", standing),
-            ("priority", priority),
-            ("trust", trust),
-            ("status", status),
-        )
-        if value is not None
+    given: dict[str, object] = {
+        "content": None if content is None else inputs.text_of([content]),
+        "namespace": namespace,
+        "tags": _option_values(tag),
+        "keywords": _option_values(keyword),
+        "triggers": _option_values(trigger),
+        "paths": _option_values(path),
+        "when": inputs.parse_conditions(_option_values(when) or ()) if when is not None else None,
+        "standing": standing,
+        "priority": priority,
+        "trust": trust,
+        "status": status,
     }
+    changes = {name: value for name, value in given.items() if value is not None}
     if project is not None or user:
         changes |= ALL_PROJECTS if user else author.project_fields(project or "")
     if expires is not None:

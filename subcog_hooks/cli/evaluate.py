@@ -200,24 +200,20 @@ def _sweep_alphas(rows: Sequence[JudgedQuery], opened: Sources, settings: Settin
 def _print_tables(
     rows: Sequence[JudgedQuery], means: Mapping[str, Mean], by_alpha: Mapping[float, Mean], settings: Settings
 ) -> None:
-    table = plain_table()
-    for name in (pluralize(len(rows), "query", "queries"), "", ""):
-        table.add_column(name, no_wrap=True)
-    for name, mean in means.items():
-        table.add_row(name, f"{mean.mean:.3f}", _interval_text(mean))
-    parts: list[RenderableType] = [table]
+    parts: list[RenderableType] = [_table_of_means((pluralize(len(rows), "query", "queries"), "", ""), means)]
     if by_alpha:
-        shares = plain_table()
-        for name in ("fusion.alpha", f"nDCG@{DEPTH}", ""):
-            shares.add_column(name, no_wrap=True)
-        for alpha, mean in by_alpha.items():
-            shares.add_row(f"{alpha:.1f}", f"{mean.mean:.3f}", _interval_text(mean))
+        shares = _table_of_means(("fusion.alpha", f"nDCG@{DEPTH}", ""), by_alpha)
         parts += ["", shares, "", Text(_sweep_verdict(by_alpha, means[f"nDCG@{DEPTH}"], settings), style=DIM)]
     terminal.page(Group(*parts))
 
 
-def _interval_text(mean: Mean) -> str:
-    return f"[{mean.low:.3f}, {mean.high:.3f}]"
+def _table_of_means(heads: Sequence[str], means: Mapping[str, Mean] | Mapping[float, Mean]) -> RenderableType:
+    table = plain_table()
+    for head in heads:
+        table.add_column(head, no_wrap=True)
+    for name, mean in means.items():
+        table.add_row(str(name), f"{mean.mean:.3f}", f"[{mean.low:.3f}, {mean.high:.3f}]")
+    return table
 
 
 def _sweep_verdict(by_alpha: Mapping[float, Mean], now: Mean, settings: Settings) -> str:

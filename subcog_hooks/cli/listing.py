@@ -60,7 +60,6 @@ def list_(
         paths=inputs.files_of(path, context.root_of(project)),
         project_name=project,
         all_projects=all_projects,
-        since=None,
         statuses=inputs.statuses(status),
         alone=True,
     )

@@ -197,13 +197,10 @@ def _gather_details(
         return decision_view.ViewData(memories, decision_by_id, is_explained=is_explained)
     index = context.index_of(store)
     words = {id_: remedies.compare_words(decision, memory, index) for id_, memory in live.items()}
-    remedies_by_id: dict[str, list[Remedy]] = {}
     nearest = lookup.almost_given(decision)
-    if nearest and nearest.id in live:
-        remedies_by_id = {nearest.id: _find_remedies(decision, live[nearest.id], state, index)}
-    return decision_view.ViewData(
-        memories, decision_by_id, words, {id_: helpful for id_, helpful in remedies_by_id.items() if helpful}, is_explained
-    )
+    helpful = _find_remedies(decision, live[nearest.id], state, index) if nearest and nearest.id in live else []
+    remedies_by_id = {nearest.id: helpful} if nearest and helpful else {}
+    return decision_view.ViewData(memories, decision_by_id, words, remedies_by_id, is_explained)
 
 
 def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:

@@ -145,11 +145,8 @@ class PromptChoice(NamedTuple):
 
 def ids_given_before(state: State, decision: Decision) -> set[str]:
     """Return the ids handed over to a decision's session before that decision. Raises StoreError."""
-    before = [
-        other
-        for other in recorded_decisions.find_latest(state, MAX_DECISIONS)
-        if decision.session and other.session == decision.session and other.at_ms < decision.at_ms
-    ]
+    latest = recorded_decisions.find_latest(state, MAX_DECISIONS) if decision.session else []
+    before = [other for other in latest if other.session == decision.session and other.at_ms < decision.at_ms]
     given = {id_ for other in before for id_ in other.injected}
     given -= set(decision.injected)  # The session had lost these, as after a compaction.
     return given | {candidate.id for candidate in decision.candidates if candidate.outcome == outcomes.GIVEN}
@@ -157,11 +154,7 @@ def ids_given_before(state: State, decision: Decision) -> set[str]:
 
 def position_of_prompt(state: State, decision: Decision) -> int:
     """Return the position of a decision's prompt in its session, from 1. Raises StoreError."""
-    return (
-        position_among(recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision)
-        if decision.session
-        else 1
-    )
+    return position_among(recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision)
 
 
 def position_among(prompts: Sequence[Decision], decision: Decision) -> int:
@@ -292,12 +285,8 @@ def decision_line(decision: Decision) -> str:
 def silent_line(call: SilentCall) -> str:
     """Format a tool call without a decision as a line: time, tool, names looked up, reason of silence."""
     about = safe(", ".join(call.about)) or "a command without a name to look up"
-    reasons = [
-        f"{', '.join(map(safe, ids))} {had}"
-        for ids, had in ((call.given, "given in this session before"), (call.lines, "had a line, or none was left for it"))
-        if ids
-    ]
-    why = ", ".join(reasons) or "no memory is about it"
+    held_back = (call.given, "given in this session before"), (call.lines, "had a line, or none was left for it")
+    why = ", ".join(f"{', '.join(map(safe, ids))} {had}" for ids, had in held_back if ids) or "no memory is about it"
     return f"{'-':<14}  {local_time(call.at_ms)}  silent         0  {safe(call.tool)}: {about}; {why}"
 
 

@@ -33,7 +33,7 @@ from subcog_hooks.recall.query import Term
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync
-from subcog_hooks.store.decision import INJECTED, Candidate, Decision
+from subcog_hooks.store.decision import Candidate, Decision
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, Memory
 from subcog_hooks.store.project import Project
@@ -202,14 +202,9 @@ def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Wo
 
 
 def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
-    added = [
-        term
-        for candidate in decision.candidates
-        if candidate.id == memory.id
-        for term in candidate.terms
-        if term[0] == logit.ASKED_LIKE
-    ]
-    if not (memory.questions and added and added[0][2] > 0.0):
+    candidate = candidate_of(decision, memory.id)
+    added = {name: adds for name, _, adds in candidate.terms} if candidate else {}
+    if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
         return None
     text = query_text(decision.prompt or "")
     with closing(StaticEncoder.open()) as encoder:
@@ -281,8 +276,9 @@ def _relevance_with(copy: Trial, rerun: Rerun, memory: Memory, changes: Mapping[
         copy.change(memory.id, changes)
     except InvalidMemory:
         return None
-    candidate = candidate_of(rerun.decide(copy.home), memory.id)
-    return candidate.relevance if candidate is not None and candidate.outcome == INJECTED else None
+    decision = rerun.decide(copy.home)
+    candidate = candidate_of(decision, memory.id)
+    return candidate.relevance if candidate and memory.id in decision.injected else None
 
 
 def candidate_of(decision: Decision, id_: str) -> Candidate | None:
@@ -323,11 +319,8 @@ def _common_beginning(asked: str, words: Sequence[str]) -> str:
     ('test', '')
     """
     shorter, longer = sorted((asked, words[0].lower()), key=len)
-    return (
-        shorter
-        if len(words) == 1 and len(shorter) >= MIN_KEYWORD and _has_letters(shorter) and longer.startswith(shorter)
-        else ""
-    )
+    is_usable = len(words) == 1 and len(shorter) >= MIN_KEYWORD and _has_letters(shorter)
+    return shorter if is_usable and longer.startswith(shorter) else ""
 
 
 class Comparison(NamedTuple):

@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import INJECTED, Decision
+from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
@@ -161,7 +161,7 @@ def _find_learned_question(
     now = rerun.decide(context.home())
     candidate = remedies.candidate_of(now, memory.id)
     words = remedies.compare_words(missed, memory, index)
-    if _brings(now, memory) or not lookup.may_come(candidate) or lookup.why_not_found(memory, missed):
+    if memory.id in now.injected or not lookup.may_come(candidate) or lookup.why_not_found(memory, missed):
         terminal.page(decision_view.missed_view(missed, now, memory, words, None))
         return None
     with remedies.open_trial() as copy:
@@ -186,14 +186,10 @@ def _find_others(copy: Trial, missed: Decision, memory: Memory, state: State) ->
             continue
         seen.add(other.prompt)
         rerun = Rerun(other, set(), lookup.position_among(prompts, other), state)
-        yield other, _brings(rerun.decide(copy.home), memory) and not _brings(rerun.decide(context.home()), memory)
+        comes_on_copy = memory.id in rerun.decide(copy.home).injected
+        yield other, comes_on_copy and memory.id not in rerun.decide(context.home()).injected
         if len(seen) > MAX_OTHERS:
             return
-
-
-def _brings(decision: Decision, memory: Memory) -> bool:
-    candidate = remedies.candidate_of(decision, memory.id)
-    return candidate is not None and candidate.outcome == INJECTED
 
 
 def _print_others(others: list[tuple[Decision, bool]]) -> None:

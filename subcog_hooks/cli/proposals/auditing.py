@@ -7,6 +7,7 @@ a decision needs lie in a folder of their own, which is removed at the end.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
@@ -81,10 +82,7 @@ class Audit(NamedTuple):
 
     def times_given(self) -> dict[str, int]:
         """Return the number of hand-overs by memory id, the highest first."""
-        counts: dict[str, int] = {}
-        for replayed in self.prompts:
-            for id_ in replayed.decision.injected:
-                counts[id_] = counts.get(id_, 0) + 1
+        counts = Counter(id_ for replayed in self.prompts for id_ in replayed.decision.injected)
         return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
 
     def noted_later(self) -> int:
@@ -99,10 +97,8 @@ class Audit(NamedTuple):
     def never_given(self) -> list[Memory]:
         """Return the memories that no prompt would have brought, the oldest first."""
         given = self.times_given()
-        return sorted(
-            (memory for id_, memory in self.memories.items() if id_ not in given),
-            key=lambda memory: (memory.created_at, memory.id),
-        )
+        never = [memory for id_, memory in self.memories.items() if id_ not in given]
+        return sorted(never, key=lambda memory: (memory.created_at, memory.id))
 
 
 class ReplayStore:

@@ -13,8 +13,8 @@ from subcog_hooks.cli.proposals import auditing
 from subcog_hooks.cli.proposals import learning_runs as sessions
 from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, NoteOrigins, Replayed, ReplayStore
 from subcog_hooks.cli.support import author, context, progress
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Page, fit_time_line, write_page
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, owner_label, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.support.page import Cell, Column, Page, fit_time_line, write_page
 from subcog_hooks.cli.support.results import figures_table
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.learn import learning, transcript, transcript_files
@@ -308,34 +308,26 @@ def page_of(audit: Audit, about: str) -> Page:
         ],
     )
     page.add_heading("Memories that would have come")
-    page.add_table(
-        [Column("times", is_number=True), Column("id"), Column("namespace"), Column("project"), Column("memory")],
-        [
-            (times, id_, memory.namespace, memory.project or memory.scope, memory.content)
-            for id_, times in audit.times_given().items()
-            if (memory := audit.memories.get(id_))
-        ],
-    )
+    given = [(times, memory) for id_, times in audit.times_given().items() if (memory := audit.memories.get(id_))]
+    _add_memories(page, Column("times", is_number=True), given)
     page.add_heading("Said more than once", "Corrections first: what several sessions said in the same meaning.")
     page.add_table([Column("kind"), *_REPEATED_COLUMNS], [(kind, *_repeated_row(group)) for kind, group in audit.said_again])
     page.add_heading("Asked more than once", "Questions that several sessions asked in the same meaning.")
     page.add_table(_REPEATED_COLUMNS, [_repeated_row(group) for group in audit.asked_again])
-    page.add_heading(
-        "Memories that never came", "To none of these prompts. Files, commands and a session's start bring others."
-    )
-    page.add_table(
-        [Column("noted"), Column("id"), Column("namespace"), Column("project"), Column("memory")],
-        [
-            (day(memory.created_at), memory.id, memory.namespace, memory.project or memory.scope, memory.content)
-            for memory in audit.never_given()
-        ],
-    )
+    note = "To none of these prompts. Files, commands and a session's start bring others."
+    page.add_heading("Memories that never came", note)
+    _add_memories(page, Column("noted"), [(day(memory.created_at), memory) for memory in audit.never_given()])
     page.add_heading("Why it would have been silent, and how often")
     page.add_table(
         [Column("outcome"), Column("prompts", is_number=True)],
         Counter(replayed.decision.outcome for replayed in audit.prompts).most_common(),
     )
     return page
+
+
+def _add_memories(page: Page, first: Column, rows: Sequence[tuple[Cell, Memory]]) -> None:
+    cells = [(value, memory.id, memory.namespace, owner_label(memory), memory.content) for value, memory in rows]
+    page.add_table([first, Column("id"), Column("namespace"), Column("project"), Column("memory")], cells)
 
 
 _REPEATED_COLUMNS = [Column("sessions", is_number=True), Column("since"), Column("project"), Column("in words")]

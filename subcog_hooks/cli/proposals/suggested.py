@@ -88,11 +88,8 @@ def find_named(ids: Sequence[str], waiting: Sequence[OpenSuggestion]) -> dict[st
     """Return the suggestions that these ids or prefixes name. Raises UsageError."""
     named: dict[str, OpenSuggestion] = {}
     for id_ in ids:
-        matches = (
-            [open_suggestion for open_suggestion in waiting if open_suggestion.suggestion.id.startswith(id_)]
-            if id_.startswith(PREFIX)
-            else []
-        )
+        of_suggestion = waiting if id_.startswith(PREFIX) else ()
+        matches = [open_suggestion for open_suggestion in of_suggestion if open_suggestion.suggestion.id.startswith(id_)]
         if len(matches) > 1:
             raise UsageError(f"{safe(id_)} begins the ids of {len(matches)} suggestions", "give more of it")
         if matches:

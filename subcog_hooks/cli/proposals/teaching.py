@@ -18,7 +18,7 @@ from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
 from subcog_hooks.store import openings, recorded_decisions, suggestions
-from subcog_hooks.store.decision import INJECTED, Decision
+from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
@@ -81,11 +81,8 @@ def forget_all(state: State | None) -> None:
 
 def _forget(recorded: AbstractSet[str]) -> None:
     def without(stored: Memory) -> Memory:
-        return stored.with_changes(
-            questions=tuple(
-                [question for question in stored.questions if not question.decision or question.decision in recorded]
-            )
-        )
+        kept = [question for question in stored.questions if not question.decision or question.decision in recorded]
+        return stored.with_changes(questions=tuple(kept))
 
     if not context.has_store(context.home()):
         return
@@ -168,8 +165,7 @@ class _QuestionTrials:
     def _comes(self, memory: Memory, prompt: Decision, home: Home) -> bool:
         """Return whether the first look would bring a memory to a prompt, with the memories of this home."""
         rerun = Rerun(prompt, set(), lookup.position_among(self.prompts, prompt), self.state)
-        candidate = remedies.candidate_of(rerun.decide(home), memory.id)
-        return candidate is not None and candidate.outcome == INJECTED
+        return memory.id in rerun.decide(home).injected
 
 
 def learn_question(id_: str, text: str, decision: str) -> None:

@@ -22,10 +22,9 @@ from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
 from subcog_hooks.store import decision_log, recorded_decisions, state_values
-from subcog_hooks.store.decision import INJECTED, Decision
+from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
@@ -132,14 +131,10 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
             copy.change_all([memory.id for memory in waiting], {"status": "active"})
         for prompt in tried:
             own = origins.ids_from(prompt.prompt or "", prompt.session, prompt.at_ms)
-            for id_ in _ids_given(prompt, prompts, copy, state) & served.keys() - own:
+            rerun = Rerun(prompt, set(), lookup.position_among(prompts, prompt), state)
+            for id_ in {*rerun.decide(copy.home).injected} & served.keys() - own:
                 served[id_].append(prompt)
     return len(tried), served
-
-
-def _ids_given(prompt: Decision, prompts: Sequence[Decision], copy: remedies.Trial, state: State) -> set[str]:
-    rerun = Rerun(prompt, set(), lookup.position_among(prompts, prompt), state)
-    return {candidate.id for candidate in rerun.decide(copy.home).candidates if candidate.outcome == INJECTED}
 
 
 def accept(store: Store, memories: Sequence[Memory]) -> Settlement:

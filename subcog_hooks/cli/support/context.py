@@ -203,11 +203,9 @@ def open_state(tell: Callable[[str], None] | None = None) -> closing[State]:
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
     """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
     folder = home()
-    return (
-        index_sync.bring_up_to_date(folder, store, progress)
-        if os.access(folder.root, os.W_OK)
-        else index_sync.index_in_memory(store)
-    )
+    if not os.access(folder.root, os.W_OK):
+        return index_sync.index_in_memory(store)
+    return index_sync.bring_up_to_date(folder, store, progress)
 
 
 def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:
@@ -250,7 +248,7 @@ def filter_of_options(
     paths: Sequence[str] | None,
     project_name: str | None,
     all_projects: bool,
-    since: int | None,
+    since: int | None = None,
     statuses: tuple[str, ...] = ("active",),
     alone: bool = False,
 ) -> Filter:

@@ -142,11 +142,10 @@ def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
-    when = list(map(_one_line_entry, inputs.condition_texts(memory.when)))
     return {
         "trigger": list(map(_one_line_entry, memory.triggers)),
         "path": list(map(_one_line_entry, memory.paths)),
-        "when": when,
+        "when": list(map(_one_line_entry, inputs.condition_texts(memory.when))),
         "question": [question.text for question in memory.questions],
     }
 

@@ -332,11 +332,9 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
         for key, text, owner in rows:
             scope = template.scope.with_changes(audiences=audiences_of(resolve_identity(owner)) if owner else None)
             request = template.with_changes(text=text, scope=scope)
-            answer = (
-                search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
-                if recall_sources
-                else Answer([], ())
-            )
+            answer = Answer([], ())
+            if recall_sources:
+                answer = search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
             if answer.is_degraded and answer.note:
                 notes[answer.note] = None
             rows_out = [results.result_row(answer, hit, explain=template.is_explained) for hit in answer.hits]

@@ -31,11 +31,8 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
             ready, refused = _documents_to_send(store, name, on_server) if store else ([], [])
             gone_count = _count_gone(store, on_server) if store else 0
-            and_gone = (
-                f", and that {pluralize(gone_count, 'memory was', 'memories were')} forgotten or taken out"
-                if gone_count
-                else ""
-            )
+            gone = pluralize(gone_count, "memory was", "memories were")
+            and_gone = f", and that {gone} forgotten or taken out" if gone_count else ""
             terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more{and_gone}")
             for memory, document in ready[:max_shown]:
                 terminal.say(f"  {memory.id} {safe(str(document['content']))[:100]}")
