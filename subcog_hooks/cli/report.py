@@ -135,11 +135,6 @@ def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
     ]
 
 
-def _since_text(contents: Inventory) -> str:
-    since = contents.use.since
-    return "Nothing was handed over yet." if since is None else f"Handed over counts sessions since {day(since)}."
-
-
 def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
     since = happened.used.since
     parts: list[RenderableType] = [
@@ -183,7 +178,9 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
 
 
 def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Sequence[tuple[str, str]] = ()) -> Page:
-    about = f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}"
+    since = contents.use.since
+    given = "Nothing was handed over yet" if since is None else f"Handed over counts sessions since {day(since)}"
+    about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
     page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
     growth = _growth_of(contents)

@@ -139,11 +139,9 @@ def _print_rows(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion
 
 def _print_lines(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion]) -> None:
     for memory in memories:
-        terminal.pieces(
-            (memory.id, ACCENT),
-            (f"  {day(memory.created_at)}  {_origin_text(memory)}  ", DIM),
-            (redact_line(memory.content), ""),
-        )
+        origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
+        about = f"  {day(memory.created_at)}  {origin}  "
+        terminal.pieces((memory.id, ACCENT), (about, DIM), (redact_line(memory.content), ""))
     for suggestion in suggestions:
         terminal.pieces((suggestion.suggestion.id, ACCENT), (f"  {suggestion.sentence}", ""))
 
@@ -160,10 +158,6 @@ def _print_row(memory: Memory, store: Store) -> None:
     ]
     row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
     terminal.json({**row, "from": waiting.source_of(memory), "near": near})
-
-
-def _origin_text(memory: Memory) -> str:
-    return safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
 
 
 def _short_origin(memory: Memory) -> str:

@@ -18,7 +18,6 @@ from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, openings, recorded_decisions, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
-from subcog_hooks.store.hook_traces import CutOff
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
@@ -129,7 +128,18 @@ def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
         decisions = recorded_decisions.find_latest(state, max_decisions)
     cut_off = hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions]
-    _list_runs(decisions, cut_off, max_decisions, as_json=as_json)
+    if as_json:
+        rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
+        rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
+        latest = sorted(rows, key=lambda row: -row[0])[:max_decisions] if cut_off else rows
+        terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
+    else:
+        lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
+        lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
+        for _, line in sorted(lines, key=lambda line: -line[0])[:max_decisions] if cut_off else lines:
+            terminal.pieces((line, ""), indent=4)
+    if not decisions and not cut_off:
+        raise nothing_found("no decisions")
 
 
 def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
@@ -210,19 +220,3 @@ def _find_remedies(decision: Decision, memory: Memory, state: State, index: Lexi
     except (SubcogError, OSError) as error:
         terminal.say(f"no remedy could be tried ({error})")
         return []
-
-
-def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, *, as_json: bool) -> None:
-    """List the latest runs, the newest first, with the runs that were cut off unrecorded."""
-    if as_json:
-        rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
-        rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
-        latest = sorted(rows, key=lambda row: -row[0])[:max_runs] if cut_off else rows
-        terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
-    else:
-        lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
-        lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
-        for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
-            terminal.pieces((line, ""), indent=4)
-    if not decisions and not cut_off:
-        raise nothing_found("no decisions")

@@ -231,13 +231,9 @@ def _metric_record(metric: Counter | Histogram) -> object:
     return {
         "count": metric.count,
         "sum": metric.sum,
-        "mean": _mean(metric),
+        "mean": metric.sum / metric.count if metric.count else None,
         "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
     }
-
-
-def _mean(metric: Histogram) -> float | None:
-    return metric.sum / metric.count if metric.count else None
 
 
 def _usage_record(used: Usage, channels: Sequence[ChannelShare]) -> dict[str, object]:

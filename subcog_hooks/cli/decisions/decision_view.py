@@ -184,8 +184,9 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         "",
         Text(lookup.sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
         *_almost_lines(decision, data.given),
-        *_second_look(data.look),
     ]
+    if look := data.look:
+        parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
     if decision.candidates:
         parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
     parts += _remedy_lines(data.remedies)
@@ -207,11 +208,6 @@ def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]
             yield from arithmetic_view(decision)
 
 
-def _second_look(look: Decision | None) -> Iterator[Text]:
-    if look is not None:
-        yield Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})")
-
-
 def _label_line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), text)
 
@@ -221,12 +217,9 @@ def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text
     handed_over = (outcomes.INJECTED, outcomes.POINTED, outcomes.ASKED, outcomes.DENIED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
-    below = [
-        candidate
-        for candidate in kept_back
-        if candidate.outcome == outcomes.BELOW and candidate.relevance >= lookup.ALMOST_SHARE * bar
-    ][:1]
-    for candidate in (others + below)[:MAX_ALMOST]:
+    below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
+    nearest = [candidate for candidate in below if candidate.relevance >= lookup.ALMOST_SHARE * bar][:1]
+    for candidate in (others + nearest)[:MAX_ALMOST]:
         if candidate.outcome == outcomes.BELOW:
             reason = f"{lookup.number_and_bar(candidate.relevance, bar)} was needed"
         else:
