@@ -5,7 +5,6 @@ from subcog_hooks.cli.jobs.job_list import JOBS
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.core.paths import Home
 
 
 def run_background_jobs() -> None:
@@ -17,8 +16,3 @@ def run_background_jobs() -> None:
     except SubcogError as error:
         log.write_line(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
         raise
-
-
-def start_if_due(home: Home) -> bool:
-    """Start the process at the end of a command if a job is due. Return whether it was started."""
-    return background_jobs.start_if_due(home, JOBS)

@@ -141,7 +141,7 @@ def _forget_prompts() -> None:
     if not os.path.exists(home.state_db):
         return
     try:
-        with lookup.open_state() as state:
+        with context.open_state(terminal.say) as state:
             decision_log.forget_prompt_texts(state)
         _forget_learned_questions()
         terminal.say("stored earlier prompts are deleted")
@@ -152,20 +152,14 @@ def _forget_prompts() -> None:
 def _forget_learned_questions() -> None:
     from subcog_hooks.cli.proposals import teaching  # it loads recall
 
-    if not os.path.exists(context.home().state_db):
-        teaching.forget_all(None)
-        return
-    with lookup.open_state() as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
         teaching.forget_all(state)
 
 
 def _preview_threshold(min_relevance: float) -> None:
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        return
     try:
-        with lookup.open_state() as state:
-            decisions = recorded_decisions.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
+        with context.existing_state(context.home(), tell=terminal.say) as state:
+            decisions = recorded_decisions.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return

@@ -129,7 +129,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], limit: int, calls: CallBudget
 
 def _print_conflict(pair: Pair) -> None:
     for memory in (pair.older, pair.newer):
-        terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
+        terminal.result(f"{memory.id}  {safe(memory.content)[:80]}")
     terminal.result("   contradict each other")
 
 
@@ -157,7 +157,7 @@ def _find_memories(ids: Sequence[str] | None, find_others: Callable[[Store], lis
 
 def _print_checked(checked: CheckedSuggestions) -> None:
     memory = checked.memory
-    terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
+    terminal.result(f"{memory.id}  {safe(memory.content)[:80]}")
     for text in checked.kept:
         terminal.result(f"   {safe(text)}")
     for field, value in checked.proposed:

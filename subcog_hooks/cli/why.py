@@ -1,7 +1,6 @@
 """`subcog why`: the hook's decision for a prompt and its reasons; marks of wrong and missed memories."""
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -175,10 +174,8 @@ def _report_hidden(decision: Decision, store: Store | None) -> None:
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     home = context.home()
     silent = hook_traces.find_latest_silent_calls(home, limit)
-    spoken = []
-    if os.path.exists(home.state_db):
-        with lookup.open_state() as state:
-            spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT)
+    with context.existing_state(home, tell=terminal.say) as state:
+        spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT) if state else []
     if as_json:
         rows = [
             {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}

@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.cli.support import embedding
@@ -57,11 +56,11 @@ def counts(home: Home) -> tuple[int, int]:
 def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     others = psutil.Process().children()  # of other tests
-    assert at_rest.start_if_due(home)
+    assert background_jobs.start_if_due(home, job_list.JOBS)
     (process,) = [child.pid for child in psutil.Process().children() if child not in others]
     _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
-    assert not at_rest.start_if_due(home)
+    assert not background_jobs.start_if_due(home, job_list.JOBS)
     run = job_record.read_record(home).runs["embedding"]
     assert (run.outcome, run.result) == (DONE, "1 memory or question embedded")
 
@@ -69,26 +68,26 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: Monk
 @pytest.mark.usefixtures("pending")
 def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_calls: list[str]) -> None:
     with ProcessLock(home.jobs_lock, 0, "working at rest"):
-        assert not at_rest.start_if_due(home)
-    assert at_rest.start_if_due(home)
+        assert not background_jobs.start_if_due(home, job_list.JOBS)
+    assert background_jobs.start_if_due(home, job_list.JOBS)
     assert start_calls == [home.root]
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_setting_stops_one_job_and_a_variable_all_jobs(home: Home, start_calls: list[str], monkeypatch: MonkeyPatch) -> None:
     Path(home.config).write_text("[embedding]\nbackground = false\n")
-    assert not at_rest.start_if_due(home)
+    assert not background_jobs.start_if_due(home, job_list.JOBS)
     Path(home.config).write_text('[embedding]\nbackground = false\n[capture]\nsessions = "on"\n')
-    assert at_rest.start_if_due(home)
+    assert background_jobs.start_if_due(home, job_list.JOBS)
     monkeypatch.setenv(detached.SWITCH_OFF, "0")
-    assert not at_rest.start_if_due(home)
+    assert not background_jobs.start_if_due(home, job_list.JOBS)
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
-    assert not at_rest.start_if_due(home)
+    assert not background_jobs.start_if_due(home, job_list.JOBS)
     assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
 
 

@@ -1,8 +1,7 @@
 """`subcog why "PROMPT"` and `intent --batch`: the intent of a prompt that was never sent, and the hook's decision on it."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -77,18 +76,14 @@ def examine_prompts(texts: Iterable[str]) -> Iterator[Examined]:
 
 @contextmanager
 def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
-    home = context.home()
-    state = None
-    try:
-        state = State.open(home, INTENT_WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
-    except StoreError as error:  # the state is a cache: the intent is the same without it
-        terminal.say_once(error.message)
-    try:
-        with context.reading() as store:
-            yield state, words.rarity_in_index(context.index_of(store)) if store else None
-    finally:
-        if state is not None:
-            state.close()
+    with ExitStack() as opened:
+        state = None
+        try:
+            state = opened.enter_context(context.existing_state(context.home(), INTENT_WAIT_MS, terminal.say))
+        except StoreError as error:  # the state is a cache: the intent is the same without it
+            terminal.say_once(error.message)
+        store = opened.enter_context(context.reading())
+        yield state, words.rarity_in_index(context.index_of(store)) if store else None
 
 
 def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import NoDecision, SubcogError
+from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.core.homes import working_folder
 from subcog_hooks.cues import triggers
 from subcog_hooks.hook import dry_run
@@ -122,11 +122,8 @@ def _try_on_prompts(compiled: _Regexp) -> None:
 
 
 def _latest_prompts() -> list[tuple[Decision, str]]:
-    try:
-        with lookup.open_state() as state:
-            latest = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    except NoDecision:
-        return []
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        latest = recorded_decisions.find_latest(state, MAX_DECISIONS) if state else []
     return [(decision, decision.prompt) for decision in latest if decision.prompt is not None][:MAX_PROMPTS]
 
 

@@ -4,7 +4,8 @@ import os
 import time
 from collections.abc import Callable
 
-from subcog_hooks.cli import at_rest
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.jobs.job_list import JOBS
 from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreBusy
@@ -22,7 +23,7 @@ _BRIEF_WAIT = catch_up.Patience(1_000, is_urgent=True)
 
 def start_background_jobs() -> None:
     """Start the background jobs if any is due; called at the very end of a command."""
-    at_rest.start_if_due(context.home())
+    background_jobs.start_if_due(context.home(), JOBS)
 
 
 def embed_now(store: Store, *, afresh: bool = False) -> int:
