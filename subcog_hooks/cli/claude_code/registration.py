@@ -55,11 +55,9 @@ class Plugin(NamedTuple):
 def settings_files() -> dict[str, str]:
     """Return the paths of Claude Code's settings by option; a project's only inside of one."""
     files = {USER: os.path.join(config_folder(), "settings.json")}
-    project = context.here()
-    if project is None:
-        return files
-    files[PROJECT] = os.path.join(project.root, ".claude", "settings.json")
-    files[LOCAL] = os.path.join(project.root, ".claude", "settings.local.json")
+    if project := context.here():
+        files[PROJECT] = os.path.join(project.root, ".claude", "settings.json")
+        files[LOCAL] = os.path.join(project.root, ".claude", "settings.local.json")
     return files
 
 
@@ -80,11 +78,8 @@ def is_users_own(path: str) -> bool:
 def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> None:
     """Raise UsageError for a file of the current project that is a link out of it, or into `.git`."""
     project = context.here()
-    if project is None:
-        return
-    if not leads_out(path, project.root) and leads_out(path, os.path.join(project.root, ".git")):
-        return
-    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
+    if project and (leads_out(path, project.root) or not leads_out(path, os.path.join(project.root, ".git"))):
+        raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
 
 
 def read_settings(path: str) -> str | None:
@@ -399,10 +394,10 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
 
 
 def _is_this_installation(words: list[str]) -> bool:
-    for program, *arguments in (executable(), hook_command()):
-        if os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]:
-            return True
-    return False
+    return any(
+        os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
+        for program, *arguments in (executable(), hook_command())
+    )
 
 
 def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> list[Remark]:

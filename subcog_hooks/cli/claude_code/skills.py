@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.command_table import COMMANDS
@@ -68,10 +68,8 @@ def path_of(name: str, folder: str) -> str:
 
 
 def write_skills(skills: Sequence[Skill]) -> None:
-    """Write the missing and older skills. Raises ConfigError."""
+    """Write missing or older skills. Raises ConfigError."""
     for skill in skills:
-        if skill.state not in (MISSING, OLDER):
-            continue
         target = os.path.realpath(skill.path)  # A link, as into dotfiles, stays a link.
         try:
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -87,12 +85,11 @@ def write_skills(skills: Sequence[Skill]) -> None:
 def remove_skills(skills: Sequence[Skill]) -> None:
     """Remove our unchanged skills and their empty folders. Raises ConfigError."""
     for skill in skills:
-        if skill.state not in (SAME, OLDER):
-            continue
         try:
             os.unlink(skill.path)
-            for folder in _removable_folders(skill):
-                os.rmdir(folder)
+            os.rmdir(os.path.dirname(skill.path))
+            if not os.listdir(skill.folder):
+                os.rmdir(skill.folder)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -130,13 +127,6 @@ def _read_skill(name: str, folder: str, wanted: str) -> Skill:
     if not mark:
         return Skill(name, path, wanted, FOREIGN)
     return Skill(name, path, wanted, OLDER if digest == _digest(text) + _END else CHANGED)
-
-
-def _removable_folders(skill: Skill) -> Iterator[str]:
-    own = os.path.dirname(skill.path)
-    yield own
-    if not os.listdir(os.path.dirname(own)):
-        yield os.path.dirname(own)
 
 
 def _digest(text: str) -> str:

@@ -118,17 +118,14 @@ def channel_shares(
 
     used, bad: pairs of decision id and memory id, of memories handed over.
     """
-    given: Counter[str] = Counter()
-    used_count: Counter[str] = Counter()
-    bad_count: Counter[str] = Counter()
+    given, used_count, bad_count = Counter[str](), Counter[str](), Counter[str]()
     for decision in decisions:
         for candidate in decision.candidates:
             if candidate.outcome == INJECTED:
-                given.update(list(candidate.ranks))
-                if (decision.id, candidate.id) in used:
-                    used_count.update(list(candidate.ranks))
-                if (decision.id, candidate.id) in bad:
-                    bad_count.update(list(candidate.ranks))
+                channels, pair = list(candidate.ranks), (decision.id, candidate.id)
+                given.update(channels)
+                used_count.update(channels if pair in used else ())
+                bad_count.update(channels if pair in bad else ())
     parts = [ChannelShare(channel, count, used_count[channel], bad_count[channel]) for channel, count in given.items()]
     return sorted(parts, key=lambda part: (-part.given, part.channel))
 

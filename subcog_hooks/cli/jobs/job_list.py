@@ -67,10 +67,6 @@ def _has_projects(home: Home) -> bool:
     return False
 
 
-def _has_imports(home: Home) -> bool:
-    return os.path.exists(home.imports)
-
-
 def _wants_notes(settings: Settings) -> bool:
     return bool(settings[defaults.NOTES_SETTING])
 
@@ -124,7 +120,7 @@ def _embed_memories(home: Home, pace: JobPace) -> str:
 
 JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
     Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, _wants_notes, _always, _import_notes),
-    Job("imports", 10 * MINUTE_S, 10 * MINUTE_S, _always, _has_imports, _repeat_imports),
+    Job("imports", 10 * MINUTE_S, 10 * MINUTE_S, _always, lambda home: os.path.exists(home.imports), _repeat_imports),
     Job("changed files", 6 * HOUR_S, 10 * MINUTE_S, _always, _has_projects, _note_changed_files),
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.

@@ -58,18 +58,13 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         return ""
     with context.open_state() as state:
         if suggestions.take_teaching(state, now_ms()):
-            forget_unrecorded(state)
+            recorded = recorded_decisions.find_recorded_prompts(state)  # The others are gone, and so are their questions.
+            suggestions.remove_unrecorded(state, recorded)
+            _forget(recorded)
             if context.settings()[LEARN]:
                 return _teach(home, state, pace)
             forget_all(state)
         return ""
-
-
-def forget_unrecorded(state: State) -> None:
-    """Remove the questions that came from prompts without a record."""
-    recorded = recorded_decisions.find_recorded_prompts(state)
-    suggestions.remove_unrecorded(state, recorded)
-    _forget(recorded)
 
 
 def forget_all(state: State | None) -> None:

@@ -211,13 +211,9 @@ def read_commands(client: Client) -> Commands:
     """Return the commands of our hook in an agent's settings, by event. Raises ConfigError."""
     text = registration.read_settings(client.settings.path)
     try:
-        return _form_of(client).read_commands(text, client) if text is not None else {}
+        return FORMS[client.settings.form].read_commands(text, client) if text is not None else {}
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
-
-
-def _form_of(client: Client) -> Form:
-    return FORMS[client.settings.form]
 
 
 def _events_of(client: Client) -> Iterable[str]:
@@ -232,7 +228,7 @@ def command_for(client: Client) -> list[str]:
 def add_hook(client: Client, command: list[str], before: str | None) -> str:
     """Return an agent's settings with our hook, which runs `command`. Raises ConfigError."""
     try:
-        return _form_of(client).add_hook(before, client, command)
+        return FORMS[client.settings.form].add_hook(before, client, command)
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
 
@@ -240,7 +236,7 @@ def add_hook(client: Client, command: list[str], before: str | None) -> str:
 def remove_hook(client: Client, before: str | None) -> str | None:
     """Return an agent's settings without our hook, None for no file. Raises ConfigError."""
     try:
-        return _form_of(client).remove_hook(before, client) if before is not None else None
+        return FORMS[client.settings.form].remove_hook(before, client) if before is not None else None
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
 

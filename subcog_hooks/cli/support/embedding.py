@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.job_list import JOBS
@@ -71,15 +72,7 @@ def _embed_space(
         if not (pending := len(vectors.pending())):
             return 0
         with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
-            done = catch_up.embed_pending(
-                home,
-                store,
-                vectors,
-                space,
-                lambda: DocumentEmbedder(space, count_cores()),
-                patience,
-                progress=advance,
-                is_wanted=is_wanted,
-            )
+            load = partial(DocumentEmbedder, space, count_cores())
+            done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
         vector_sync.part_cells_anew(home, space.name, vectors)
         return done

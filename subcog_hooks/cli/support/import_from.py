@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
@@ -309,13 +310,9 @@ def _record_folders(root: str) -> list[str]:
     return [os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places]
 
 
-def _rule_finder(name: str) -> Callable[[str], list[str]]:
-    return lambda root: rule_files.find_rule_files(name, root)
-
-
 # the files that are watched, by the source's name, "" for Markdown; from the root of the repository
 _WATCHED: dict[str, Callable[[str], list[str]]] = {
     "": lambda _: [],
     decision_records.ADR: _record_folders,
-    **{name: _rule_finder(name) for name in rule_files.SOURCES},
+    **{name: partial(rule_files.find_rule_files, name) for name in rule_files.SOURCES},
 }

@@ -2,7 +2,8 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from subcog_hooks.capture import changed_files
@@ -36,11 +37,7 @@ class StaleMemories(NamedTuple):
     unknown: int
 
 
-class _WantedGlob(NamedTuple):
-    """A glob that a file is searched for."""
-
-    glob: str  # absolute where it is matched against absolute paths
-    id: str  # of the memory
+Wanted = Sequence[tuple[str, str]]  # globs that files are searched for, each with the id of its memory
 
 
 def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> StaleMemories:
@@ -49,7 +46,7 @@ def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> S
     max_entries: limit of visited entries, once for the project and once more for the folders that globs begin with.
     """
     missed = {memory.id: memory for memory in _memories_of(store, here) if memory.paths}
-    wanted_globs: dict[str, list[_WantedGlob]] = {}
+    by_folder: dict[str, list[tuple[str, str]]] = {}
     for memory in list(missed.values()):
         for glob in memory.paths:
             beginning = _beginning(glob)
@@ -61,8 +58,8 @@ def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> S
             if _is_exact(glob):
                 missed.pop(memory.id, None)
             else:
-                wanted_globs.setdefault(folder, []).append(_WantedGlob(globs.expand_home(glob), memory.id))
-    unknown = _search_folders(wanted_globs, missed, here.root, max_entries)
+                by_folder.setdefault(folder, []).append((globs.expand_home(glob), memory.id))
+    unknown = _search_folders(by_folder, missed, here.root, max_entries)
     return StaleMemories([memory for memory in missed.values() if memory.id not in unknown], len(unknown & missed.keys()))
 
 
@@ -117,39 +114,34 @@ def _find_projects(home: Home, store: Store) -> list[Project]:
     return list(projects.values())
 
 
-def _search_folders(
-    wanted_globs: dict[str, list[_WantedGlob]], missed: dict[str, Memory], root: str, max_entries: int
-) -> set[str]:
+def _search_folders(by_folder: Mapping[str, Wanted], missed: dict[str, Memory], root: str, max_entries: int) -> set[str]:
     """Search each folder for its globs, and remove memories that have a file from `missed`.
 
     Return the ids of memories whose search was not complete.
     """
     unknown: set[str] = set()
 
-    def search(folder: str, wanted: Sequence[_WantedGlob], max_entries: int) -> tuple[int, bool]:
-        matched_ids, seen, is_whole = _search_folder(
-            folder, root, [wanted_glob for wanted_glob in wanted if wanted_glob.id in missed], max_entries
-        )
+    def search(folder: str, wanted: Wanted, max_entries: int) -> tuple[int, bool]:
+        still_missed = [(glob, id_) for glob, id_ in wanted if id_ in missed]
+        matched_ids, seen, is_whole = _search_folder(folder, root, still_missed, max_entries)
         for id_ in matched_ids:
             missed.pop(id_, None)
         return seen, is_whole
 
-    everywhere = wanted_globs.pop(root, [])
-    if everywhere:
-        inside = [folder for folder in wanted_globs if folder.startswith(os.path.join(root, ""))]
-        _, is_whole = search(
-            root, [*everywhere, *(wanted_glob for folder in inside for wanted_glob in wanted_globs[folder])], max_entries
-        )
+    left = {folder: wanted for folder, wanted in by_folder.items() if folder != root}
+    if everywhere := by_folder.get(root):
+        inside = [folder for folder in left if folder.startswith(os.path.join(root, ""))]
+        _, is_whole = search(root, [*everywhere, *(row for folder in inside for row in left[folder])], max_entries)
         if is_whole:
             for folder in inside:
-                del wanted_globs[folder]
+                del left[folder]
         else:
-            unknown.update(wanted_glob.id for wanted_glob in everywhere)
-    for folder in sorted(wanted_globs, key=lambda path: (-path.count(os.sep), path)):  # The narrow ones end soon.
-        seen, is_whole = search(folder, wanted_globs[folder], max_entries)
+            unknown.update(id_ for _, id_ in everywhere)
+    for folder in sorted(left, key=lambda path: (-path.count(os.sep), path)):  # The narrow ones end soon.
+        seen, is_whole = search(folder, left[folder], max_entries)
         max_entries -= seen
         if not is_whole:
-            unknown.update(wanted_glob.id for wanted_glob in wanted_globs[folder])
+            unknown.update(id_ for _, id_ in left[folder])
     return unknown
 
 
@@ -163,11 +155,7 @@ def _beginning(glob: str) -> str:
         return glob
     if "/" not in glob.rstrip("/"):
         return ""  # A bare name matches in any folder.
-    parts: list[str] = []
-    for part in glob.rstrip("/").split("/"):
-        if not _WILD.isdisjoint(part):
-            break
-        parts.append(part)
+    parts = takewhile(_WILD.isdisjoint, glob.rstrip("/").split("/"))
     return "/".join(parts) or "/" * glob.startswith("/")
 
 
@@ -175,12 +163,12 @@ def _is_exact(glob: str) -> bool:
     return _WILD.isdisjoint(glob) and "/" in glob and not glob.endswith("/")
 
 
-def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_entries: int) -> tuple[set[str], int, bool]:
+def _search_folder(folder: str, root: str, wanted: Wanted, max_entries: int) -> tuple[set[str], int, bool]:
     """Return the ids of memories with a file below `folder`, the number of visited entries, and whether all were visited."""
     keyed: dict[str, dict[str, set[str]]] = {}
-    for wanted_glob in wanted:
-        keyed.setdefault(globs.key_of_glob(wanted_glob.glob), {}).setdefault(wanted_glob.glob, set()).add(wanted_glob.id)
-    left = {wanted_glob.id for wanted_glob in wanted}
+    for glob, id_ in wanted:
+        keyed.setdefault(globs.key_of_glob(glob), {}).setdefault(glob, set()).add(id_)
+    left = {id_ for _, id_ in wanted}
     seen = 0
     is_whole = True
     for path in _entries(folder):
@@ -198,7 +186,7 @@ def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_en
             for glob, ids in keyed.get(key, {}).items():
                 if not ids.isdisjoint(left) and globs.matches(glob, absolute if globs.is_absolute(glob) else relative):
                     left -= ids
-    return {wanted_glob.id for wanted_glob in wanted} - left, seen, is_whole
+    return {id_ for _, id_ in wanted} - left, seen, is_whole
 
 
 def _entries(folder: str) -> Iterator[str]:
