@@ -30,11 +30,11 @@ def explain_topic(
     if topic is None:
         _list_topics()
         return
-    name = help_texts.find_topic(topic, list(COMMANDS))
+    text = help_texts.text(help_texts.find_topic(topic, list(COMMANDS)))
     if terminal.out.is_terminal:
-        _draw_markdown(help_texts.text(name))
+        _draw_markdown(text)
     else:
-        terminal.raw(help_texts.text(name))
+        terminal.raw(text)
 
 
 def _list_topics() -> None:

@@ -66,15 +66,14 @@ def review(
     memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
         _print_rows(memories, suggestions)
-        return
-    if not is_in_terminal:
+    elif is_in_terminal:
+        with single_keys():
+            if not memories or _ReviewSession(memories).run():
+                _ask_about_suggestions(suggestions)
+    else:
         _print_lines(memories, suggestions)
         if not as_list:
             terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
-        return
-    with single_keys():
-        if not memories or _ReviewSession(memories).run():
-            _ask_about_suggestions(suggestions)
 
 
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:

@@ -268,13 +268,8 @@ def find_entries(text: str) -> Iterator[Entry]:
 
 def find_unserved_events(text: str) -> list[str]:
     """Return the events that a settings file does not run our hook for, or not for all tools. Raises ValueError."""
-    missing = []
-    for event, matcher in EVENTS.items():
-        groups = [group.value for group in _groups(text, event) if isinstance(group.value, dict) and "hooks" in group.value]
-        ours = [group for group in groups if any(map(is_ours, _hooks_of(group)))]
-        if not any(group.get("matcher", "") in ("", "*", matcher) for group in ours):
-            missing.append(event)
-    return missing
+    served = {(entry.event, str(entry.group.get("matcher", ""))) for entry in find_entries(text) if "hooks" in entry.group}
+    return [event for event, matcher in EVENTS.items() if served.isdisjoint((event, name) for name in ("", "*", matcher))]
 
 
 def check_comments(text: str, *, has_comments: bool) -> None:

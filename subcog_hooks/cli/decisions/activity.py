@@ -153,10 +153,11 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
 
 
 def detail_view(activity: Activity) -> Iterator[RenderableType]:
-    """Yield the tables of outcomes, channels, times, lines and second looks."""
-    yield from _usage_tables(activity.used, activity.channels)
-    yield from _pointer_table(activity.by_family, activity.bands)
-    yield from _second_look_table(activity.by_family[LOOKS.name])
+    """Yield the tables of outcomes, channels, times, lines and second looks, each before an empty line."""
+    tables = [*_usage_tables(activity.used, activity.channels), *_pointer_table(activity.by_family, activity.bands)]
+    for table in (*tables, *_second_look_table(activity.by_family[LOOKS.name])):
+        yield table
+        yield ""
 
 
 def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], AbstractSet[tuple[str, str]]]:
@@ -266,13 +267,11 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
     for name, count, share, figure in rows:
         _add_row(table, name, str(count), share, decision_view.sparkline(used.by_day(figure)))
     yield table
-    yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
     given, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
     _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
     _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
     yield table
-    yield ""
     if channels:
         table = _new_table("found by", "handed over", "of use later", "", "called bad", "")
         for part in channels:
@@ -280,14 +279,12 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
             counts = str(part.given), str(part.used), used_share, str(part.bad), bad_share
             _add_row(table, lookup.channel_name(part.channel), *counts)
         yield table
-        yield ""
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
         _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, decision_view.sparkline(times.by_day))
     if used.times:
         yield table
-        yield ""
 
 
 def _outcome_name(outcome: str) -> str:
@@ -310,7 +307,6 @@ def _pointer_table(by_family: dict[str, Values], bands: Sequence[LineBand]) -> I
             row = (f"{band.opened} of {band.given}", f"{band.opened / band.given:.0%}")
             _add_row(table, f"opened, from {band.lowest:.2f}", *row)
         yield table
-        yield ""
 
 
 def _second_look_table(values: Values) -> Iterator[RenderableType]:
@@ -321,7 +317,6 @@ def _second_look_table(values: Values) -> Iterator[RenderableType]:
     for outcome, count in counts.items():
         table.add_row(_outcome_name(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
     yield table
-    yield ""
 
 
 def _new_table(*columns: str) -> Table:

@@ -48,18 +48,14 @@ def compare_with_today(choice: PromptChoice, *, as_json: bool) -> None:
         record = {
             "was": lookup.decision_fields(earlier),
             "is": lookup.decision_fields(today),
-            "changes": [
-                {"id": change.id, "was": _candidate_record(change.was), "is": _candidate_record(change.now)}
-                for change in changes
-            ],
+            "changes": [{"id": id_, "was": _candidate_record(was), "is": _candidate_record(now)} for id_, was, now in changes],
             "unchanged": unchanged,
         }
         terminal.raw(json.dumps(record, indent=1) + "\n")
         return
     with context.reading() as store:
-        terminal.page(
-            _changes_view(earlier, today, changes, unchanged, store.by_ids([change.id for change in changes]) if store else {})
-        )
+        memories = store.by_ids([change.id for change in changes]) if store else {}
+        terminal.page(_changes_view(earlier, today, changes, unchanged, memories))
 
 
 def _remarks_on(earlier: Decision) -> list[str]:
@@ -90,11 +86,12 @@ def _compare_decisions(earlier: Decision, today: Decision) -> tuple[list[Change]
     candidates_then = {candidate.id: candidate for candidate in earlier.candidates}
     candidates_now = {candidate.id: candidate for candidate in today.candidates}
     changes = []
-    for id_ in {**candidates_now, **candidates_then}:
+    ids = {**candidates_now, **candidates_then}
+    for id_ in ids:
         old, new = candidates_then.get(id_), candidates_now.get(id_)
         if old is None or new is None or old.outcome != new.outcome or abs(old.relevance - new.relevance) >= MIN_DIFFERENCE:
             changes.append(Change(id_, old, new))
-    return changes, len({**candidates_now, **candidates_then}) - len(changes)
+    return changes, len(ids) - len(changes)
 
 
 def _candidate_record(candidate: Candidate | None) -> dict[str, object] | None:
