@@ -8,7 +8,8 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs, options, stopping
+from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs, stopping
+from subcog_hooks.cli.support.common_options import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
@@ -35,16 +36,16 @@ def edit(
     content: Annotated[
         str | None, Option("--content", metavar="TEXT", help="The new text, or - to read it from standard input.")
     ] = None,
-    namespace: Annotated[str | None, options.namespace("The new namespace.")] = None,
+    namespace: Annotated[str | None, namespace_option("The new namespace.")] = None,
     tag: Annotated[
-        options.Texts, options.tag("A tag, given several times for several. They replace all old tags; '' removes them.")
+        Texts, tag_option("A tag, given several times for several. They replace all old tags; '' removes them.")
     ] = None,
-    keyword: Annotated[options.Texts, _replacing("--keyword", "WORD", "A keyword")] = None,
-    trigger: Annotated[options.Texts, _replacing("--trigger", "REGEX", "A trigger")] = None,
-    path: Annotated[options.Texts, _replacing("--path", "GLOB", "A glob of files")] = None,
-    question: Annotated[options.Texts, _replacing("--question", "TEXT", "A question that it answers")] = None,
+    keyword: Annotated[Texts, _replacing("--keyword", "WORD", "A keyword")] = None,
+    trigger: Annotated[Texts, _replacing("--trigger", "REGEX", "A trigger")] = None,
+    path: Annotated[Texts, _replacing("--path", "GLOB", "A glob of files")] = None,
+    question: Annotated[Texts, _replacing("--question", "TEXT", "A question that it answers")] = None,
     no_questions: Annotated[bool, Option("--no-questions", help="Take all of its questions away.")] = False,
-    when: Annotated[options.Texts, _replacing("--when", "CONDITION", "A condition")] = None,
+    when: Annotated[Texts, _replacing("--when", "CONDITION", "A condition")] = None,
     standing: Annotated[
         bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
@@ -53,8 +54,8 @@ def edit(
         str | None,
         Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
     ] = None,
-    status: Annotated[str | None, options.status("The new status: " + ", ".join(STATUSES) + ".")] = None,
-    project: Annotated[str | None, options.project("Move it to this project; `here` is the project of this folder.")] = None,
+    status: Annotated[str | None, status_option("The new status: " + ", ".join(STATUSES) + ".")] = None,
+    project: Annotated[str | None, project_option("Move it to this project; `here` is the project of this folder.")] = None,
     user: Annotated[bool, Option("--user", help="Make it count in all your projects.")] = False,
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
@@ -62,7 +63,7 @@ def edit(
     no_stop: Annotated[
         bool, Option("--no-stop", help="Let it stop no command any more (`remember --ask-before`, `--deny`).")
     ] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Change memories: by the options given, or one in $EDITOR. An agent needs --as-user for the person's own memories.
 
@@ -172,7 +173,7 @@ def forget(
         ),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Purge without a question.")] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before memories are purged. An agent needs --as-user for the person's own memories.
@@ -225,7 +226,7 @@ def supersede(
         str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
     new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
     An agent needs --as-user where the person wrote the old one.

@@ -9,7 +9,8 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import author, completion, context, options
+from subcog_hooks.cli.support import author, completion, context
+from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.regular_files import read_regular
@@ -94,7 +95,7 @@ def set_(
         ),
     ],
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
 

@@ -16,7 +16,8 @@ from subcog_hooks.cli.proposals.enrichment_questions import (
     conflict_question,
     find_pairs,
 )
-from subcog_hooks.cli.support import author, completion, context, embedding, options, progress
+from subcog_hooks.cli.support import author, completion, context, embedding, progress
+from subcog_hooks.cli.support.common_options import AsUser, Texts
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
@@ -32,7 +33,7 @@ DEFAULT_LIMIT = 40  # memories: five calls
 
 def enrich(
     ids: Annotated[
-        list[str] | None,
+        Texts,
         Argument(
             metavar="[ID]...",
             help="The memories; without any, memories without questions, the newest first.",
@@ -46,7 +47,7 @@ def enrich(
     conflicts: Annotated[
         bool, Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 

@@ -14,7 +14,8 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, context, embedding, import_from, inputs, options, progress, stopping
+from subcog_hooks.cli.support import author, context, embedding, import_from, inputs, progress, stopping
+from subcog_hooks.cli.support.common_options import AsUser, project_option
 from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -61,7 +62,7 @@ def import_(
     again: Annotated[
         bool, Option("--again", help="Repeat the imports into the project of this folder; outside of any, all imports.")
     ] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Import memories from JSONL, Markdown or another program. --from names the program.
 
@@ -265,7 +266,7 @@ def export(
     ] = False,
     project: Annotated[
         str | None,
-        options.project("Export the memories of this project, for its repository; `here` is the project of this folder."),
+        project_option("Export the memories of this project, for its repository; `here` is the project of this folder."),
     ] = None,
 ) -> None:
     """Export the memories of all projects as JSONL, sorted by id. `import --trust user` reads the file back unchanged.

@@ -6,8 +6,9 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
-from subcog_hooks.cli.support import author, context, embedding, inputs, options, progress
+from subcog_hooks.cli.support import author, context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase, mark_forgotten
+from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
@@ -39,7 +40,7 @@ def learn(
         bool, Option("--undo", help="Forget what was last noted from sessions by itself (`capture.sessions = auto`).")
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Propose memories from what you typed in past sessions. They are in your own words.
 

@@ -7,7 +7,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, context, inputs, options, stopping
+from subcog_hooks.cli.support import completion, context, inputs, stopping
+from subcog_hooks.cli.support.common_options import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
@@ -22,27 +23,22 @@ _PREVIEW_CHARACTERS = 300  # of a memory in the table
 def list_(
     limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")] = 50,
     page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
-    namespace: Annotated[
-        options.Texts, options.namespace("Only memories of this namespace; give it several times for several.")
-    ] = None,
-    tag: Annotated[options.Texts, options.tag("Only memories with this tag; several tags must all be there.")] = None,
+    namespace: Annotated[Texts, namespace_option("Only memories of this namespace; give it several times for several.")] = None,
+    tag: Annotated[Texts, tag_option("Only memories with this tag; several tags must all be there.")] = None,
     keyword: Annotated[
-        list[str] | None,
-        Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
+        Texts, Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there.")
     ] = None,
     trigger: Annotated[
         str | None,
         Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
     ] = None,
-    path: Annotated[
-        list[str] | None, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
-    ] = None,
+    path: Annotated[Texts, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")] = None,
     project: Annotated[
-        str | None, options.project("List the memories of this project alone, without your memories for all projects.")
+        str | None, project_option("List the memories of this project alone, without your memories for all projects.")
     ] = None,
     all_projects: Annotated[bool, Option("--all-projects", help="List the memories of all projects.")] = False,
     status: Annotated[
-        options.Texts, options.status("Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.")
+        Texts, status_option("Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.")
     ] = None,
     standing: Annotated[
         bool, Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so.")

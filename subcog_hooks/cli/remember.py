@@ -10,8 +10,9 @@ from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs, options, stopping
+from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
+from subcog_hooks.cli.support.common_options import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
 from subcog_hooks.redaction.redact import describe_removed
@@ -47,15 +48,15 @@ _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over,
 def remember(
     text: Annotated[list[str], Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")],
     namespace: Annotated[
-        str, options.namespace("The kind of memory: " + ", ".join(NAMESPACES) + ", or a name of your own.")
+        str, namespace_option("The kind of memory: " + ", ".join(NAMESPACES) + ", or a name of your own.")
     ] = DEFAULT_NAMESPACE,
-    tag: Annotated[options.Texts, options.tag("A tag; may be given several times.")] = None,
+    tag: Annotated[Texts, tag_option("A tag; may be given several times.")] = None,
     keyword: Annotated[
-        list[str] | None,
+        Texts,
         Option("--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."),
     ] = None,
     trigger: Annotated[
-        list[str] | None,
+        Texts,
         Option(
             "--trigger",
             metavar="REGEX",
@@ -64,7 +65,7 @@ def remember(
         ),
     ] = None,
     path: Annotated[
-        list[str] | None,
+        Texts,
         Option(
             "--path",
             metavar="GLOB",
@@ -72,7 +73,7 @@ def remember(
         ),
     ] = None,
     when: Annotated[
-        list[str] | None,
+        Texts,
         Option(
             "--when",
             metavar="CONDITION",
@@ -81,7 +82,7 @@ def remember(
         ),
     ] = None,
     question: Annotated[
-        list[str] | None,
+        Texts,
         Option(
             "--question",
             metavar="TEXT",
@@ -107,7 +108,7 @@ def remember(
         ),
     ] = None,
     ask_before: Annotated[
-        list[str] | None,
+        Texts,
         Option(
             "--ask-before",
             metavar="COMMAND",
@@ -115,16 +116,16 @@ def remember(
         ),
     ] = None,
     deny: Annotated[
-        list[str] | None,
+        Texts,
         Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so. You are asked once more."),
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Deny commands without that question.")] = False,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
-    project: Annotated[str | None, options.project("Remember it for this project, not for this folder's.")] = None,
+    project: Annotated[str | None, project_option("Remember it for this project, not for this folder's.")] = None,
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
-    supersedes: Annotated[str | None, options.memory("--supersedes", "The id of an older memory that it replaces.")] = None,
+    supersedes: Annotated[str | None, id_option("--supersedes", "The id of an older memory that it replaces.")] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Store nothing. Show when it would come, and the last prompts that its triggers match.")
     ] = False,

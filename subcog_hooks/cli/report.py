@@ -11,7 +11,8 @@ from typer import Option
 from subcog_hooks.cli.decisions import activity, decision_view
 from subcog_hooks.cli.decisions.activity import Activity
 from subcog_hooks.cli.pages.page_changes import make_cards
-from subcog_hooks.cli.support import context, inputs, inventory, llm_use, options
+from subcog_hooks.cli.support import context, inputs, inventory, llm_use
+from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Page, TimeLine, fit_time_line, write_page
@@ -44,7 +45,7 @@ def report(
     serve: Annotated[
         bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
     ] = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Show the activity of the hook and the stored memories.
 

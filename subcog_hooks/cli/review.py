@@ -11,8 +11,9 @@ from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
-from subcog_hooks.cli.support import author, context, embedding, options
+from subcog_hooks.cli.support import author, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_edits, similar_to
+from subcog_hooks.cli.support.common_options import AsUser, Texts, id_option
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, owner_label, pluralize, redact_line, safe, terminal
@@ -39,13 +40,13 @@ def review(
     as_jsonl: Annotated[
         bool, Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
     ] = False,
-    accept: Annotated[options.Texts, options.memory("--accept", "Keep this memory; may be given several times.")] = None,
-    reject: Annotated[options.Texts, options.memory("--reject", "Drop this memory; may be given several times.")] = None,
+    accept: Annotated[Texts, id_option("--accept", "Keep this memory; may be given several times.")] = None,
+    reject: Annotated[Texts, id_option("--reject", "Drop this memory; may be given several times.")] = None,
     since: Annotated[
         str | None,
         Option("--since", metavar="AGE", help="Only memories of the last 12h, 7d or 8w, with active memories from sessions."),
     ] = None,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Ask about each waiting memory: keep, edit, drop or merge it. Until then none is given to the agent.
 

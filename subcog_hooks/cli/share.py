@@ -9,7 +9,8 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table
-from subcog_hooks.cli.support import author, context, embedding, options, progress
+from subcog_hooks.cli.support import author, context, embedding, progress
+from subcog_hooks.cli.support.common_options import AsUser, Texts, project_option
 from subcog_hooks.cli.support.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
@@ -44,17 +45,17 @@ def init(
         ),
     ] = None,
     project: Annotated[
-        options.Texts, options.project("A project to share, given several times for several; without it, this folder's.")
+        Texts, project_option("A project to share, given several times for several; without it, this folder's.")
     ] = None,
     grant: Annotated[
-        list[str] | None, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
+        Texts, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
     ] = None,
-    grant_read: Annotated[list[str] | None, Option("--grant-read", metavar="ROLE", help="A role that may read them.")] = None,
+    grant_read: Annotated[Texts, Option("--grant-read", metavar="ROLE", help="A role that may read them.")] = None,
     by_project: Annotated[
         bool, Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
     ] = False,
     yes: _Yes = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks.
 
@@ -108,7 +109,7 @@ def sync(
     dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
     whole: Annotated[bool, Option("--all", help="With --dry-run: show all, not the first five.")] = False,
     yes: _Yes = False,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Send changes of memories to the team, and fetch the team's. The first time it shows the memories that would leave, and
     asks. --yes does not accept another server than before: `subcog share init URL` chooses a new server.
@@ -264,11 +265,10 @@ def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
 @commands.command()
 def restore(
     ids: Annotated[
-        list[str] | None,
-        Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased."),
+        Texts, Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased.")
     ] = None,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
-    as_user: options.AsUser = False,
+    as_user: AsUser = False,
 ) -> None:
     """Take back colleagues' changes and deletions of your own memories: each is as it was before.
 
@@ -309,7 +309,7 @@ def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> sha
 
 
 @commands.command()
-def off(yes: _Yes = False, as_user: options.AsUser = False) -> None:
+def off(yes: _Yes = False, as_user: AsUser = False) -> None:
     """End sharing. Memories stay where they are, here and on the server.
 
     Example: subcog share off

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.support import context, inputs
+from subcog_hooks.cli.support.common_options import Texts
 from subcog_hooks.cli.support.inputs import Value
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
@@ -89,7 +90,7 @@ def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
 
 @commands.command()
 def clear(
-    names: Annotated[list[str] | None, Argument(metavar="NAME", help="The names of the flags.")] = None,
+    names: Annotated[Texts, Argument(metavar="NAME", help="The names of the flags.")] = None,
     everything: Annotated[bool, Option("--all", help="Remove all flags.")] = False,
 ) -> None:
     """Remove flags: conditions that ask for them no longer hold. The exit code is 1 when none of them was set.

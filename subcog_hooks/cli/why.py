@@ -11,7 +11,8 @@ from typer import Argument, Option
 from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
 from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
-from subcog_hooks.cli.support import completion, context, inputs, options, results
+from subcog_hooks.cli.support import completion, context, inputs, results
+from subcog_hooks.cli.support.common_options import Texts, id_option
 from subcog_hooks.cli.support.output import nothing_found, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
@@ -39,7 +40,7 @@ _ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a s
 
 def why(
     decision_or_prompt: Annotated[
-        list[str] | None,
+        Texts,
         Argument(
             metavar="[DECISION | PROMPT]",
             help="The id of a decision, or its beginning; without it, this project's latest prompt. Or a prompt, to see what "
@@ -56,8 +57,7 @@ def why(
         ),
     ] = None,
     bad: Annotated[
-        str | None,
-        options.memory("--bad", "Say that this memory did not fit the prompt: it will count less for prompts like it."),
+        str | None, id_option("--bad", "Say that this memory did not fit the prompt: it will count less for prompts like it.")
     ] = None,
     again: Annotated[
         bool, Option("--again", help="Decide on the prompt again with today's memories and settings, and show the changes.")
@@ -65,7 +65,7 @@ def why(
     explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
     missed: Annotated[
         str | None,
-        options.memory(
+        id_option(
             "--missed",
             "Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
         ),
