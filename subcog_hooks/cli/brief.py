@@ -1,7 +1,7 @@
 """`subcog brief`: the brief of a session that begins here, with its scores. Nothing is stored or counted."""
 
 import os
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -24,10 +24,8 @@ from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project
-from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import utf16_units
 
-STATE_WAIT_MS = 2_000.0
 MAX_NEXT = 5  # memories shown that have no room in the brief
 PREVIEW_CHARACTERS = 80  # of each memory
 
@@ -53,11 +51,11 @@ def brief(
     settings = loading.load(home, here.root if here else None)
     for fault in (*settings.problems, *settings.ignored):
         terminal.say(fault)
-    with closing(State.open(home, STATE_WAIT_MS, terminal.say)) as state, ExitStack() as cleanup:
+    with context.open_state(terminal.say) as state, ExitStack() as cleanup:
         cleanup.callback(close_left_open)
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
         payload["transcript_path"] = os.path.join(registration.config_folder(), "projects", project.slug_of(root), "")
-        call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
+        call = HookCall(payload, "", here, settings, state, home, Deadline(context.STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
         delivery = hook_session.preview_start(call)

@@ -139,7 +139,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
-    assert support.turn_of(stored) is None
+    assert support.turn_in_context(stored) is None
     assert subcog("learn", "--forget", "--yes").code == 1
     assert len(waiting(subcog)) == 1
 

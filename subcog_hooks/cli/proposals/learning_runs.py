@@ -218,12 +218,6 @@ class TurnInContext(NamedTuple):
     after: TypedTurn | None
 
 
-def turn_of(memory: Memory) -> TypedTurn | None:
-    """Return the turn that a memory comes from, None where its transcript is gone."""
-    in_context = turn_in_context(memory)
-    return in_context.turn if in_context else None
-
-
 def turn_in_context(memory: Memory) -> TurnInContext | None:
     """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")

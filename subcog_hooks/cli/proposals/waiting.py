@@ -282,6 +282,6 @@ def refuse_kind(kind: RefusedKind) -> str:
 def _kind_of(memory: Memory) -> str:
     if memory.trust == TOOL_TRUST:
         return COMMAND_KIND
-    turn = learning_runs.turn_of(memory)
-    proposal = proposals.propose(turn, "", memory.project) if turn else None
+    in_context = learning_runs.turn_in_context(memory)
+    proposal = proposals.propose(in_context.turn, "", memory.project) if in_context else None
     return proposal.kind if proposal else ""

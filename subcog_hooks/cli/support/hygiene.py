@@ -51,13 +51,6 @@ class StoreFinding(NamedTuple):
     command: str
 
 
-class Inspection(NamedTuple):
-    """The outcome of an inspection. remarks: checks that were not possible, and why."""
-
-    findings: list[StoreFinding]
-    remarks: list[str]
-
-
 class Use(NamedTuple):
     """The hand-overs of memories by id. since: start of the record, milliseconds since the epoch; None for no record."""
 
@@ -65,8 +58,11 @@ class Use(NamedTuple):
     since: int | None
 
 
-def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> Inspection:
-    """Return all findings about a store. vectors: None where there are none. Raises StoreError, ConfigError."""
+def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> tuple[list[StoreFinding], list[str]]:
+    """Return all findings about a store, and remarks on the checks that were not possible.
+
+    vectors: None where there are none. Raises StoreError, ConfigError.
+    """
     active = list(store.all(("active",)))
     live = [memory for memory in active if memory.is_live(now)]
     remarks: list[str] = []
@@ -83,7 +79,7 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
     findings += _find_stale(store, context.here(), remarks)
     findings += _check_unused(live, use, now, remarks)
     findings += find_in_context(live, _client_texts(remarks))
-    return Inspection(sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks)
+    return sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks
 
 
 class NearPair(NamedTuple):

@@ -1,12 +1,11 @@
 """The inventory of a store, and the proposals that tidy it."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import context, hygiene
-from subcog_hooks.cli.support.hygiene import YEAR_MS, Inspection, StoreFinding, Use
+from subcog_hooks.cli.support.hygiene import YEAR_MS, StoreFinding, Use
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
@@ -113,8 +112,8 @@ def print_findings() -> None:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
         with open_vectors(store) or nullcontext() as vectors:
-            inspection = hygiene.inspect_store(store, vectors, load_use(), now_ms())
-    _print_inspection(inspection)
+            findings, remarks = hygiene.inspect_store(store, vectors, load_use(), now_ms())
+    _print_inspection(findings, remarks)
 
 
 def open_vectors(store: Store) -> VectorStore | None:
@@ -132,24 +131,21 @@ def load_use() -> Use:
         return Use(sessions.count_hand_overs(state), sessions.find_first_given(state)) if state else Use({}, None)
 
 
-def _print_inspection(inspection: Inspection) -> None:
-    counts = Counter(finding.kind for finding in inspection.findings)
+def _print_inspection(findings: Sequence[StoreFinding], remarks: Sequence[str]) -> None:
     for kind in hygiene.FINDING_KINDS:
-        of_kind = [finding for finding in inspection.findings if finding.kind == kind]
+        of_kind = [finding for finding in findings if finding.kind == kind]
         if not of_kind:
             continue
-        terminal.pieces((f"{kind}: {counts[kind]}", "bold"))
+        terminal.pieces((f"{kind}: {len(of_kind)}", "bold"))
         shown = of_kind[:MAX_SHOWN] if terminal.is_drawn else of_kind
         for finding in shown:
             _print_finding(finding)
         if len(of_kind) > len(shown):
             terminal.pieces((f"   and {len(of_kind) - len(shown)} more; `subcog doctor --memories | cat` shows all", DIM))
-    for remark in inspection.remarks:
+    for remark in remarks:
         terminal.say(remark)
-    if not inspection.findings:
-        terminal.say("nothing to tidy up")
-    else:
-        terminal.say(f"{pluralize(len(inspection.findings), 'thing')} to look at; nothing was changed")
+    things = pluralize(len(findings), "thing")
+    terminal.say(f"{things} to look at; nothing was changed" if findings else "nothing to tidy up")
 
 
 def _print_finding(finding: StoreFinding) -> None:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
 from subcog_hooks.core.log import escape_controls, to_json
@@ -46,29 +46,23 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self._out: Screen | None = None
-        self._err: Screen | None = None
         self.quiet = False
         self._said: set[str] = set()
         self.has_left_work = False
 
-    @property
+    @cached_property
     def out(self) -> Screen:
         """Standard output, to draw on."""
-        if self._out is None:
-            from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, not needed to print data
+        from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, not needed to print data
 
-            self._out = Screen(soft_wrap=False, highlight=False, emoji=False)
-        return self._out
+        return Screen(soft_wrap=False, highlight=False, emoji=False)
 
-    @property
+    @cached_property
     def err(self) -> Screen:
         """Standard error, to draw on."""
-        if self._err is None:
-            from subcog_hooks.cli.support.screen import Screen
+        from subcog_hooks.cli.support.screen import Screen
 
-            self._err = Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
-        return self._err
+        return Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
     def say(self, message: str) -> None:
         """Print a remark beside the result, in one line to stderr, so that stdout stays data."""
@@ -162,12 +156,12 @@ class Terminal:
     @property
     def is_drawn(self) -> bool:
         """Return whether standard output is a terminal, or rich is forced to treat it as one."""
-        return sys.stdout.isatty() if self._out is None and _FORCING.isdisjoint(os.environ) else self.out.is_terminal
+        return sys.stdout.isatty() if "out" not in vars(self) and _FORCING.isdisjoint(os.environ) else self.out.is_terminal
 
     @property
     def draws_remarks(self) -> bool:
         """Return whether standard error is a terminal, or rich is forced to treat it as one."""
-        return sys.stderr.isatty() if self._err is None and _FORCING.isdisjoint(os.environ) else self.err.is_terminal
+        return sys.stderr.isatty() if "err" not in vars(self) and _FORCING.isdisjoint(os.environ) else self.err.is_terminal
 
     @property
     def interactive(self) -> bool:
