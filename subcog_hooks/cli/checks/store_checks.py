@@ -185,16 +185,14 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
 def check_stale_files(store: Store, findings: Findings) -> None:
     project = context.here()
     stale = stale_files.find_stale(store, project) if project else None
-    if stale is None:
-        return
-    if stale.gone:
+    if stale and stale.gone:
         ids = [memory.id for memory in stale.gone]
         more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
         subject = pluralize(len(ids), "memory is stale: no file matches its", "memories are stale: no file matches their")
         findings.note(
             f"{subject} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
         )
-    if stale.unknown:
+    if stale and stale.unknown:
         reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
         findings.note(f"{reason}, so {stale.unknown} more that may be stale were not checked")
 

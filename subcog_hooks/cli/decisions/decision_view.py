@@ -94,14 +94,12 @@ def _term(name: str, value: float, weight: float, adds: float, share: float) -> 
     drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
     drawn += draw_bar(share, TERM_BAR, RIGHT if adds >= 0 else WRONG)
     meaning = relevance.NAMES.get(name, "")
-    if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
+    has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
+    if has_room:
         drawn += Text(f"  {meaning}", style=DIM)
-        drawn.rstrip()
-        yield drawn
-        return
     drawn.rstrip()
     yield drawn
-    if meaning:
+    if meaning and not has_room:
         yield Padding(Text(meaning, style=DIM), (0, 0, 0, 4))
 
 
