@@ -1,6 +1,6 @@
 """The activity of the hook for `subcog report`: its decisions, counters and times, for people, scripts and Prometheus."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
 from typing import NamedTuple
@@ -258,33 +258,31 @@ def _usage_record(used: Usage, channels: Sequence[ChannelShare]) -> dict[str, ob
 def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
     since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
-    table = _new_table(f"prompts{since}", "", "share", *days)
-    rows: list[tuple[str, int, str, Callable[[Sequence[Decision]], float]]] = [("all", used.prompts, "", len)]
+    prompts = [("all", str(used.prompts), "", decision_view.sparkline(used.by_day(len)))]
     for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
         count = used.outcomes.get(outcome, 0)
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
-        rows.append((_outcome_name(outcome), count, share, usage.rate_of(outcome)))
-    for name, count, share, figure in rows:
-        _add_row(table, name, str(count), share, decision_view.sparkline(used.by_day(figure)))
-    yield table
-    table = _new_table("handed over", "", "each time it spoke", *days)
-    given, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
-    _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
-    _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
-    yield table
-    if channels:
-        table = _new_table("found by", "handed over", "of use later", "", "called bad", "")
-        for part in channels:
-            used_share, bad_share = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
-            counts = str(part.given), str(part.used), used_share, str(part.bad), bad_share
-            _add_row(table, lookup.channel_name(part.channel), *counts)
-        yield table
-    table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
+        rates = decision_view.sparkline(used.by_day(usage.rate_of(outcome)))
+        prompts.append((_outcome_name(outcome), str(count), share, rates))
+    yield _make_table((f"prompts{since}", "", "share", *days), prompts)
+    memories, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    given = [("memories", str(used.injected), _mean_text(used.injected_per_spoken), memories)]
+    given += [("characters", str(used.units), _mean_text(used.units_per_spoken), units)]
+    yield _make_table(("handed over", "", "each time it spoke", *days), given)
+    by_channel = []
+    for part in channels:
+        used_share, bad_share = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
+        counts = str(part.given), str(part.used), used_share, str(part.bad), bad_share
+        by_channel.append((lookup.channel_name(part.channel), *counts))
+    if by_channel:
+        yield _make_table(("found by", "handed over", "of use later", "", "called bad", ""), by_channel)
+    by_event = []
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
-        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, decision_view.sparkline(times.by_day))
-    if used.times:
-        yield table
+        name = EVENT_NAMES.get(event, safe(event))
+        by_event.append((name, str(times.runs), *durations, decision_view.sparkline(times.by_day)))
+    if by_event:
+        yield _make_table(("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days)), by_event)
 
 
 def _outcome_name(outcome: str) -> str:
@@ -300,34 +298,29 @@ def _pointer_table(by_family: dict[str, Values], bands: Sequence[LineBand]) -> I
     assert isinstance(given, Counter)
     assert isinstance(opened, Counter)
     if given.value:
-        table = _new_table("lines", "", "share")
-        _add_row(table, "given", f"{given.value:.0f}", "")
-        _add_row(table, "opened", f"{opened.value:.0f}", f"{opened.value / given.value:.0%}")
+        rows = [("given", f"{given.value:.0f}", ""), ("opened", f"{opened.value:.0f}", f"{opened.value / given.value:.0%}")]
         for band in bands:
-            row = (f"{band.opened} of {band.given}", f"{band.opened / band.given:.0%}")
-            _add_row(table, f"opened, from {band.lowest:.2f}", *row)
-        yield table
+            share = f"{band.opened / band.given:.0%}"
+            rows.append((f"opened, from {band.lowest:.2f}", f"{band.opened} of {band.given}", share))
+        yield _make_table(("lines", "", "share"), rows)
 
 
 def _second_look_table(values: Values) -> Iterator[RenderableType]:
     counts = {outcome: metric.value for outcome, metric in values.items() if isinstance(metric, Counter) and metric.value}
-    if not counts:
-        return
-    table = _new_table("second looks", "", "share")
-    for outcome, count in counts.items():
-        table.add_row(_outcome_name(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
-    yield table
+    total = sum(counts.values())
+    rows = [(_outcome_name(outcome), f"{count:.0f}", f"{count / total:.0%}") for outcome, count in counts.items()]
+    if rows:
+        yield _make_table(("second looks", "", "share"), rows)
 
 
-def _new_table(*columns: str) -> Table:
+def _make_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of these rows, without the cells that have no head."""
     table = plain_table()
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", style=None if number else ACCENT, overflow="fold")
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left", style=None if number else ACCENT, overflow="fold")
+    for row in rows:
+        table.add_row(*row[: len(heads)])
     return table
-
-
-def _add_row(table: Table, *cells: str) -> None:
-    table.add_row(*cells[: len(table.columns)])
 
 
 def _duration_text(seconds: float) -> str:

@@ -233,52 +233,37 @@ def figures(audit: Audit) -> list[tuple[str, str]]:
 
 def audit_view(audit: Audit) -> RenderableType:
     """Draw an audit for a terminal."""
-    parts: list[RenderableType] = [figures_table(figures(audit))]
-    parts += _memory_lines(audit)
-    parts += _group_lines("corrections and rules said more than once", [group for _, group in audit.said_again])
-    parts += _group_lines("questions asked in more than one session", audit.asked_again)
-    parts += _latest_lines(audit)
-    never = audit.never_given()
-    if never:
-        parts += ["", Text("never came, the oldest", style=DIM)]
-        parts += [_table_line("", memory.id, memory.content) for memory in never[:MAX_LISTED]]
-    return Group(*parts)
-
-
-def _memory_lines(audit: Audit) -> list[RenderableType]:
-    times = audit.times_given()
-    if not times:
-        return []
-    lines: list[RenderableType] = ["", Text("would have come most often", style=DIM)]
-    for id_, count in list(times.items())[:MAX_LISTED]:
+    most_often = []
+    for id_, count in list(audit.times_given().items())[:MAX_LISTED]:
         memory = audit.memories.get(id_)
-        lines.append(_table_line(f"{count:>5}  ", id_, memory.content if memory else GONE))
-    return lines
+        most_often.append(_table_line(f"{count:>5}  ", id_, memory.content if memory else GONE))
+    never = [_table_line("", memory.id, memory.content) for memory in audit.never_given()[:MAX_LISTED]]
+    return Group(
+        figures_table(figures(audit)),
+        *_section("would have come most often", most_often),
+        *_section("corrections and rules said more than once", _group_lines([group for _, group in audit.said_again])),
+        *_section("questions asked in more than one session", _group_lines(audit.asked_again)),
+        *_section("would have spoken last", _latest_lines(audit)),
+        *_section("never came, the oldest", never),
+    )
 
 
-def _group_lines(title: str, groups: Sequence[RepeatedMeaning]) -> list[RenderableType]:
-    if not groups:
-        return []
-    lines: list[RenderableType] = ["", Text(title, style=DIM)]
-    lines += [
-        _table_line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.utterances[0].text)
-        for group in groups[:MAX_LISTED]
-    ]
-    return lines
+def _section(title: str, lines: Sequence[Text]) -> list[RenderableType]:
+    return ["", Text(title, style=DIM), *lines] if lines else []
 
 
-def _latest_lines(audit: Audit) -> list[RenderableType]:
-    spoken = audit.spoken[-MAX_LISTED:]
-    if not spoken:
-        return []
-    lines: list[RenderableType] = ["", Text("would have spoken last", style=DIM)]
-    for replayed in reversed(spoken):
+def _group_lines(groups: Sequence[RepeatedMeaning]) -> list[Text]:
+    shown = groups[:MAX_LISTED]
+    return [_table_line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.utterances[0].text) for group in shown]
+
+
+def _latest_lines(audit: Audit) -> list[Text]:
+    lines = []
+    for replayed in reversed(audit.spoken[-MAX_LISTED:]):
         lines.append(_table_line("", _day_of(replayed), _prompt_of(replayed)))
-        lines += [
-            Text.assemble("      ", (cut(redact_line(audit.memories[id_].content), MAX_TERMINAL_CHARS), DIM))
-            for id_ in replayed.decision.injected
-            if id_ in audit.memories
-        ]
+        memories = [audit.memories[id_] for id_ in replayed.decision.injected if id_ in audit.memories]
+        texts = [cut(redact_line(memory.content), MAX_TERMINAL_CHARS) for memory in memories]
+        lines += [Text.assemble("      ", (text, DIM)) for text in texts]
     return lines
 
 
