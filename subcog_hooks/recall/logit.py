@@ -46,9 +46,9 @@ LEARNED_LIKE = 0.45
 LIKE_WEIGHT = 10.0
 OWN_LANGUAGE, OTHER_LANGUAGE = "own_language", "other_language"
 # Chosen on prompts in eight languages. In a store of English notes and notes in all eight, .74 of the notes in a prompt's
-# language are found (.67 with 1.0 and 0; alone .75), and of English notes .49 (.48; alone .50). With 2.0 and -2.0 twice as many
-# prompts about other work are interrupted. Beside English notes and one other language .74 are found, as with 1.0 and 0.
-OWN_LANGUAGE_ADDS, OTHER_LANGUAGE_ADDS = 1.15, -1.0
+# language are found (.72 with .6 and -1.0; alone .76), and of English notes .52 (.53; alone .53). More interrupts more prompts
+# about other work: .033 of them, .046 with 1.15 and -1.0. Beside English notes and one other language .74 are found, too.
+OWN_LANGUAGE_ADDS, OTHER_LANGUAGE_ADDS = 0.9, -1.5
 _CERTAIN = 20.0  # the largest logit
 _DIGITS = 4  # behind the point, so that all machines give equal numbers
 
@@ -97,7 +97,7 @@ def with_own_language(terms: Terms, others: float) -> Terms:
 
     others: the share of memories in other languages among the hits, 0.0 to 1.0.
 
-    >>> probability(with_own_language((("intercept", 1.0, -1.15),), 1.0))
+    >>> probability(with_own_language((("intercept", 1.0, -0.9),), 1.0))
     0.5
     """
     return (*terms, (OWN_LANGUAGE, round(others, _DIGITS), round(others * OWN_LANGUAGE_ADDS, _DIGITS))) if others else terms
