@@ -179,6 +179,7 @@ except BaseException:
   finally: sys.exit(0)
 main()"""  # After a move of the package, as with a new Python, the script is run. Half an upgrade stays silent.
 _COMMAND_KEYS = ("command", "bash", "powershell")  # Copilot names the command by the shell that runs it.
+_MAX_COMMAND = 20_000  # Characters, two longest paths. Words in quotes take shlex quadratic time: of 2 MB, minutes.
 SECONDS = 5  # the client's time limit; the hook's own is at most 200 ms
 
 
@@ -371,10 +372,12 @@ def words_of(hook: dict[str, object]) -> list[str]:
     command, arguments = str(_command_of(hook)), hook.get("args")
     if isinstance(arguments, list):
         return [command, *map(str, arguments)]
-    try:
-        return [word.strip('"') for word in shlex.split(command, posix="\\" not in command)]  # C:\... has no escapes
-    except ValueError:
-        return command.split()
+    if len(command) <= _MAX_COMMAND:
+        try:
+            return [word.strip('"') for word in shlex.split(command, posix="\\" not in command)]  # C:\... has no escapes
+        except ValueError:
+            pass
+    return command.split()
 
 
 def _command_of(hook: Mapping[str, object]) -> object:
