@@ -94,21 +94,26 @@ def language_of(text: str) -> str:
 
 
 def possible_languages(text: str) -> frozenset[str]:
-    """Return the names of the languages that a text may be in. There is none for English and for an unclear text.
+    """Return the languages that a text may be in, by its function words or its script; none where neither tells.
 
     >>> [sorted(possible_languages(text)) for text in ("CIの鍵はどこ", "署名鍵", "que impuesto le meto al pienso", "keys")]
     [['japanese'], ['chinese', 'japanese'], ['french', 'portuguese', 'spanish'], []]
+    >>> possible_languages("der Knopf 保存 speichert nicht sofort")
+    frozenset({'german'})
     """
-    unspaced = "".join(unspaced_runs(text[:MAX_READ]))
-    if any("\uac00" <= c <= "\ud7af" for c in unspaced):
+    beginning = text[:MAX_READ]
+    unspaced = [c for c in beginning if "\u3040" <= c <= "\u30ff" or "\u4e00" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af"]
+    letters = sum(map(str.isalpha, beginning))
+    if 2 * len(unspaced) <= letters:
+        counts = _count_by_language(_EVERY_MARK.intersection(_folded_words(beginning)))
+        most_marks = max(counts.values(), default=0)
+        if most_marks >= MIN_MARKS:  # Neighbours share function words.
+            return frozenset([language for language, count in counts.items() if count >= most_marks - 1])
+    if len(unspaced) <= MIN_SCRIPT_SHARE * letters:
+        return frozenset(filter(None, (language_of(text),)))
+    if max(unspaced) >= "\uac00":
         return frozenset(("korean",))
-    if any("\u4e00" <= c <= "\u9fff" for c in unspaced):
-        return frozenset(("japanese",) if any("\u3040" <= c <= "\u30ff" for c in unspaced) else ("chinese", "japanese"))
-    counts = _count_by_language(_EVERY_MARK.intersection(_folded_words(text[:MAX_READ])))
-    most_marks = max(counts.values(), default=0)
-    if most_marks < MIN_MARKS:
-        return frozenset()
-    return frozenset([language for language, count in counts.items() if count >= most_marks - 1])  # neighbours share words
+    return frozenset(("japanese",) if min(unspaced) <= "\u30ff" else ("chinese", "japanese"))
 
 
 def languages_of_word(word: str) -> tuple[str, ...]:
