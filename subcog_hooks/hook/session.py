@@ -82,7 +82,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         _write_unless_busy(call, lambda: sessions.copy_latest(call.state, call.session, call.project, call.now_ms))
     first_ids = sessions.find_printed_ids(call.state, call.session) if source in (RESUME, FORK) else None
     is_silent = bool(silence_reason(call))
-    facts = _condition_facts(call) if (first_ids is None or source == FORK) and not is_silent else None
+    facts = _condition_facts(call) if first_ids is None and not is_silent else None
     _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
@@ -124,12 +124,7 @@ def _hand_over_start(
 
     first_ids: the memories of the first block of a resumed or forked session.
     """
-    if first_ids is None:
-        memories = _memories_by_channel(call, facts, used)
-    else:
-        memories = {USED: _live_memories(first_ids, call)}
-        if facts is not None:
-            memories[STATE] = [memory for memory in _condition_memories(call, facts) if memory.id not in first_ids]
+    memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, facts, used)
     ids: tuple[str, ...] = ()
     if any(memories.values()):
         ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
@@ -271,21 +266,15 @@ def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, use
     store, eligible = call.store, call.eligible
     memories = {PINNED: store.find_pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
-        memories[STATE] = _condition_memories(call, facts)
+        from subcog_hooks.recall import exact  # Few stores have conditions.
+
+        memories[STATE], note = exact.match_conditions(facts, store, eligible)
+        if note:
+            call.log(note)
     memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]
     if room := int(call.settings[BRIEF_UNITS_SETTING]):
         before = {memory.id: memory for channel in memories.values() for memory in channel}
         memories[BRIEF] = _brief_memories(call, tuple(before.values()), room)
-    return memories
-
-
-def _condition_memories(call: HookCall, facts: Mapping[str, Scalar]) -> list[Memory]:
-    """Return the memories whose conditions hold. Raises StoreError."""
-    from subcog_hooks.recall import exact  # Few stores have conditions.
-
-    memories, note = exact.match_conditions(facts, call.store, call.eligible)
-    if note:
-        call.log(note)
     return memories
 
 

@@ -53,7 +53,7 @@ def copy_latest(state: State, session: str, project: str, now_ms: int) -> None:
     """
     state.run(
         "INSERT OR IGNORE INTO sessions SELECT ?, project, source, started_at, ?, 0, said, 0 FROM sessions"
-        " WHERE project = ? AND said IS NOT NULL AND instr(session, ':') = 0 ORDER BY last_at DESC LIMIT 1",
+        " WHERE project = ? AND instr(session, ':') = 0 ORDER BY last_at DESC LIMIT 1",
         (session, now_ms, project),
     )
 

@@ -96,9 +96,16 @@ def test_a_fork_gets_the_bytes_that_its_context_holds(bare: Machine, shop: Path)
     bare.imports({"id": "later", "content": "The pier is closed.", "priority": 99})
     assert bare.begun("fork", "forked", shop) == first
     assert bare.begun("resume", "forked", shop) == first
-    bare.imports({"id": "of-forks", "content": "Name what the fork is for.", "when": {"source": "fork"}})
-    again = bare.begun("fork", "another", shop)
-    assert ("Name what the fork is for." in again, "The pier is closed." in again) == (True, False)
+
+
+def test_a_fork_of_a_silent_session_gets_a_new_block(bare: Machine, shop: Path) -> None:
+    bare.imports({"id": "stable", "content": "Releases leave from the branch shop-stable.", "priority": 95})
+    bare.begun("startup", "older", shop)
+    bare.imports({"id": "later", "content": "The pier is closed.", "priority": 99})
+    bare.run("pause")
+    assert bare.begun("startup", "silent", shop) == ""
+    bare.run("resume")
+    assert "The pier is closed." in bare.begun("fork", "forked", shop)
 
 
 def test_secrets_and_tags_in_a_first_prompt_are_not_shown(bare: Machine, shop: Path) -> None:
