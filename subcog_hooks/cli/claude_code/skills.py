@@ -68,7 +68,7 @@ def path_of(name: str, folder: str) -> str:
 
 
 def write_skills(skills: Sequence[Skill]) -> None:
-    """Write missing or older skills. Raises ConfigError."""
+    """Write these skills over older ones. The caller leaves out a person's edits. Raises ConfigError."""
     for skill in skills:
         target = os.path.realpath(skill.path)  # A link, as into dotfiles, stays a link.
         try:
@@ -83,7 +83,7 @@ def write_skills(skills: Sequence[Skill]) -> None:
 
 
 def remove_skills(skills: Sequence[Skill]) -> None:
-    """Remove our unchanged skills and their empty folders. Raises ConfigError."""
+    """Remove these skills and their empty folders. The caller leaves out a person's edits. Raises ConfigError."""
     for skill in skills:
         try:
             os.unlink(skill.path)

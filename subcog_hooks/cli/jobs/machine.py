@@ -118,7 +118,7 @@ def _yield_to_other_sessions() -> None:
 
 
 def find_leftover_processes() -> Iterator[tuple[int, str]]:
-    """Yield this user's processes whose client has ended, each as its number and name."""
+    """Yield the number and the name of each process of this user that has outlived its client."""
     for process in psutil.process_iter():
         try:
             client = process.environ().get(claude_client.MARK, "")

@@ -1,4 +1,4 @@
-"""Options that several commands have; each command says in its help what it does with the value."""
+"""Options of several commands. Each command brings its own help text."""
 
 from typing import Annotated, Any
 
