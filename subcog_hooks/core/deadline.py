@@ -51,7 +51,7 @@ class Pace:
 
     __slots__ = ()
 
-    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:  # noqa: ARG002 - as those that pause need it
+    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:  # noqa: ARG002 - A pace with pauses needs it.
         """Return whether the work goes on, after a pause where one is needed. Called before each unit of work."""
         return True
 

@@ -192,6 +192,14 @@ def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert OF_NOTES.keys() | relevance.FOREIGN.keys() <= NAMES.keys()
 
 
+def test_a_change_log_counts_less_in_every_language() -> None:
+    plain = dict.fromkeys(relevance.FOREIGN.keys() - {FOREIGN_INTERCEPT, "chronicle"}, 0.3)
+    note, line = [
+        logit.probability(relevance.weigh_evidence(plain | {"chronicle": value}, is_foreign=True)) for value in (0.0, 1.0)
+    ]
+    assert line < note / 2
+
+
 def test_what_speaks_for_a_memory_raises_its_relevance() -> None:
     names = [("lead", 1), ("above_tenth", 1), ("covered", 1), ("opening", 1), ("phrases", 1), ("intent", 1), ("chronicle", -1)]
     failures = [
