@@ -32,7 +32,7 @@ def list_(
         str | None,
         Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
     ] = None,
-    path: Annotated[Texts, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")] = None,
+    path: Annotated[Texts, Option("--path", metavar="FILE", help="Only memories with a glob that matches this file.")] = None,
     project: Annotated[
         str | None, project_option("List the memories of this project alone, without your memories for all projects.")
     ] = None,
