@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
-from subcog_hooks.core.homes import working_folder
+from subcog_hooks.core.paths import working_folder
 from subcog_hooks.hook import dry_run
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.homes import working_folder
+from subcog_hooks.core.paths import working_folder
 from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore

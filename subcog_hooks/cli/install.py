@@ -19,6 +19,7 @@ from subcog_hooks.cli.support.output import abbreviate_home, nothing_found, term
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home, find_repository
 from subcog_hooks.settings.defaults import CLAUDE
 from subcog_hooks.store.lock import ProcessLock
@@ -268,26 +269,19 @@ def _settings_file(scope: str) -> str:
 def _prepare_home() -> None:
     """Make the home, and check a store in it. Raises StoreError.
 
-    Accept a home in a repository, which the hook would otherwise ignore.
+    Accept a home that a repository may have named, which the hook would otherwise ignore.
     """
     is_person = terminal.interactive and not author.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()
-    if not find_repository(os.path.realpath(home.root)) or is_accepted_home(home.root):
-        return
-    if not is_person:
-        terminal.say(
-            f"{home.root} lies in a repository, which can set an agent's variables; "
-            "run `subcog init` in a terminal of your own, and the hook uses that home"
-        )
-        return
-    with ProcessLock(f"{record_path()}.lock", LOCK_WAIT_MS, "accepting a home"):
-        remember_home(home.root)
-    if is_accepted_home(home.root):
-        terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
-    else:
-        terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
+    ignored = find_home()[1]
+    if is_person and (ignored or (find_repository(os.path.realpath(home.root)) and not is_accepted_home(home.root))):
+        with ProcessLock(f"{record_path()}.lock", LOCK_WAIT_MS, "accepting a home"):
+            remember_home(home.root)
+        terminal.say(f"{home.root} is accepted: the hook uses it, also where a file of a repository names it")
+    elif ignored:
+        terminal.say_once(ignored)
 
 
 def _show_change(path: str, before: str, after: str) -> None:

@@ -1,14 +1,16 @@
-"""The paths of one user's home folder of memories."""
+"""The paths of one user's home folder of memories, and the folders at hand."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 
 from subcog_hooks.core.errors import StoreError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 
 
 class _Inside:
@@ -94,6 +96,34 @@ def make_private_folder(path: str) -> None:
 def create_private_file(path: str) -> None:
     """Make an empty file that only the user can read, where none is. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
+
+
+def account_folder() -> str:
+    """Return the user folder that the system has registered, independent of the environment. Raises OSError."""
+    if sys.platform == "win32":
+        import winreg  # only there, and only for this
+
+        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Volatile Environment") as key:
+            return str(winreg.QueryValueEx(key, "USERPROFILE")[0])
+    import pwd  # the system's list of users, which Windows lacks
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError as error:
+        raise OSError("the system does not know this user") from error
+
+
+def folders_at_hand() -> set[str]:
+    """Return the working folder of this process and the client's start folder, without removed ones."""
+    return {working_folder(), os.environ.get(STARTED_IN, "")} - {""}
+
+
+def working_folder() -> str:
+    """Return the working folder, "" where it has been removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def find_repository(path: str) -> str:

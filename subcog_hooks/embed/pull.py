@@ -203,9 +203,9 @@ def _download_files(entry: CatalogueEntry, target: str, progress: Progress | Non
 
 def _open_url(url: str) -> HTTPResponse | None:
     """Return the answer to a request, None for a missing file. Raises ModelError."""
-    from subcog_hooks.core import child_environment
+    from subcog_hooks.core import repository_variables
 
-    child_environment.drop_set_variables(*child_environment.FOR_TLS)
+    repository_variables.drop_set_variables(*repository_variables.FOR_TLS)
     import ssl
     import urllib.error
     import urllib.request  # 30 ms with ssl, for a pull only

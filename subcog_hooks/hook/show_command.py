@@ -9,8 +9,9 @@ import os
 import sys
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.core.homes import find_agent, find_home, working_folder
+from subcog_hooks.core.homes import find_agent, find_home
 from subcog_hooks.core.light_json import quote
+from subcog_hooks.core.paths import working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -132,9 +132,9 @@ def _may_be_about_llm(name: str) -> bool:
 def _key_from_environment(variable: str) -> str:
     """Return the key in a variable, "" when it is not set. Raises ConfigError, also if a repository can set it."""
     if variable in os.environ:
-        from subcog_hooks.core import child_environment  # needed only for an LLM
+        from subcog_hooks.core.repository_variables import find_setter  # needed only for an LLM
 
-        if setter := child_environment.find_setter(variable):
+        if setter := find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"
             raise ConfigError(f"{variable} is ignored: {setter} can set it, and a repository names no key", remedy)
     return _validate_key(os.environ.get(variable, "").strip(), variable)

@@ -18,6 +18,7 @@ MAX_FILE = 1_000_000  # bytes that are read of a file; `project` reads as many
 MAX_FILES = 10  # files that a configuration may include; git allows as many levels
 MAX_VALUE = 4_096  # characters; a longer value is cut
 
+SYSTEM_CONFIG = "/etc/gitconfig"
 _USUAL_FILES = ((".gitconfig",), (".config", "git", "config"), (".ssh", "config"))
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
@@ -80,8 +81,9 @@ def _find_host_name(alias: str) -> str:
 def _is_trusted(path: str) -> bool:
     """Return whether a file of the user's is no repository's: a repository can set variables that name the home folder."""
     home = os.path.expanduser("~")
-    is_usual = path in [os.path.join(home, *parts) for parts in _USUAL_FILES]
-    return is_users_own(home if is_usual else os.path.dirname(path))
+    if path in [os.path.join(home, *parts) for parts in _USUAL_FILES]:
+        return is_users_own(home)
+    return path == SYSTEM_CONFIG or is_users_own(os.path.dirname(path), "XDG_CONFIG_HOME")
 
 
 def _rewrite_url(url: str, entries: Sequence[tuple[str, str, str, str]]) -> str:

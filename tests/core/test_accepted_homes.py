@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -139,13 +137,3 @@ def test_read_only_folder_is_one_clear_error(user: Path) -> None:
         remember_home("/srv/memories")
     assert not is_accepted_home("/srv/memories")
     assert os.listdir(user / ".subcog") == ["homes.json"]
-
-
-def test_module_is_light() -> None:
-    code = "import sys, subcog_hooks.core.accepted_homes; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {*done.stdout.split()}
-    ours = {name for name in loaded if name.startswith("subcog_hooks.")}
-    modules = ("accepted_homes", "errors", "light_json", "paths", "regular_files")
-    assert ours == {"subcog_hooks.core", *(f"subcog_hooks.core.{name}" for name in modules)}
-    assert not loaded & {"re2", "apsw", "tantivy", "tempfile", "numpy"}

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.accepted_homes import remember_home
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.homes import STARTED_IN, find_home
+from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import STARTED_IN
 
 pwd = pytest.importorskip("pwd", reason="the user's folder is found in another way on Windows")
 
@@ -39,8 +41,9 @@ def test_it_gives_way_also_when_the_session_has_gone_elsewhere(
 ) -> None:
     monkeypatch.setenv("SUBCOG_HOME", str(repository / ".memories"))
     monkeypatch.setenv(STARTED_IN, str(repository))
-    monkeypatch.chdir(tmp_path / "user")
-    assert find_home(str(tmp_path / "user"))[0].root == str(tmp_path / "user" / ".subcog")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert find_home(str(tmp_path / "elsewhere"))[0].root == str(tmp_path / "user" / ".subcog")
 
 
 def test_a_link_that_leads_into_the_repository_gives_way(
@@ -59,27 +62,47 @@ def test_a_home_beside_the_repository_is_taken(tmp_path: Path, monkeypatch: pyte
     assert (home.root, ignored) == (str(tmp_path / "code" / "memories"), "")
 
 
-def test_account_folder_counts_where_home_leads_into_repository(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system has registered the user's folder; no variable names a home."""
     account = pwd.getpwuid(os.getuid())
     record = pwd.struct_passwd((*account[:5], str(tmp_path / "user"), account[6]))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
     monkeypatch.delenv("SUBCOG_HOME")
+
+
+@pytest.mark.usefixtures("registered")
+def test_account_folder_counts_where_home_leads_into_repository(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(repository / "sub"))
     home, ignored = find_home()
     assert home.root == str(tmp_path / "user" / ".subcog")
     assert ignored.startswith("HOME leads into this repository")
 
 
+@pytest.mark.usefixtures("registered")
+def test_account_folder_counts_where_a_file_sets_home(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "elsewhere"))
+    assert find_home()[0].root == str(tmp_path / "elsewhere" / ".subcog")
+    settings = repository / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    for variable in ("HOME", "HOMEPATH"):
+        settings.write_text(f'{{"env": {{"{variable}": "/elsewhere"}}}}')
+        home, ignored = find_home()
+        assert home.root == str(tmp_path / "user" / ".subcog")
+        assert ignored.startswith(f"{settings} sets {variable} to a home")
+    remember_home(str(tmp_path / "elsewhere" / ".subcog"))
+    assert find_home()[0].root == str(tmp_path / "elsewhere" / ".subcog")
+
+
+@pytest.mark.usefixtures("registered")
 def test_user_folder_that_is_a_repository_keeps_its_home(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "user" / ".git").mkdir()
-    account = pwd.getpwuid(os.getuid())
-    record = pwd.struct_passwd((*account[:5], str(tmp_path / "user"), account[6]))
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
-    monkeypatch.delenv("SUBCOG_HOME")
     monkeypatch.chdir(tmp_path / "user")
     home, ignored = find_home(str(repository))
     assert (home.root, ignored) == (str(tmp_path / "user" / ".subcog"), "")

@@ -16,9 +16,9 @@ from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.accepted_homes import account_folder, is_users_own
+from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.paths import find_repository
+from subcog_hooks.core.paths import account_folder, find_repository
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content

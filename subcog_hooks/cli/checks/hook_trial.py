@@ -14,8 +14,7 @@ from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError
-from subcog_hooks.core.homes import working_folder
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.paths import Home, working_folder
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.settings import loading

@@ -7,10 +7,9 @@ from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.support import context, editor, embedding, stale_files, stopping, trial_folders
 from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
-from subcog_hooks.core.accepted_homes import is_accepted_home
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home, is_open_to_others
-from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
@@ -33,13 +32,9 @@ MAX_NAMESAKES = 3
 
 
 def check_home(home: Home, findings: Findings) -> None:
-    project = context.here()
-    if project is not None and not leads_out(home.root, project.root) and not is_accepted_home(home.root):
+    if ignored := find_home()[1]:
         findings.is_silenced = True
-        findings.note(
-            f"{home.root} lies in this repository, which could have named it: the hook leaves it alone and takes ~/.subcog; "
-            "`subcog init`, typed by you with the same SUBCOG_HOME, accepts it"
-        )
+        findings.note(ignored)
     if not os.path.isdir(home.root) and not os.path.exists(home.root):
         findings.note(f"{home.root} is not there yet; `subcog remember` makes it")
         return

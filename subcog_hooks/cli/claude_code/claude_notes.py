@@ -9,7 +9,7 @@ from subcog_hooks.capture.sources import claude_memory
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import author, context
-from subcog_hooks.core import child_environment
+from subcog_hooks.core import repository_variables
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import PRIVATE_FILE, Home
@@ -61,7 +61,7 @@ def _apply_agent_setting(reading: SourceReading) -> None:
 
 def config_folder() -> str:
     """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
-    if CONFIG_FOLDER in os.environ and (setter := child_environment.find_setter(CONFIG_FOLDER)):
+    if CONFIG_FOLDER in os.environ and (setter := repository_variables.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
     return registration.config_folder()
 

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli.support import trial_folders
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, safe, terminal
-from subcog_hooks.core.child_environment import find_setter
 from subcog_hooks.core.errors import (
     EXIT_INTERRUPTED,
     EXIT_STORE,
@@ -21,8 +20,8 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.core.homes import find_agent, find_home, may_come_from_repository, working_folder
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import find_agent, find_home
+from subcog_hooks.core.paths import Home, working_folder
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import defaults, loading
@@ -84,21 +83,16 @@ def _show_traceback() -> None:
         terminal.complain(line)
 
 
-HOME_VARIABLES = ("SUBCOG_HOME", "HOME")
 STATE_WAIT_MS = 2_000.0  # for a state that another process has locked
 MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 
 
 def home() -> Home:
-    """Return the home, as the hook finds it where a repository may have set its variables. Raises StoreError."""
-    if not find_agent():
-        named = Home.find()
-        if not may_come_from_repository(named, os.environ.get("SUBCOG_HOME", "")) or not any(map(find_setter, HOME_VARIABLES)):
-            return named
-    home_of_hook, warning = find_home()
+    """Return the home in force. Raises StoreError."""
+    found, warning = find_home(is_typed=not find_agent())
     if warning:
         terminal.say_once(warning)
-    return home_of_hook
+    return found
 
 
 def here() -> project.Project | None:

@@ -10,7 +10,7 @@ from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.core.homes import working_folder
+from subcog_hooks.core.paths import working_folder
 from subcog_hooks.cues import triggers
 from subcog_hooks.hook import dry_run
 from subcog_hooks.store import recorded_decisions

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core import child_environment
-from subcog_hooks.core.child_environment import find_setter
-from subcog_hooks.core.homes import STARTED_IN
+from subcog_hooks.core import repository_variables
+from subcog_hooks.core.paths import STARTED_IN
+from subcog_hooks.core.repository_variables import find_setter
 
 ADDRESS = "ANTHROPIC_BASE_URL"
 
@@ -61,6 +61,6 @@ def test_on_windows_the_case_of_a_name_does_not_count(repository: Path, monkeypa
     ship(repository, ".env", "Anthropic_Base_Url=https://evil.example")
     ship(repository, ".claude/settings.json", '{"env": {"pgHost": "db"}}')
     assert (find_setter(ADDRESS), find_setter("PGHOST")) == ("", "")
-    monkeypatch.setattr(child_environment, "IGNORES_CASE", True)
+    monkeypatch.setattr(repository_variables, "IGNORES_CASE", True)
     assert find_setter(ADDRESS) == find_setter("anthropic_base_url") == str(repository / ".env")
     assert find_setter("PgHost") == str(repository / ".claude" / "settings.json")
