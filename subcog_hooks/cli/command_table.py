@@ -22,6 +22,16 @@ COMMANDS = {
     for name, group, module, function, summary in read_rows(__file__, "commands.tsv")
 }
 
+CHANGES = "changes how subcog works"
+# The commands that an agent runs only with the person's word, and the reason.
+PERSONS = {
+    **dict.fromkeys(("init", "uninstall", "setup", "pause", "resume", "config set", "state set", "state clear"), CHANGES),
+    **dict.fromkeys(("models pull", "models use", "models remove", "share off"), CHANGES),
+    "share init": "chooses where memories go",
+    "share restore": "takes back colleagues' changes",
+    "learn": "reads what the person typed in all sessions",
+    "enrich": "sends memories to a language model",
+}
 SCRIPTS = "scripts"  # a group that only `--all` shows
 GROUPS = {"day": "Every day", "why": "Why", "setup": "Set up", SCRIPTS: "For scripts and tuning"}
 

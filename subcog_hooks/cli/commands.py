@@ -1,19 +1,22 @@
 """The commands of the terminal: the typer application that joins them."""
 
+import functools
 import gc
 import importlib
 import inspect
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, cast
 
 import typer
 from typer import Option
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS
+from subcog_hooks.cli.support import author, context
+from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
 from subcog_hooks.redaction.masking import mask_secrets
@@ -90,9 +93,33 @@ def add_command(app: typer.Typer, name: str) -> None:
     _, module, function, summary = COMMANDS[name]
     command = getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), function)
     if isinstance(command, typer.Typer):
+        for inner in command.registered_commands:
+            if inner.callback:
+                inner.callback = keep_for_person(f"{name} {inner.name or inner.callback.__name__}", inner.callback)
         app.add_typer(command, name=name)
     else:
-        app.command(name, hidden=not summary)(command)
+        app.command(name, hidden=not summary)(keep_for_person(name, command))
+
+
+def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with `--as-user`, which an agent has to give, if it is one of the person's.
+
+    An agent may see its changes by `--dry-run`.
+    """
+    reason = PERSONS.get(name)
+    if reason is None or hasattr(run, "__wrapped__"):  # The group of a command is wrapped once a process.
+        return run
+
+    def run_for_person(*, as_user: bool, **options: object) -> None:
+        if reason != CHANGES or not options.get("dry_run"):
+            author.require_person(f"`subcog {name}` {reason}", as_user=as_user)
+        run(**options)
+
+    signature = inspect.signature(run)
+    option = inspect.Parameter("as_user", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsUser)
+    command: Any = functools.update_wrapper(run_for_person, run)  # Any: a function's signature can be set
+    command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])
+    return cast("Callable[..., None]", command)
 
 
 def set_summaries(app: typer.Typer) -> None:

@@ -9,8 +9,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import author, completion, context
-from subcog_hooks.cli.support.common_options import AsUser
+from subcog_hooks.cli.support import completion, context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.regular_files import read_regular
@@ -95,17 +94,12 @@ def set_(
         ),
     ],
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
-    as_user: AsUser = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
-
-    An agent needs --as-user for your own settings, such as the model, the log, and the notes that are stored.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
     setting = _find_key(key)
-    if setting.is_personal:
-        author.require_person(f"{key} is set by the person alone", as_user=as_user or dry_run)
     new = _value_of(setting, value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone

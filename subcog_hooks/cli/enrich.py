@@ -16,8 +16,8 @@ from subcog_hooks.cli.proposals.enrichment_questions import (
     conflict_question,
     find_pairs,
 )
-from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.common_options import AsUser, Texts
+from subcog_hooks.cli.support import completion, context, embedding, progress
+from subcog_hooks.cli.support.common_options import Texts
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
@@ -47,7 +47,6 @@ def enrich(
     conflicts: Annotated[
         bool, Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
-    as_user: AsUser = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 
@@ -57,7 +56,6 @@ def enrich(
 
     Example: subcog enrich --limit 8 --dry-run
     """
-    author.require_person("it sends memories to a language model", as_user=as_user)
     settings = context.settings()
     provider = providers.background_provider(settings, context.home())
     if provider is None:

@@ -67,7 +67,7 @@ def init(
 
     Example: subcog init --dry-run
     """
-    setup.check_answer(yes=yes, no=no)
+    inputs.refuse_several({"--yes": yes, "--no": no})
     if for_ != CLAUDE:
         has_claude_options = any((user, project, local, beside_plugin, no_skills))
         _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)

@@ -6,9 +6,8 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
-from subcog_hooks.cli.support import author, context, embedding, inputs, progress
+from subcog_hooks.cli.support import context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase, mark_forgotten
-from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
@@ -40,7 +39,6 @@ def learn(
         bool, Option("--undo", help="Forget what was last noted from sessions by itself (`capture.sessions = auto`).")
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
-    as_user: AsUser = False,
 ) -> None:
     """Propose memories from what you typed in past sessions. They are in your own words.
 
@@ -51,7 +49,6 @@ def learn(
 
     Example: subcog learn --dry-run --since 30d
     """
-    author.require_person("it reads what the person typed in all sessions", as_user=as_user)
     if forget or undo:
         if (forget and undo) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
             raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")

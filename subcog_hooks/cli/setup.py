@@ -12,9 +12,9 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, inputs, llm_use
+from subcog_hooks.cli.support import client_settings, context, embedding, import_from, inputs, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
-from subcog_hooks.core.errors import SubcogError, UsageError
+from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.settings.defaults import (
     AT_ONCE,
@@ -49,7 +49,7 @@ def setup(
 
     Example: subcog setup --no
     """
-    check_answer(yes=yes, no=no)
+    inputs.refuse_several({"--yes": yes, "--no": no})
     if no:
         for setting, value in ((NOTES_SETTING, False), (SESSIONS_SETTING, NOT_LEARNED), (BACKGROUND_LLM, NO_LLM)):
             write_setting(setting, value)
@@ -60,13 +60,6 @@ def setup(
     _show_choices()
     if not no:
         terminal.say("`subcog setup --no` switches the background work off, `subcog uninstall --for` takes an agent's hook out")
-
-
-def check_answer(*, yes: bool, no: bool) -> None:
-    """Raise UsageError where both answers are given, or where an agent gives one for the person."""
-    inputs.refuse_several({"--yes": yes, "--no": no})
-    if (yes or no) and author.is_agent():
-        raise UsageError("what subcog does by itself is the person's to choose", "they run it in a terminal of their own")
 
 
 def ask_once(*, yes: bool, no: bool) -> None:

@@ -55,13 +55,11 @@ def init(
         bool, Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
     ] = False,
     yes: _Yes = False,
-    as_user: AsUser = False,
 ) -> None:
     """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks.
 
     Example: subcog share init postgresql://ada@db.example.com/team --grant backend
     """
-    author.require_person("the person chooses where memories go", as_user=as_user)
     if "" in (*(grant or ()), *(grant_read or ())):
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = context.settings()
@@ -268,7 +266,6 @@ def restore(
         Texts, Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased.")
     ] = None,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
-    as_user: AsUser = False,
 ) -> None:
     """Take back colleagues' changes and deletions of your own memories: each is as it was before.
 
@@ -276,7 +273,6 @@ def restore(
 
     Example: subcog share restore --by eve
     """
-    author.require_person("the person takes back colleagues' changes", as_user=as_user)
     if bool(ids) == bool(by):
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
     with sync_lock(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
@@ -309,12 +305,11 @@ def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> sha
 
 
 @commands.command()
-def off(yes: _Yes = False, as_user: AsUser = False) -> None:
+def off(yes: _Yes = False) -> None:
     """End sharing. Memories stay where they are, here and on the server.
 
     Example: subcog share off
     """
-    author.require_person("the person ends sharing", as_user=as_user)
     settings = context.settings()
     if not settings[SHARE_URL]:
         raise nothing_found("nothing is shared")

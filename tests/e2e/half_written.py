@@ -30,7 +30,7 @@ def installation(folder: Path, module: str, *, is_missing: bool = False) -> Path
 
 def registered(machine: Machine, folder: Path) -> list[str]:
     """The command that `init` writes, for this installation; its console script is as broken as the rest."""
-    assert machine.run("init", "--no-skills").code == 0
+    assert machine.run("init", "--no-skills", "--as-user").code == 0
     settings = json.loads((machine.root / "user" / ".claude" / "settings.json").read_text(encoding="utf-8"))
     (hook,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
     words = [hook["command"], *hook["args"]]

@@ -393,7 +393,7 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
     assert not (bare.root / "user" / ".subcog").exists()
     assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
     bare.environment |= {"SUBCOG_HOME": str(repository / ".memories"), "CLAUDECODE": "1"}
-    done = bare.run("init", cwd=repository)
+    done = bare.run("init", "--as-user", cwd=repository)
     assert (done.code, b"run `subcog init` in a terminal of your own" in done.stderr) == (0, True)
     assert not (bare.root / "user" / ".subcog" / "homes.json").exists()
     assert b"SUBCOG_HOME leads into this repository" in bare.run("doctor", cwd=repository).stderr

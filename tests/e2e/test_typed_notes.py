@@ -113,7 +113,7 @@ def test_a_locked_index_delays_no_answer(attended: Machine) -> None:
 
 def test_a_paused_hook_stores_nothing(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
-    attended.run("pause")
+    attended.run("pause", "--as-user")
     assert_silent(attended.prompt(f"remember: {NOTE}"))
     assert len(stored(attended)) == 1
 
