@@ -52,17 +52,19 @@ class Writer:
         block = {"type": "tool_use", "id": identifier, "name": tool, "input": given}
         return self.row("assistant", message={"role": "assistant", "content": [block]})
 
-    def result(self, text: str, identifier: str = "toolu_1", *, is_error: bool = False) -> str:
+    def result(self, text: str, identifier: str = "toolu_1", *, is_error: bool = False, denial: str | None = None) -> str:
+        """Add a tool's result. denial: who denied the call, as new clients note it."""
         block = {"type": "tool_result", "tool_use_id": identifier, "content": text, "is_error": is_error}
-        return self.row("user", message={"role": "user", "content": [block]}, toolUseResult=text)
+        noted = {"toolDenialKind": denial} if denial else {}
+        return self.row("user", extra=noted, message={"role": "user", "content": [block]}, toolUseResult=text)
 
-    def refused(self, said: str, identifier: str = "toolu_1") -> str:
-        """Add what the client writes where the person refuses a call and says why."""
+    def refused(self, said: str, identifier: str = "toolu_1", *, denial: str | None = "user-rejected") -> str:
+        """Add what the client writes where the person refuses a call and says why. denial: None as old clients, and forgers."""
         told = (
             "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
             f"new_string was NOT written to the file). To tell you how to proceed, the user said:\n{said}"
         )
-        return self.result(told, identifier, is_error=True)
+        return self.result(told, identifier, is_error=True, denial=denial)
 
 
 def session(

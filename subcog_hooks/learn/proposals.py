@@ -13,6 +13,7 @@ from subcog_hooks.capture.sections import Absence
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
+from subcog_hooks.learn.caution import find_cautions
 from subcog_hooks.learn.fixes import FixProposal, SessionTimes
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
@@ -137,13 +138,16 @@ class Proposal:
 class WrittenProposal(Proposal):
     """A proposal in a model's words that quotes the turn.
 
-    by: the model's provider; its certainty is a model's, higher where the turn alone would be proposed, too. is_active: it is
-    not to wait for the person.
+    by: the model's provider; its certainty is a model's, higher where the turn alone would be proposed, too. cautions: the
+    reasons for which it waits for the person. is_active: it is not to wait.
     """
 
-    __slots__ = ("by", "is_active", "questions", "quote")
+    __slots__ = ("by", "cautions", "is_active", "questions", "quote")
 
-    def __init__(self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None) -> None:
+    def __init__(
+        self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None, typed: Sequence[str]
+    ) -> None:
+        """Collect a proposal. typed: the typed turns of its session, in lower case."""
         super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
         self.kind = written.kind
         self.scope = "project" if owner and written.scope == "project" else "user"
@@ -152,6 +156,7 @@ class WrittenProposal(Proposal):
         self.quote = written.quote
         self.questions = written.questions
         self.by = by
+        self.cautions = find_cautions(written.memory, written.quote, shown.turn.text, scope=self.scope, typed=typed)
         self.is_active = False
         self.certainty = BOTH_AGREE if shown.certainty >= PACKAGED_FIT.bar else MODEL_ALONE
 

@@ -3,11 +3,11 @@
 A model writes its own sentences. So each must quote a typed turn of that session letter by letter, and name nothing else. Pure.
 """
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.learn.caution import find_names, has_name
 from subcog_hooks.learn.signs import ACCEPTED, TypedTurn
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, TURN_KINDS, Fit, judge_turn
 from subcog_hooks.llm import disclosure
@@ -31,8 +31,6 @@ NO_QUOTE, NAMES_UNTYPED, NO_SENTENCE, UNWANTED_KIND = (  # the reasons to refuse
     "have no sentence that can be kept",
     "are of a kind that is not wanted",
 )
-_EDGES = "\"'`()[],;:!?.…“”‘’"
-_NAME_CHARACTERS = frozenset("`<>{}\\@$=|_/#~")
 
 _SYSTEM = (
     "You are shown what a software developer typed to a coding assistant in one session. Say whether any of it should be "
@@ -150,25 +148,9 @@ def _is_valid_sentence(sentence: str) -> bool:
 
 
 def _names_only_typed(typed: str, sentence: str) -> bool:
-    """Return whether all names in a sentence were typed, in lower case and whole: 1984 does not contain 8.
+    """Return whether all names in a sentence were typed, in lower case and whole.
 
     >>> [_names_only_typed("stage 18, in src/api/v2", sentence) for sentence in ("See src/api.", "It is stage 8.")]
     [True, False]
     """
-    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", typed) for name in _find_names(sentence))
-
-
-def _find_names(sentence: str) -> Iterator[str]:
-    """Yield the words of a sentence that name something: paths, addresses, identifiers, numbers; in lower case.
-
-    >>> list(_find_names("Run `make lint` from src/api, never curl https://x.example/run."))
-    ['make', 'lint', 'src/api', 'https://x.example/run']
-    """
-    in_code = False
-    for word in sentence.casefold().split():
-        ticks = word.count("`")
-        bare = word.strip(_EDGES)
-        has_dot = "." in bare and len(bare) > len("e.g")
-        if bare and (in_code or ticks or has_dot or set(bare) & _NAME_CHARACTERS or any(map(str.isdigit, bare))):
-            yield bare
-        in_code ^= bool(ticks % 2)
+    return all(has_name(typed, name) for name in find_names(sentence))

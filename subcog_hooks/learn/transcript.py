@@ -181,6 +181,7 @@ class _Reader:
                 continue
             for row in client_rows.read_client_row(parsed) if isinstance(parsed, dict) else ():
                 if not row.get("isSidechain"):
+                    self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
                     self._folder = _text_field(row, "cwd") or self._folder
                     self._note_exclusion(row)
             if self._begun:
@@ -302,10 +303,12 @@ class _Reader:
         )
 
     def _may_hold_answer(self, row: Mapping[str, object]) -> bool:
-        """Return whether a row may hold the person's answer: other programs' tools can print a refusal, too."""
+        """Return whether a row may hold the person's answer: tools can print a refusal, too."""
+        if self._says_who_typed:
+            return transcript_rows.is_refused_by_user(row)
         own = {identifier for identifier, call in self._calls if not call.tool.startswith("mcp__")}
         results = [block for block in _message_blocks(row) if block.get("type") == "tool_result"]
-        return transcript_rows.is_refused_by_user(row) or own >= {_text_field(block, "tool_use_id") for block in results}
+        return own >= {_text_field(block, "tool_use_id") for block in results}
 
     def _find_refused_call(self, row: Mapping[str, object]) -> Before:
         results = [block.get("tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"]
@@ -319,7 +322,7 @@ class _Reader:
             self._before = Before()
             self._calls.clear()
             self.attempts.forget_failures()  # the person may have changed something meanwhile
-        elif transcript_rows.is_refusal(row):
+        elif transcript_rows.is_refusal(row, says_who_typed=self._says_who_typed):
             self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
             for block in _message_blocks(row):

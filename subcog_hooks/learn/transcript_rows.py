@@ -10,7 +10,7 @@ from subcog_hooks.capture.markdown import drop_elements
 from subcog_hooks.learn.client_rows import Row, list_blocks
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.text.typed_prompt import FENCES
+from subcog_hooks.text.typed_prompt import FENCES, is_from_client
 
 MAX_TURN = 20_000  # characters of a turn; a longer one was pasted, and its head and tail suffice
 NO_MEMORY = "[nomem]"  # the person excludes a prompt, or the session that it begins, from memory
@@ -20,15 +20,8 @@ _OTHER_AUTHOR_FIELDS = (
     *("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "teamName", "agentId"),
     "planContent",  # an agent's plan, which the client passes on in the person's name
 )
-_INJECTED_PREFIXES = (  # prefixes of texts that the client writes in the person's name
-    *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
-    *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
-    *("<session-start-hook>", "<user-prompt-submit-hook>", "<tick>", "<goal>", "<task-notification", "<teammate-message"),
-    *("[request interrupted by user", "caveat: ", "this session is being continued from a previous conversation"),
-)
 _INSERTED_ELEMENTS = (  # elements that editors, the client and we put into a prompt
     *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
-    "local-command-caveat",
 )
 _MAX_SEARCHED = 1_000_000  # characters of a text that are searched for elements
 _INTERRUPTED = "[request interrupted by user"
@@ -95,7 +88,7 @@ def notes_author(row: Row) -> bool:
     """Return whether a row's client notes the author of each prompt."""
     attachment = row.get("attachment")
     sources = (row, attachment) if isinstance(attachment, Mapping) else (row,)
-    return any(name in fields for fields in sources for name in ("origin", "promptSource"))
+    return any(name in fields for fields in sources for name in ("origin", "promptSource", "toolDenialKind"))
 
 
 def is_refused_by_user(row: Row) -> bool:
@@ -103,16 +96,22 @@ def is_refused_by_user(row: Row) -> bool:
     return row.get("toolDenialKind") == "user-rejected"
 
 
-def is_refusal(row: Row) -> bool:
-    """Return whether a row says that the person refused or interrupted a tool call."""
+def is_refusal(row: Row, *, says_who_typed: bool) -> bool:
+    """Return whether a row says that the person refused or interrupted a tool call.
+
+    says_who_typed: its session's rows do, so a refusal in a tool's result is the tool's own text unless the row notes it.
+    """
     if row.get("type") != "user":
         return False
     content = content_of(row)
     if isinstance(content, str):
         return content.lower().startswith(_INTERRUPTED)
+    if is_refused_by_user(row):
+        return True
     for block in list_blocks(content):
-        text = content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
-        if text.lower().startswith((_INTERRUPTED, *_REFUSAL_PREFIXES)):
+        is_result = block.get("type") == "tool_result"
+        text = content_text(block.get("content") if is_result else block.get("text"))
+        if text.lower().startswith((_INTERRUPTED, *_REFUSAL_PREFIXES)) and not (is_result and says_who_typed):
             return True
     return False
 
@@ -174,8 +173,6 @@ def _read_answer(result: str) -> str:
 def _extract_typed(text: str, row: Row) -> tuple[str, str]:
     """Return the kind that a text names itself, and its typed part; "" for none. row: it may note that the person typed it."""
     start = text.lstrip()[:60].lower()
-    if start.startswith(_INJECTED_PREFIXES) and ("</" in text or not notes_author(row)):
-        return "", ""
     if start.startswith(("<command-name>", "<command-message>")):
         return "", _element_text(text, "command-args").strip()
     if start.startswith("<user-memory-input>"):
@@ -186,7 +183,8 @@ def _extract_typed(text: str, row: Row) -> tuple[str, str]:
         text = head.rpartition("<")[0] or head  # half an element is not taken for words
     for name in _INSERTED_ELEMENTS:
         text = drop_elements(text, f"<{name}", f"</{name}>", keeps_unclosed=is_short)
-    return "", text.strip()
+    is_typed_tag = notes_author(row) and text.lstrip().startswith("<") and "</" not in text
+    return "", "" if is_from_client(text) and not is_typed_tag else text.strip()
 
 
 def _element_text(text: str, name: str) -> str:

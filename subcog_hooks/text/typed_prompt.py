@@ -28,13 +28,22 @@ NOT_TYPED = (  # beginnings of the client's messages in the user's name
     "<command-message",
     "<local-command",
     "<system-reminder",
+    "<session-start-hook",
     "<user-prompt-submit-hook",
+    "<teammate-message",
     "<bash-input",
     "<bash-stdout",
+    "<bash-stderr",
+    "<tick>",
+    "<goal>",
     "[request interrupted",
     "this session is being continued from a previous conversation",
     "caveat: the messages below",
 )
+# A header of the client names a program that writes, and its kind of message, in capitals: no "[BUG]", no "[WIP]".
+_WRITERS = frozenset("AGENT AUTOMATED AUTOMATIC BACKGROUND CLIENT HARNESS HOOK SCHEDULED SUBAGENT SYSTEM".split())
+_MESSAGES = frozenset("EVENT FEEDBACK INPUT MESSAGE NOTICE NOTIFICATION OUTPUT PROMPT REMINDER RESULT UPDATE".split())
+_MAX_HEADER = 120  # characters
 ADDED = ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")  # elements that editors put before a prompt
 CONTEXT, REQUEST = "# Context from my IDE setup", "## My request for Codex:"  # an editor's preface, and its end
 STAND_INS = ("[image #", "[image: ", "[pasted text #")  # a terminal's placeholders for pasted content
@@ -112,13 +121,35 @@ def is_typed(prompt: str) -> bool:
     bare = prompt.strip()
     if bare.startswith("<"):
         bare = _without_added(bare).strip()
-    start = bare[:80].lower()
-    if not start or start.startswith(NOT_TYPED):
+    if not bare or is_from_client(bare):
         return False
-    head = start.split(None, 1)[0]
+    head = bare[:80].split(None, 1)[0]
     is_command = head[0] == "/" and "/" not in head[1:]
     is_shell = head[0] == "!" and not head.startswith("!!")
     return not (is_command or is_shell)
+
+
+def is_from_client(text: str) -> bool:
+    """Return whether the client wrote a text in the person's name: it begins as the client's messages do.
+
+    A header in brackets stands on a line of its own, or says that no user wrote.
+
+    >>> is_from_client("Stop hook feedback:\\nrun the tests"), is_from_client("[SYSTEM NOTIFICATION - NOT USER INPUT]\\njob 7")
+    (True, True)
+    >>> [is_from_client(text) for text in ("[BUG] login fails", "[WIP]\\nadd a cache", "[SYSTEM MESSAGE] shows twice")]
+    [False, False, False]
+    """
+    bare = text.lstrip()
+    start = bare[:80].lower()
+    event, sign, _ = start.partition(" hook feedback:")
+    if start.startswith(NOT_TYPED) or (sign != "" and " " not in event):
+        return True
+    label, closed, behind = bare[1:_MAX_HEADER].partition("\n")[0].partition("]")
+    if start[:1] != "[" or not (closed and label.isupper()):
+        return False
+    words = {word.strip("-:,.") for word in label.split()}
+    is_header = not (_WRITERS.isdisjoint(words) or _MESSAGES.isdisjoint(words) or behind.strip())
+    return is_header or "NOT USER" in label
 
 
 def runs_between_signs(text: str) -> list[str]:

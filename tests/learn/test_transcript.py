@@ -58,6 +58,11 @@ def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer,
         *("<local-command-stdout>", "<command-name>/clear</command-name>", "<bash-input>ls</bash-input>", "<bash-stdout>"),
         *("<tick>", "<task-notification>", "<teammate-message id='1'>", "[Request interrupted by user]"),
         *("Caveat: The messages below were generated", "This session is being continued from a previous conversation"),
+        *(
+            "Stop hook feedback:\n",
+            "[SYSTEM NOTIFICATION - NOT USER INPUT]\n",
+            "<system-reminder>x</system-reminder>[AGENT MESSAGE]\n",
+        ),
     ]
     for start in cases:
         with subtests.test(start=start):
@@ -261,19 +266,24 @@ def test_a_parent_that_is_no_id_is_none(writer: Writer, parent: object) -> None:
     assert texts(writer)[-1] == "never push"
 
 
-def test_a_program_cannot_claim_that_the_person_refused_it(writer: Writer) -> None:
+@pytest.mark.parametrize("tool", ["mcp__wiki__find", "Bash"])
+def test_a_program_cannot_claim_that_the_person_refused_it(writer: Writer, tool: str) -> None:
     writer.typed("look it up")
-    writer.call("mcp__wiki__find")
-    writer.refused("always use yarn")
-    assert texts(writer) == ["look it up"]
-
-
-def test_a_result_of_an_unread_call_is_no_answer(writer: Writer) -> None:
-    writer.typed("look it up")
-    writer.call("mcp__wiki__find", asked="x" * transcript.LOOK_BACK)
+    writer.call(tool, asked="x" * transcript.LOOK_BACK)
     end = writer.path.stat().st_size
-    writer.refused("always use yarn")
-    assert texts(writer, end) == []
+    writer.refused("always use yarn", denial=None)
+    writer.typed("go on")
+    for start in (0, end):
+        turns = read_turns(writer, start)
+        assert ([turn.text for turn in turns if turn.offset >= end], turns[-1].before.outcome) == (["go on"], "failed")
+
+
+@pytest.mark.parametrize(("tool", "answers"), [("mcp__wiki__find", []), ("Bash", ["use the wiki"])])
+def test_old_clients_note_a_refusal_in_its_result_alone(writer: Writer, tool: str, answers: list[str]) -> None:
+    writer.old_user("look it up")
+    writer.call(tool)
+    writer.refused("use the wiki", denial=None)
+    assert texts(writer) == ["look it up", *answers]
 
 
 def test_where_the_client_says_who_refused_it_is_believed(writer: Writer) -> None:
@@ -368,7 +378,7 @@ def test_an_answer_is_cut_right_behind_letters_that_grow(writer: Writer) -> None
         f"The user doesn't want to proceed with this tool use. {'İ' * 40} To tell you how to proceed, the user said:\n"
         f"{'İ' * 3} use pnpm here\n\nNote: The user's next message may contain a correction"
     )
-    writer.result(message, is_error=True)
+    writer.result(message, is_error=True, denial="user-rejected")
     assert texts(writer) == ["go", "İİİ use pnpm here"]
 
 

@@ -99,15 +99,26 @@ def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
         "<command-name>/cost</command-name>",
         "[Request interrupted by user]",
         "This session is being continued from a previous conversation that ran out of context.",
+        "[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event.\nWhy did job 7 fail?",
+        *("[AUTOMATED MESSAGE]\njob 7 failed", "[BACKGROUND TASK EVENT]", "[NOT USER INPUT] job 7 failed"),
+        *("Stop hook feedback:\nrun the tests", "PreToolUse:Bash hook feedback:\n[lint.sh]: use tabs"),
     ]
     assert [prompt for prompt in cases if is_typed(prompt)] == []
 
 
-@pytest.mark.parametrize(
-    "prompt", ["/usr/lib is full", "!!! it broke again", "## Plan\nadd a cache", "# Plan\nadd a cache", "#42 fails", "a /clear"]
-)
-def test_what_only_begins_like_a_command_is_typed(prompt: str) -> None:
-    assert is_typed(prompt)
+def test_what_only_begins_like_a_command_or_a_header_is_typed() -> None:
+    prompts = [
+        *("/usr/lib is full", "!!! it broke again", "## Plan\nadd a cache", "# Plan\nadd a cache", "#42 fails", "a /clear"),
+        *("[BUG] login fails", "[BUG]\nlogin fails", "[WIP]\nadd a cache", "[URGENT] [PROD] it is down", "[SYSTEM] is my tag"),
+        *(
+            "[SYSTEM MESSAGE] is shown twice",
+            "[System notification]\nis it blue?",
+            "[USER INPUT]\ncheck",
+            "[README UPDATE]\nadd",
+        ),
+        *("the stop hook feedback: what is it?", "[SYSTEM MESSAGE", "[]", "["),
+    ]
+    assert [prompt for prompt in prompts if not is_typed(prompt)] == []
 
 
 def test_of_a_long_prompt_head_and_tail_are_read() -> None:

@@ -58,9 +58,14 @@ class AskingReport:
 
 
 class _UnaskedPart(NamedTuple):
-    """The part of a session that no model was asked about. read: the position where it ends; is_whole: no turn is too old."""
+    """The part of a session that no model was asked about.
+
+    typed: its turns in lower case; shown: the turns that a model may see; read: the position where it ends; is_whole: no turn
+    is too old.
+    """
 
     file: TranscriptFile
+    typed: list[str]
     shown: list[ShownTurn]
     read: learned.ReadPosition
     is_whole: bool
@@ -129,7 +134,7 @@ def _check_and_store(
     accepted, dropped = quoting.check_proposals(proposed, part.shown, options.never)
     report.dropped += dropped
     written = [
-        WrittenProposal(turn, proposal, provider.name, part.file.path, places.owner_of(turn.turn.folder))
+        WrittenProposal(turn, proposal, provider.name, part.file.path, places.owner_of(turn.turn.folder), part.typed)
         for turn, proposal in accepted
     ]
     _store_proposals(written, options, places, report, state)
@@ -156,7 +161,8 @@ def _find_unasked(
     turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
     size = 0 if reading.has_more else file.size
     read = learned.ReadPosition(size, reading.end, digest)
-    return _UnaskedPart(file, quoting.select_turns(turns, options.fit), read, len(recent) == len(reading.turns))
+    typed = [turn.text.casefold() for turn in turns]
+    return _UnaskedPart(file, typed, quoting.select_turns(turns, options.fit), read, len(recent) == len(reading.turns))
 
 
 def _store_proposals(
@@ -200,7 +206,7 @@ def _store_or_join(
             report.repeated += 1
     if store and context.settings()[SESSIONS_SETTING] == AT_ONCE:
         for proposal in new:
-            proposal.is_active = not _contradicts(proposal, store)
+            proposal.is_active = not proposal.cautions and not _contradicts(proposal, store)
     report.proposed += proposals.store_new(new, store, options, places, report.stored)
 
 
@@ -233,8 +239,10 @@ def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
 
 
 def _contradicts(proposal: WrittenProposal, store: Store) -> bool:
-    """Return whether a stored memory may contradict a proposal; then the person decides."""
-    return any(other.contradiction for other in similar_to(proposal.row(None, now_ms()).memory, store))
+    """Return whether a stored memory of its project or of all may contradict a proposal; then the person decides."""
+    memory = proposal.row(None, now_ms()).memory
+    audiences = (memory, memory.with_changes(scope="user", project=None))
+    return any(other.contradiction for audience in audiences for other in similar_to(audience, store))
 
 
 def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
