@@ -235,16 +235,44 @@ def test_nothing_but_the_protocol_is_printed(bare: Machine) -> None:
     assert (server.returncode, rest, errors) == (0, b"", b"")
 
 
-def test_an_unreadable_request_is_logged(bare: Machine) -> None:
+def test_a_bad_request_is_answered_with_an_error(bare: Machine) -> None:
+    half = "half a pair: \ud800"
+    bad_params: list[object] = [["recall"], "recall", 3, True, None, {}]
+    bad_params += [{"name": name} for name in (5, None, ["recall"], half)]
+    bad_params += [{"name": "recall", "arguments": given} for given in (["x"], "x", 7, {"text": half})]
+    requests: list[dict[str, object]] = [{"method": "tools/call", "params": params} for params in bad_params]
+    requests += [{"method": method, "params": [1]} for method in ("tools/list", "ping", "no/such")]
+    requests += [{"method": "tools/call"}, {"method": half}, {"method": 5}, {}]
+    with bare.begin("mcp") as server:
+        assert server.stdin
+        assert server.stdout
+        ask(server, "initialize", INITIALIZE)
+        requests.append({"method": "tools/call", "params": {"name": "recall", "arguments": {"text": CONTENT}}})
+        for id_, request in enumerate(requests):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id_, **request}).encode() + b"\n")
+        server.stdin.flush()
+        is_error: dict[int, bool] = {}
+        while len(requests) - 1 not in is_error:
+            answer = json.loads(server.stdout.readline())
+            is_error[answer["id"]] = "error" in answer
+        server.communicate()
+    assert is_error == {id_: id_ < len(requests) - 1 for id_ in range(len(requests))}
+
+
+def test_a_message_without_an_id_is_logged(bare: Machine) -> None:
     with bare.begin("mcp") as server:
         assert server.stdin
         ask(server, "initialize", INITIALIZE)
-        call = {"name": "recall", "arguments": {"text": "half a pair: \ud800, token=abc"}}
-        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}).encode() + b"\n")
+        for id_ in ({}, {"id": "\ud800"}, {"id": [7]}, {"id": 7, "result": "\ud800, token=abc"}):
+            server.stdin.write(
+                json.dumps({"jsonrpc": "2.0", "method": "tools/list", "params": ["token=abc"], **id_}).encode() + b"\n"
+            )
         ask(server, "tools/call", {"name": "recall", "arguments": {"text": CONTENT}})
         server.communicate()
-    (line,) = bare.log()
-    assert line.endswith("Z mcp: a message of the client is not answered: it is no valid JSON")
+    assert len(bare.log()) == 4
+    assert {line.partition(" ")[2] for line in bare.log()} == {
+        "mcp: a message of the client is not answered: it is no valid request"
+    }
 
 
 def test_a_switched_off_hook_is_no_missing_knowledge(bare: Machine) -> None:

@@ -4,12 +4,14 @@ A model writes the arguments. Each call works in the client's project, with the 
 as processes of their own: they answer as the terminal's commands do, and their output never mixes with the protocol.
 """
 
+import json
 import logging
 import os
 import re
 import subprocess
 import sys
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -20,9 +22,12 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_REQUEST,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
     InputRequiredResult,
+    JSONRPCError,
     ListRootsRequest,
     ListRootsResult,
     ListToolsResult,
@@ -32,6 +37,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from pydantic import ValidationError
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.support.inputs import STDIN
@@ -45,6 +51,7 @@ from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
 MAX_TEXT = 50_000  # characters of an argument
 NOTHING_KNOWN = "Nothing is known about this."
+UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is no Unicode")
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -101,20 +108,41 @@ async def _answer_client() -> None:
     server = Server("subcog", version=__version__, on_list_tools=_list_tools, on_call_tool=_call_tool)
     sender, sound_requests = anyio.create_memory_object_stream[SessionMessage](0)
     async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
-        tasks.start_soon(_pass_requests_on, requests, sender)
+        tasks.start_soon(_pass_requests_on, requests, sender, answers.send)
         await server.run(sound_requests, answers, server.create_initialization_options())
 
 
 async def _pass_requests_on(
-    requests: AsyncIterable[SessionMessage | Exception], sender: ObjectSendStream[SessionMessage]
+    requests: AsyncIterable[SessionMessage | Exception],
+    sender: ObjectSendStream[SessionMessage],
+    send_answer: Callable[[SessionMessage], Awaitable[None]],
 ) -> None:
-    """Pass the client's messages on. One that cannot be read, as with half a surrogate pair, has no answer but a log line."""
+    """Pass the client's messages on. A message that cannot be read is answered with an error, or logged if it has no id."""
     async with sender:
         async for request in requests:
             if isinstance(request, SessionMessage):
                 await sender.send(request)
+                continue
+            try:
+                refusal = JSONRPCError(jsonrpc="2.0", id=_id_of_unreadable(request), error=UNREADABLE)
+            except ValueError:
+                logging.getLogger(__name__).warning("a message of the client is not answered: it is no valid request")
             else:
-                logging.getLogger(__name__).warning("a message of the client is not answered: it is no valid JSON")
+                await send_answer(SessionMessage(refusal))
+
+
+def _id_of_unreadable(error: Exception) -> str | int:
+    """Return the id of a request that the SDK has refused. Raises ValueError where there is none."""
+    for detail in error.errors() if isinstance(error, ValidationError) else ():
+        message = detail["input"]
+        if detail["type"] == "json_invalid":  # Python takes half a surrogate pair, which is no valid text.
+            with suppress(RecursionError):
+                message = json.loads(message)
+        if isinstance(message, dict) and not message.keys() & {"result", "error"} and type(message.get("id")) in (int, str):
+            id_: str | int = message["id"]
+            str(id_).encode()  # It may have half a pair, too.
+            return id_
+    raise ValueError("the message is no request")
 
 
 async def _list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
