@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -245,6 +246,19 @@ def test_memories_are_reviewed_by_mouse(served: Served, browser: Browser, home: 
     click_text(browser, "port", "Bring back")
     wait_for_message(browser, "Brought back.")
     assert get(home, "port").status == "active"
+
+
+def test_a_slow_body_holds_no_other_request_up(served: Served) -> None:
+    address = urlsplit(served.url)
+    head = f"POST {address.path}changes HTTP/1.1\r\nHost: {address.netloc}\r\nOrigin: http://{address.netloc}\r\n"
+    assert address.hostname
+    with socket.create_connection((address.hostname, address.port)) as slow:
+        slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{".encode())
+        assert served.ask()[0] == 200
+        assert served.change(action="forget", id="port")[0] == 200
+        slow.setblocking(False)
+        with pytest.raises(BlockingIOError):  # It has no answer yet, so that the others came before its time limit.
+            slow.recv(1)
 
 
 def test_refusals_in_a_row_are_counted_and_undone(served: Served, home: Home, make: Maker) -> None:

@@ -104,19 +104,19 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := self._find_refusal(is_change=is_change):
             self._send(_Answer(refusal, "text/plain", refusal.phrase))
             return
-        with self.server.lock:
-            self.server.used_s = time.monotonic()
-            try:
-                answer = self._respond(self.path.split("/", 2)[2], is_change=is_change)
-            except SubcogError as error:
-                answer = _Answer(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
-            except Exception as error:  # noqa: BLE001 - without an answer the page would say that it is no longer served
-                failure = f"a request of the page failed: {type(error).__name__}: {error}"
-                write_line(context.home(), failure)
-                message = f"{failure}; load the page again to see whether the change was made"
-                answer = _Answer(HTTPStatus.INTERNAL_SERVER_ERROR, "application/json", to_json({"error": message}))
-            self._send(answer)
-            self.server.used_s = time.monotonic()
+        try:
+            change = self._read_body() if is_change else None  # A slow body holds no other request up.
+            with self.server.lock:
+                self.server.used_s = time.monotonic()
+                answer = self._respond(self.path.split("/", 2)[2], change)
+        except SubcogError as error:
+            answer = _Answer(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
+        except Exception as error:  # noqa: BLE001 - without an answer the page would say that it is no longer served
+            failure = f"a request of the page failed: {type(error).__name__}: {error}"
+            write_line(context.home(), failure)
+            message = f"{failure}; load the page again to see whether the change was made"
+            answer = _Answer(HTTPStatus.INTERNAL_SERVER_ERROR, "application/json", to_json({"error": message}))
+        self._send(answer)
 
     def _find_refusal(self, *, is_change: bool) -> HTTPStatus | None:
         """Return the status that refuses this request, None for a request of the own page or of the person."""
@@ -131,13 +131,13 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.NOT_FOUND
         return None
 
-    def _respond(self, path: str, *, is_change: bool) -> _Answer:
-        if is_change and path == "changes":
-            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.change(self._read_body())))
-        if not is_change and not path:
+    def _respond(self, path: str, change: dict[str, object] | None) -> _Answer:
+        if change is not None and path == "changes":
+            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.change(change)))
+        if change is None and not path:
             page = self.server.report.make_page()
             return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
-        if not is_change and path.startswith("memories/"):
+        if change is None and path.startswith("memories/"):
             id_ = path.removeprefix("memories/")
             return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.read_memory(id_)))
         return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
