@@ -42,6 +42,10 @@ LEADING_PYTHON = (  # variables that lead an interpreter to code outside of the 
     *("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONWARNINGS", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
     "PYTHONEXECUTABLE",
 )
+LEADING_SHELL = (  # variables that lead a shell, the loader or OpenSSL to other code
+    *("BASH_ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND", "ENV", "ZDOTDIR", "CLAUDE_CODE_SHELL*"),
+    *("LD_*", "DYLD_*", "GCONV_PATH", "OPENSSL_*", "PYTHONSTARTUP"),
+)
 _ENTRY = """import sys
 sys.path += {folders!r}
 from subcog_hooks.__main__ import main
@@ -71,16 +75,32 @@ def find_program(name: str) -> str | None:
     return program if program and os.path.isabs(program) else None  # Windows looks into the folder at hand first
 
 
+def may_run_other_code() -> bool:
+    """Return whether a variable may make an agent's shell run other code before our command, or in it."""
+    if any(_is_among(name, (*LEADING_PYTHON, *LEADING_SHELL)) for name in os.environ):
+        return True
+    repository = ProjectVariables()
+    return any(repository.setter_of(name) for name in ("HOME", "SHELL"))
+
+
+def _is_among(name: str, names: tuple[str, ...]) -> bool:
+    """Return whether a variable is one of these names; a star at the end stands for any ending.
+
+    >>> _is_among("LD_PRELOAD", ("ENV", "LD_*")), _is_among("ENVIRONMENT", ("ENV", "LD_*"))
+    (True, False)
+    """
+    return name in names or name.startswith(tuple(prefix[:-1] for prefix in names if prefix.endswith("*")))
+
+
 def _filter_environment(environment: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     """Return the variables with these names that no repository at hand sets."""
     repository = ProjectVariables()
-    exact, prefixes = frozenset(names), tuple(name[:-1] for name in names if name.endswith("*"))
     if any(repository.setter_of(name) for name in ACCOUNT):
         environment = {name: value for name, value in environment.items() if name not in ACCOUNT}
     variables = {
         name: value
         for name, value in environment.items()
-        if (name in exact or name.startswith(prefixes))
+        if _is_among(name, names)
         and ((name.startswith(TUNING[:-1]) and name not in NOT_TUNING) or not repository.setter_of(name))
     }
     if "HOME" in environment and "HOME" not in variables:

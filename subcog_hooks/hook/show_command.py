@@ -1,6 +1,7 @@
 """Opening a memory that a line points at: the command that a block names, permission to run it, and its answer.
 
-Permission is given for one exact command: our own executable, `show`, and ids that the session was given or pointed at.
+Permission is given for one exact command: our own executable, `show`, and ids that the session was given or pointed at. No
+variable may put other code behind it.
 """
 
 from __future__ import annotations
@@ -46,12 +47,10 @@ def may_run_command(command: str, call: HookCall) -> bool:
     own = _own_script()
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
-    from subcog_hooks.core.child_environment import LEADING_PYTHON  # Few calls open a memory.
+    from subcog_hooks.core.child_environment import may_run_other_code  # Few calls open a memory.
     from subcog_hooks.store import openings
 
-    if any(name in os.environ for name in LEADING_PYTHON):  # The script's interpreter would run foreign code.
-        return False
-    return set(ids) <= openings.find_seen(call.state, call.session)
+    return set(ids) <= openings.find_seen(call.state, call.session) and not may_run_other_code()
 
 
 def permission_output(decision: str, reason: str) -> bytes:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -228,8 +229,32 @@ def test_only_our_program_in_this_session_gets_permission(pointing: Machine, tmp
     (tmp_path / "bin" / "subcog").symlink_to(pointing.command)  # a link to our own program
     pointing.environment["PATH"] = os.pathsep.join((str(tmp_path / "bin"), path))
     assert is_allowed(pointing, command)
-    pointing.environment["PYTHONPATH"] = str(pointing.folder)
-    assert not is_allowed(pointing, command)
+
+
+@posix
+def test_no_permission_where_a_variable_may_run_other_code(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    ordinary = {"VIRTUAL_ENV": "/v", "SHELL": "/bin/bash", "ENVIRONMENT": "dev", "PYTHONUTF8": "1", "CLAUDE_ENV_FILE": "/e"}
+    pointing.environment |= {**ordinary, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": "3"}
+    command = f"subcog show {ANSWER}"
+    assert is_allowed(pointing, command)
+    leading = (
+        *("BASH_ENV", "BASH_FUNC_subcog%%", "ENV", "ZDOTDIR", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND"),
+        *("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "OPENSSL_CONF", "CLAUDE_CODE_SHELL_PREFIX"),
+        *("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"),
+    )
+    harmless = {"SHELLOPTS": "braceexpand", "PYTHONHOME": sys.prefix}  # so that the hook itself starts
+    for name in leading:
+        pointing.environment[name] = harmless.get(name, str(pointing.folder))
+        assert not is_allowed(pointing, command), name
+        del pointing.environment[name]
+    settings = pointing.folder / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    for name in ("SHELL", "HOME"):
+        settings.write_text(json.dumps({"env": {name: pointing.environment[name]}}))
+        assert not is_allowed(pointing, command), name
+    settings.unlink()
+    assert is_allowed(pointing, command)
 
 
 @posix
