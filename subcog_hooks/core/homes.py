@@ -10,9 +10,10 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home, account_folder
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
+ANY_AGENT = "AI_AGENT"  # several clients set it, Claude Code too
 AGENTS = (  # variables that clients set for the commands of their agents
     *(IN_AN_AGENT, "GEMINI_CLI", "QWEN_CODE", "CODEX_THREAD_ID", "CODEX_SANDBOX_NETWORK_DISABLED", "OPENCODE"),
-    *("CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
+    *("CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID", ANY_AGENT),
 )
 
 

@@ -435,8 +435,8 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ChoiceKey(
         "capture.agent",
         (defaults.AGENTS_NOTES, defaults.WAITING_NOTES, defaults.NO_NOTES),
-        "Whether an agent may store memories; with pending all of them wait for `subcog review`, with on only those "
-        "of a session that runs without questions",
+        "Whether an agent may store memories; with pending all of them wait for `subcog review`, with on those before which "
+        "nobody is known to have been asked",
         is_personal=True,
     ),
     SwitchKey(

@@ -77,14 +77,16 @@ def test_three_tools_are_described_in_few_words(bare: Machine) -> None:
     assert len(listed) <= MAX_CHARACTERS
 
 
-def test_a_remembered_note_is_recalled_and_shown(bare: Machine) -> None:
+def test_an_accepted_note_is_recalled_and_shown(bare: Machine) -> None:
     question = "which boat is in the way of the slip?"
+    bare.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}  # of the client's own process
     (is_error, told), (_, nothing) = talk(
-        bare, ("remember", {"text": CONTENT, "questions": [question]}), ("recall", {"text": "How are invoices rounded?"})
+        bare, ("remember", {"text": CONTENT, "questions": [question]}), ("recall", {"text": ABOUT_IT})
     )[1]
     id_, remark = told.split("\n")
     assert (is_error, nothing) == (False, NOTHING)
-    assert "noted by an agent" in remark
+    assert "noted by an agent; once `subcog review` has accepted it" in remark
+    assert bare.run("review", "--accept", id_).code == 0
     (row,) = bare.stored().values()
     assert (row["id"], row["trust"]) == (id_, "agent")
     assert row["questions"] == [{"text": question, "by": "agent"}]
@@ -100,8 +102,9 @@ def test_the_first_root_that_is_a_folder_is_the_project(bare: Machine, mode: str
     own, other = bare.repository("the harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
     roots = ["file:///nowhere/at/all", f"file://elsewhere{other.as_uri()[7:]}", own.as_uri(), other.as_uri()]
     talk(bare, ("remember", {"text": CONTENT}), roots=roots, mode=mode, cwd=other)
-    (row,) = bare.stored().values()
+    (row,) = bare.stored("pending").values()
     assert row["project"] == "github.com/tidepool/harbour"
+    assert bare.run("review", "--accept", row["id"]).code == 0
     ((_, block),) = talk(bare, ("recall", {"text": ABOUT_IT}), roots=roots, mode=mode)[1]
     assert str(row["id"]) in block
     assert talk(bare, ("recall", {"text": ABOUT_IT}), roots=["file:///nowhere"], cwd=own)[1] == [(False, block)]
@@ -177,7 +180,7 @@ def test_a_hostile_argument_gets_one_clear_error(bare: Machine) -> None:
 
 def test_a_text_is_no_option_of_a_command(bare: Machine) -> None:
     talk(bare, ("remember", {"text": "--help", "questions": ["--quiet", "--user"]}))
-    ((content, row),) = bare.stored().items()
+    ((content, row),) = bare.stored("pending").items()
     assert (content, [question["text"] for question in row["questions"]]) == ("--help", ["--quiet", "--user"])
 
 
@@ -185,13 +188,14 @@ def test_secrets_are_taken_out_before_anything_is_stored(bare: Machine) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     _, told = answer_to(bare, "remember", {"text": f"The token of the build farm is {token}."})
     assert "removed 1 GitHub token" in told
-    assert all(token not in content for content in bare.stored())
+    assert all(token not in content for content in bare.stored("pending"))
 
 
 def test_the_person_decides_about_an_agents_notes(bare: Machine) -> None:
-    bare.configure(capture__agent="pending")
-    assert "once `subcog review` has accepted it" in answer_to(bare, "remember", {"text": CONTENT})[1]
-    assert list(bare.stored("pending")) == [CONTENT]
+    for setting in ("on", "pending"):
+        bare.configure(capture__agent=setting)
+        assert "once `subcog review` has accepted it" in answer_to(bare, "remember", {"text": f"{CONTENT} {setting}"})[1]
+    assert len(bare.stored("pending")) == 2
     assert answer_to(bare, "recall", {"text": ABOUT_IT}) == (False, NOTHING)
     bare.configure(capture__agent="off")
     is_error, told = answer_to(bare, "remember", {"text": "Piers are painted in May."})
@@ -210,7 +214,7 @@ def test_a_damaged_store_is_one_clear_error(bare: Machine) -> None:
 def test_roots_that_cannot_be_read_leave_the_working_folder(bare: Machine) -> None:
     own = bare.repository("harbour", REMOTE)
     talk(bare, ("remember", {"text": CONTENT}), roots=[UNREADABLE], mode=HANDSHAKE, cwd=own)
-    assert [row["project"] for row in bare.stored().values()] == ["github.com/tidepool/harbour"]
+    assert [row["project"] for row in bare.stored("pending").values()] == ["github.com/tidepool/harbour"]
     assert bare.log()[0].endswith("Z mcp: the client's roots cannot be read: MCPError")
 
 

@@ -1,4 +1,7 @@
-"""What an agent stores is the agent's, and never pinned; what the person wrote it changes only with the person's word."""
+"""What an agent stores is the agent's, and never pinned; what the person wrote it changes only with the person's word.
+
+It waits for review unless somebody is known to be asked.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def agent(bare: Machine) -> Machine:
     file = bare.root / "mine.jsonl"
     file.write_text(json.dumps({"id": "mine", "content": "Deploys happen on Tuesdays."}) + "\n")
     assert bare.run("import", str(file), "--trust", "user").code == 0
-    bare.environment["CLAUDECODE"] = "1"
+    bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
     return bare
 
 
@@ -37,6 +40,27 @@ def test_what_an_agent_remembers_is_its_own_and_shown_so(agent: Machine) -> None
     assert f", noted by an agent] {CONTENT}" in context
     del agent.environment["CLAUDECODE"]
     assert fields(agent, agent.run("remember", "A person's own.").stdout.decode().strip())["trust"] == "user"
+
+
+def test_a_note_waits_unless_somebody_is_known_to_be_asked(bare: Machine) -> None:
+    claude, codex = {"CLAUDECODE": "1"}, {"CODEX_THREAD_ID": "019a"}
+    attended = {**claude, "CLAUDE_CODE_SESSION_ATTENDED": "1", "AI_AGENT": "claude-code"}
+    asked = [attended, {**claude, "CLAUDE_CODE_ENTRYPOINT": "cli"}]
+    unasked = [
+        *(claude, {**attended, "CLAUDE_CODE_SESSION_ATTENDED": "0"}, {**claude, "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}),
+        *(codex, {**codex, **attended}),  # an agent that runs another one
+        *({name: "1"} for name in ("GEMINI_CLI", "QWEN_CODE", "OPENCODE", "COPILOT_CLI", "CURSOR_AGENT", "GOOSE_TERMINAL")),
+        *({"AMP_CURRENT_THREAD_ID": "T-1"}, {"AI_AGENT": "pi"}),
+    ]
+    plain = dict(bare.environment)
+    for number, marks in enumerate([*asked, *unasked]):
+        bare.environment = {**plain, **marks}
+        done = bare.run("remember", f"Pier {number} is painted in May.")
+        remarks = done.stderr.count(b"once `subcog review` has accepted it")
+        assert (done.code, remarks) == (0, int(marks in unasked)), (marks, done.stderr)
+    bare.environment = plain
+    assert len(bare.stored()) == len(asked)
+    assert {row["trust"] for row in (bare.stored() | bare.stored("pending")).values()} == {"agent"}
 
 
 def test_an_agent_does_not_pin(agent: Machine) -> None:

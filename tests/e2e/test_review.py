@@ -317,7 +317,7 @@ def test_the_person_says_whether_an_agent_may_store(bare: Machine) -> None:
     for setting, status in (("on", "active"), ("pending", "pending"), ("off", None)):
         bare.configure(capture__agent=setting)
         text = f"{APART} ({setting})"
-        bare.environment["CLAUDECODE"] = "1"
+        bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
         done = bare.run("remember", text)
         del bare.environment["CLAUDECODE"]
         assert statuses(bare).get(text) == status
@@ -345,7 +345,7 @@ def test_the_hook_notes_of_a_session_whether_the_person_is_asked(bare: Machine) 
             "of-the-agent",
         )
         assert bare.hook(payload).stdout == b""
-        bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "of-the-agent"}
+        bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "of-the-agent", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
         assert bare.run("remember", text).code == 0
         del bare.environment["CLAUDECODE"], bare.environment["CLAUDE_CODE_SESSION_ID"]
         return statuses(bare)[text]

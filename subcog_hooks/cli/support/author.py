@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError, UsageError
-from subcog_hooks.core.homes import find_agent
+from subcog_hooks.core.homes import AGENTS, ANY_AGENT, IN_AN_AGENT, find_agent
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import state_values, stops
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
@@ -55,8 +54,8 @@ def trust() -> str:
 def status() -> str:
     """Return the status of the memories that this command stores.
 
-    An agent's memories wait for the person by the setting, or where the client asks nobody. Raises ConfigError, and UsageError
-    where an agent may store nothing.
+    An agent's memories wait for the person by the setting, or unless somebody is known to be asked. Raises ConfigError, and
+    UsageError where an agent may store nothing.
     """
     if not is_agent():
         return "active"
@@ -70,14 +69,17 @@ def status() -> str:
 
 
 def _is_asked() -> bool:
-    """Return whether the client asks a person before its agent runs a command; True if unknown."""
-    attended = os.environ.get(ATTENDED)
-    if attended != "1" if attended is not None else os.environ.get(STARTED_AS, ON_TERMINAL) != ON_TERMINAL:
+    """Return whether the client is known to ask a person before its agent runs a command. Claude Code alone says so."""
+    if any(map(os.environ.get, {*AGENTS} - {IN_AN_AGENT, ANY_AGENT})):
         return False
-    if name := os.environ.get(SESSION):
-        with suppress(StoreError), context.existing_state(context.home(), STATE_WAIT_MS) as state:
-            return not (state and state_values.is_unasked(state, name, now_ms()))
-    return True
+    attended = os.environ.get(ATTENDED)
+    if attended != "1" if attended is not None else os.environ.get(STARTED_AS) != ON_TERMINAL:
+        return False
+    try:
+        with context.existing_state(context.home(), STATE_WAIT_MS) as state:
+            return not (state and state_values.is_unasked(state, os.environ.get(SESSION, ""), now_ms()))
+    except StoreError:
+        return False
 
 
 def origin(*, as_user: bool = False) -> str:
@@ -124,7 +126,7 @@ def require_person(reason: str, *, as_user: bool) -> None:
 
 def needs_consent(reason: str) -> UsageError:
     """Return the error for an action that an agent may not do unasked."""
+    sign = f"is run by an agent ({find_agent()} is set)" if is_agent() else "has no terminal, as an agent's"
     return UsageError(
-        f"{reason}, and this command is run by an agent ({find_agent()} is set)",
-        "ask the person, then give --as-user; the client's permission rules can allow it",
+        f"{reason}, and this command {sign}", "ask the person, then give --as-user; the client's permission rules can allow it"
     )

@@ -40,6 +40,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from subcog_hooks import __version__
+from subcog_hooks.cli.support.author import ATTENDED
 from subcog_hooks.cli.support.inputs import STDIN
 from subcog_hooks.core import log
 from subcog_hooks.core.child_environment import own_command
@@ -241,7 +242,7 @@ async def _run_command(words: Sequence[str], text: str, folder: str, in_silence:
                 input=text.encode("utf-8", "replace"),
                 check=False,
                 cwd=folder,
-                env={**os.environ, IN_AN_AGENT: "1"},
+                env={**os.environ, IN_AN_AGENT: "1", ATTENDED: "0"},
                 creationflags=_FLAGS,
             )
     except TimeoutError as error:
