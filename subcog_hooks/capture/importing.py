@@ -1,6 +1,7 @@
 """An import: its files are found and read, and its memories are stored in batches."""
 
 import os
+import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,11 +48,12 @@ JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 # the status of a record -> the status of its memories
 HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
+_OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # a shell names an open pipe so, as in <(command)
 
 
 def check_source(path: str, root: str | None) -> None:
     """Check that `path` can be imported. root: of the current repository. Raises UsageError otherwise."""
-    if path == "-":
+    if path == "-" or (path.startswith(_OPEN_FILES) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
         return
     if root and os.path.abspath(path).startswith(os.path.join(root, "")) and leads_out(path, root):
         raise UsageError(f"{path} is a link out of this repository", "name the file or folder that it leads to")
@@ -60,7 +62,7 @@ def check_source(path: str, root: str | None) -> None:
     if not os.path.exists(path):
         raise UsageError(f"{path or 'an empty name'} does not exist", "give a .jsonl file, a .md file or a folder")
     if not os.path.isfile(path):
-        return  # a pipe that the user has named, such as <(command)
+        raise UsageError(f"{path} is no regular file", "give a .jsonl file, a .md file or a folder")
     if not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
         raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
     if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_JSONL_BYTES:

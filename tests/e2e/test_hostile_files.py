@@ -1,11 +1,15 @@
 """The installed executable, and files that a repository or an accident has put where it reads: nothing hangs or leaks."""
 
+import json
 import os
+import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.capture.sources.catalogue import SOURCE_NAMES
 from tests.e2e.machine import ANSWER, QUESTION, REMOTE, Machine, linux, posix
 
 SECRET = "The launch code of the lighthouse is kept behind the third brick."
@@ -44,6 +48,45 @@ def test_a_pipe_in_the_folder_is_named_and_not_waited_for(bare: Machine, notes: 
     done = bare.run("import", str(notes))
     assert (done.code, b"pipe.md: is no regular file" in done.stderr) == (2, True)
     assert b"Ellida" in bare.run("export").stdout
+
+
+def _make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:  # type: ignore[attr-defined,unused-ignore]  # not on Windows
+        made.bind(path.name)
+
+
+SPECIAL: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo if hasattr(os, "mkfifo") else Path.touch,
+    "socket": _make_socket,
+    "endless device": lambda path: path.symlink_to("/dev/zero"),
+    "empty device": lambda path: path.symlink_to("/dev/null"),
+}
+
+
+@posix
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_no_special_file_is_waited_for(
+    bare: Machine, kind: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    monkeypatch.chdir(bare.folder)  # the path of a socket has at most 108 bytes
+    commands = [["import", name] for name in ("notes", "notes.md", "notes.jsonl", "notes.json", ".")]
+    commands += [["import", "--from", name, "notes"] for name in (SOURCE_NAMES if kind == "pipe" else ())]
+    for name in ("notes", "notes.md", "notes.jsonl", "notes.json"):
+        SPECIAL[kind](bare.folder / name)
+    for command in commands:
+        with subtests.test(command=command):
+            done = subprocess.run(
+                [bare.command, *command], capture_output=True, env=bare.environment, timeout=SOON_SECONDS, check=False
+            )
+            assert (done.returncode, done.stderr.count(b"\n"), b"Error" in done.stderr) == (2, 1, False)
+
+
+@linux
+def test_an_open_pipe_is_read(bare: Machine) -> None:
+    line = json.dumps({"id": "piped", "content": "The tide turns at six."})
+    script = f"'{bare.command}' import <(echo '{line}') && echo '{line}' | '{bare.command}' import /dev/stdin"
+    done = bare.start(["bash", "-c", script])
+    assert done.stdout.splitlines() == [b"added 1 (for all your projects: 1)", b"added 0, already there 1"]
 
 
 def test_a_file_of_ten_gigabytes_is_refused_by_its_size(bare: Machine, notes: Path) -> None:
