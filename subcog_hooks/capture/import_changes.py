@@ -9,6 +9,7 @@ from typing import Self
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
 from subcog_hooks.capture.markdown_document import FileDates
+from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
@@ -71,9 +72,10 @@ class ImportOptions:
 
     project, root: the owner of Markdown files, and the folder from which they are named; names: all names of that project.
     lacks_files: files may be missing at `root` without being gone; other_roots: its other worktrees and clones. trusted:
-    `--trust user`. keeps_users: memories that the user wrote or vouched for stay as they are. waits: an agent imports
-    unasked, so new and changed memories wait for the person. loaded: the real paths of Markdown files that the client loads by
-    itself, which are no sections of this import. dates: for documents that tell none.
+    `--trust user`. is_repositorys: the project's repository holds the files, so they give texts about it alone. keeps_users:
+    memories that the user wrote or vouched for stay as they are. waits: an agent imports unasked, so new and changed memories
+    wait for the person. loaded: the real paths of Markdown files that the client loads by itself, which are no sections of this
+    import. dates: for documents that tell none.
     """
 
     project: str | None = None
@@ -82,6 +84,7 @@ class ImportOptions:
     lacks_files: bool = False
     other_roots: tuple[str, ...] = ()
     trusted: bool = False
+    is_repositorys: bool = False
     replace: bool = False
     dry_run: bool = False
     dates: FileDates = field(default_factory=FileDates)
@@ -262,10 +265,10 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
 
 def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool:
     """Return whether the person now vouches for a file whose untouched memory was stored without its cues."""
-    if not options.trusted or before.trust != FILE or memory.trust != FILE:
+    if not options.trusted or before.trust != FILE:
         return False
     is_as_it_came = is_untouched(before) or before.updated_at == memory.updated_at
-    return is_as_it_came and any(getattr(before, name) != getattr(memory, name) for name in jsonl.CUE_FIELDS)
+    return is_as_it_came and any(getattr(before, name) != getattr(memory, name) for name in CUE_FIELDS)
 
 
 def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> Memory:
@@ -276,6 +279,8 @@ def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options:
     if options.waits and before.status == "active":
         raise InvalidMemory(f"{memory.id} is another by now, and an agent imports it unasked", "the person imports it again")
     if not row.is_section:
+        if options.is_repositorys and before.project not in options.names:
+            raise InvalidMemory(f"the id {memory.id} is taken in another project", "give the line another id")
         if options.replace or _brings_cues(before, memory, options):
             return memory
         raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")

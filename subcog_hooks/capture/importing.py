@@ -22,6 +22,7 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
 )
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
+from subcog_hooks.capture.repository_files import find_holder, limit_to_repository
 from subcog_hooks.capture.sections import (
     LIVE,
     MARKDOWN_SUFFIXES,
@@ -39,6 +40,7 @@ from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
+from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
 
 MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
@@ -51,22 +53,23 @@ SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache
 _OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # a shell names an open pipe so, as in <(command)
 
 
-def check_source(path: str, root: str | None) -> None:
-    """Check that `path` can be imported. root: of the current repository. Raises UsageError otherwise."""
+def check_source(path: str) -> Project | None:
+    """Check that `path` can be imported, and return the repository that holds it. Raises UsageError."""
     if path == "-" or (path.startswith(_OPEN_FILES) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
-        return
-    if root and os.path.abspath(path).startswith(os.path.join(root, "")) and leads_out(path, root):
-        raise UsageError(f"{path} is a link out of this repository", "name the file or folder that it leads to")
+        return None
+    holder = find_holder(path)
     if os.path.isdir(path):
-        return
+        return holder
+    expected = "give a .jsonl file, a .md file or a folder"
     if not os.path.exists(path):
-        raise UsageError(f"{path or 'an empty name'} does not exist", "give a .jsonl file, a .md file or a folder")
+        raise UsageError(f"{path or 'an empty name'} does not exist", expected)
     if not os.path.isfile(path):
-        raise UsageError(f"{path} is no regular file", "give a .jsonl file, a .md file or a folder")
+        raise UsageError(f"{path} is no regular file", expected)
     if not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
-        raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
+        raise UsageError(f"{path} is neither JSONL nor Markdown by its name", expected)
     if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_JSONL_BYTES:
         raise UsageError(f"{path} has {size:,} bytes, at most {MAX_JSONL_BYTES:,} are read", "split it")
+    return holder
 
 
 def read_rows(
@@ -74,7 +77,9 @@ def read_rows(
 ) -> Iterator[tuple[str, jsonl.Row]]:
     """Yield each row with its location; problems go to the report. Raises UsageError for an empty folder, unless it may be."""
     if os.path.isdir(path):
-        files = list(find_markdown_files(path))
+        nested: list[str] = []
+        files = list(find_markdown_files(path, nested))
+        report.remarks += [f"{repository} is another repository: import it by itself" for repository in nested]
         options = replace(
             options, dates=options.dates.with_order_of(_read_beginning(file) for file in files if not leads_out(file, path))
         )
@@ -102,6 +107,7 @@ def _read_beginning(file: str) -> str:
 def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
     ids, time_ms = IdMaker(), now_ms()
     name = "standard input" if path == "-" else os.path.basename(path)
+    names = options.names if options.is_repositorys else ()
     source = sys.stdin.fileno() if path == "-" else path
     try:
         is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
@@ -115,7 +121,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                     if len(line) > MAX_LINE_LENGTH:
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     line.encode("utf-8")
-                    row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted)
+                    row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted, repository_names=names)
                     yield location, _replace_unsafe_id(row, location, report)
                 except UnicodeEncodeError as error:
                     fault = f"not UTF-8 at character {error.start + 1}; convert the file"
@@ -159,15 +165,21 @@ def name_in_sources(file: str, root: str | None) -> str:
     return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
 
 
-def find_markdown_files(folder: str) -> Iterator[str]:
-    for parent, names in walk_markdown(folder):
+def find_markdown_files(folder: str, nested: list[str] | None = None) -> Iterator[str]:
+    for parent, names in walk_markdown(folder, nested):
         yield from (os.path.join(parent, name) for name in names)
 
 
-def walk_markdown(folder: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the folders that an import reads, each with the names of its Markdown files."""
+def walk_markdown(folder: str, nested: list[str] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders that an import reads, each with the names of its Markdown files.
+
+    nested: gets the repositories below the folder, which are left out.
+    """
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
+        wanted = [name for name in sorted(folders) if name not in SKIPPED_FOLDERS and not name.startswith(".")]
+        folders[:] = [name for name in wanted if not os.path.lexists(os.path.join(parent, name, ".git"))]
+        if nested is not None:
+            nested += [os.path.join(parent, name) for name in wanted if name not in folders]
         yield parent, [name for name in sorted(files) if name.lower().endswith(MARKDOWN_SUFFIXES)]
 
 
@@ -184,16 +196,19 @@ def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> I
     if remark:
         report.remarks.append(f"{name} {remark}")
     report.files.add(name)
-    for row in section_rows(text, name, options.dates, options.project, trusted=options.trusted):
+    for row in section_rows(
+        text, name, options.dates, options.project, trusted=options.trusted, is_repositorys=options.is_repositorys
+    ):
         yield f"{name} line {row.memory.source.rpartition(':')[2]}", row
 
 
 def section_rows(
-    text: str, file_name: str, dates: FileDates, project: str | None, *, trusted: bool = False
+    text: str, file_name: str, dates: FileDates, project: str | None, *, trusted: bool = False, is_repositorys: bool = False
 ) -> Iterator[jsonl.Row]:
     """Yield the sections of a Markdown document as memories with ids that follow from their headings.
 
-    file_name: from the project's root; dates: for a document that tells none; trusted: the person vouches for it.
+    file_name: from the project's root; dates: for a document that tells none; trusted: the person vouches for it;
+    is_repositorys: the project's repository holds it.
     """
     document = read_document(text, file_name, is_day_first=dates.is_day_first)
     document_ms = document.date
@@ -219,7 +234,10 @@ def section_rows(
             updated_at=date_ms,
         )
         remark = "" if document.status.is_certain else document.status.rest
-        yield jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
+        row = jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
+        if project and is_repositorys:
+            row.limit(limit_to_repository(memory, project))
+        yield row
 
 
 CHUNK_ROWS = 1_000  # memories of one transaction, which holds the write lock for 50 ms

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from subcog_hooks.capture.repository_files import CUE_FIELDS, LIMITED_FIELDS, clear_fields, limit_to_repository
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.log import to_json
 from subcog_hooks.store import questions
@@ -63,7 +64,6 @@ _TEXT_FIELDS = ("namespace", "scope", "project", "branch", "status", "superseded
 _LIST_FIELDS = ("tags", "keywords", "triggers", "paths")
 _PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
 _TIME_FIELDS = ("created_at", "updated_at", "expires_at")
-CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words
 DERIVED_FIELDS = frozenset(("urn", "content_hash", "score", "relevance"))  # fields of other outputs, which need no remark
 
 
@@ -84,13 +84,20 @@ class Row:
     remark: str = field(default="", kw_only=True)
     group: str = field(default="", kw_only=True)
 
+    def limit(self, limited: Memory) -> None:
+        """Keep only the part of the memory that its file may give."""
+        self.is_withheld = any(getattr(self.memory, name) != getattr(limited, name) for name in LIMITED_FIELDS)
+        self.memory = limited
 
-def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -> Row:
+
+def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, repository_names: tuple[str, ...] = ()) -> Row:
     """Parse a line into a memory. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file (`import --trust user`), so `trust` user and priorities that pin are kept. Otherwise
     no line gets the trust of the person's typed (`user`) or spoken (`transcript`) words. A file's or a teammate's line (trust
-    `file`, `team`) then also loses its triggers, paths, conditions, questions and `standing`.
+    `file`, `team`) then also loses its cues and questions.
+
+    repository_names: of the repository that holds the file, the first its identity. It limits the line to a text about it.
     """
     fields = _parse_fields(line)
     present = {name: value for name, value in fields.items() if value is not None}
@@ -105,30 +112,32 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -
     project = values.get("project")
     if isinstance(project, str):
         values["project"] = resolve_identity(project)
+    if repository_names:
+        _check_owner(values.get("scope"), values.get("project"), repository_names)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", now_ms)
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
     values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else "import")
+    if not trusted and is_loaded_by_client(values.get("source", "")):
+        values["source"] = ""  # It would hide similar memories.
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in _CHECKS and name not in DERIVED_FIELDS)
     row = Row(Memory(**values), has_id, unknown)
-    if not trusted:
-        _withhold_cues(row)
+    if repository_names:
+        row.limit(limit_to_repository(row.memory, repository_names[0]))
+    elif not trusted and row.memory.trust in (FILE, TEAM):
+        row.limit(clear_fields(row.memory, CUE_FIELDS))
     return row
 
 
-def _withhold_cues(row: Row) -> None:
-    """Leave out an unvouched origin that would hide similar memories, and the cues of a file's or a teammate's line."""
-    if is_loaded_by_client(row.memory.source):
-        row.memory = row.memory.with_changes(source="")
-    if row.memory.trust not in (FILE, TEAM):
-        return
-    bare = Memory(id=row.memory.id, content=row.memory.content)
-    row.is_withheld = any(getattr(row.memory, name) for name in CUE_FIELDS)
-    row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in CUE_FIELDS})
+def _check_owner(scope: object, project: object, repository_names: tuple[str, ...]) -> None:
+    name, value = ("project", project) if scope in (None, "project") else ("scope", scope)
+    if name == "scope" or (project and project not in repository_names):
+        remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
+        raise _invalid_value(name, value, remedy)
 
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:

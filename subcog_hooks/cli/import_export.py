@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.capture import importing, jsonl
+from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
@@ -57,7 +57,7 @@ def import_(
         Option("--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."),
     ] = "import",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
-    user: Annotated[bool, Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
+    user: Annotated[bool, Option("--user", help="Import for all your projects, not only the file's or this one.")] = False,
     wait: Annotated[bool, Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
     again: Annotated[
         bool, Option("--again", help="Repeat the imports into the project of this folder; outside of any, all imports.")
@@ -68,7 +68,8 @@ def import_(
 
     An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
 
-    A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. A later
+    A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. A repository's file is
+    about that repository alone and brings no cues, unless you give --user or --trust user. A later
     import updates changed sections and archives missing ones; it comes by itself, or with --again. The same holds with --from:
     nothing is changed there, and automatic notes wait for `subcog review`.
 
@@ -77,13 +78,15 @@ def import_(
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_sources())
     _check_options(source, origin, since, trust, is_for_all=user, is_again=again)
-    options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
+    options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
     if again:
         raise typer.Exit(_import_again(options, wait=wait))
     here = context.here()
     reading = import_from.read_source(origin, source, since, here) if origin else None
     if reading is None:
-        importing.check_source(source or "", here.root if here else None)
+        options = import_from.options_for_path(options, source or "", here, for_all=user)
+    else:
+        options = import_from.options_in_project(options, here)
     entry = None if dry_run else import_from.describe_import(source, origin, since, options)
     with ExitStack() as opened:
         store = opened.enter_context(context.reading() if dry_run else context.writing())
@@ -91,7 +94,7 @@ def import_(
             opened.enter_context(_report_interruption(store))
         if reading is None:
             with progress.track_items("reading", None) as advance:
-                report = import_from.import_path(source or "", store, options, here if options.root else None, advance)
+                report = import_from.import_path(source or "", store, options, advance)
         else:
             report = import_from.import_source(reading, store, options)
             import_from.print_reading(reading, source, store, dry_run=dry_run)
@@ -155,20 +158,19 @@ def _check_options(
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
 
-def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> ImportOptions:
+def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, as_user: bool) -> ImportOptions:
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
     if as_user and author.is_agent() and stops.read_stops(context.home()):
         raise UsageError("an agent's import could end a stop, which only the person may", "run this in a terminal of your own")
-    options = ImportOptions(
+    return ImportOptions(
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
         keeps_users=is_agents,
         waits=is_agents and not dry_run and author.status() == PENDING,
     )
-    return import_from.options_in_project(options, None if for_all else context.here())
 
 
 @contextmanager

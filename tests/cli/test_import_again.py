@@ -172,6 +172,13 @@ def test_trust_in_a_repository_holds_for_the_files_as_they_were(subcog: Run, qua
     assert {row["trust"] for row in subcog("export").rows} == {"user"}
 
 
+def test_a_repositorys_later_text_is_not_for_all_projects(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes", "--user")
+    before = contents(subcog)
+    change_files(quay)
+    assert (work_at_rest(), contents(subcog)) == ("", before)
+
+
 @pytest.mark.parametrize("text", ["", "[", "{}", '[1, {"path": 1}, {"root": "x"}]', "[" * 9000])
 def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path, text: str) -> None:
     subcog("import", str(quay / "notes"))

@@ -1,6 +1,7 @@
 """`import` of Markdown files and folders: sections, the user's additions, decision records and their status."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,15 @@ def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)
-    done = subcog("import", str(DATA / "adr"))
+    records = str(shutil.copytree(DATA / "adr", tmp_path / "adr"))
+    done = subcog("import", records)
     assert done.code == 0
     rows = subcog("export").rows
     assert {row["namespace"] for row in rows} == {"decisions"}
     assert {row["trust"] for row in rows} == {"file"}
     assert {row["project"] for row in rows} == {str(project)}
     assert all("/adr/0" in row["source"] for row in rows)
-    again = subcog("import", str(DATA / "adr"))
+    again = subcog("import", records)
     assert again.out == f"added 0, already there {len(rows)}\n"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from subcog_hooks.capture.markdown_document import FileDates
+from subcog_hooks.capture.repository_files import find_holder
 from subcog_hooks.capture.sources import (
     basic_memory,
     cass_playbook,
@@ -92,6 +93,14 @@ def _rule_source(name: str) -> Source:
     return Source(read, where)
 
 
+def _read_records(path: str | None, context: SourceContext) -> SourceReading:
+    here = context.project(decision_records.ADR)
+    holder = find_holder(path) if path else None
+    if holder and holder.identity != here.identity:
+        raise UsageError(f"{path} lies in {holder.identity}", "go to that project")
+    return decision_records.read_decision_records(here, path, context.file_dates())
+
+
 def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
@@ -124,10 +133,7 @@ SOURCES: dict[str, Source] = {
         lambda folder: os.path.join(folder, codex_memory.HANDBOOK),
     ),
     decision_records.ADR: Source(
-        lambda path, context: decision_records.read_decision_records(
-            context.project(decision_records.ADR), path, context.file_dates()
-        ),
-        lambda context: decision_records.describe_record_places(context.here.root) if context.here else "",
+        _read_records, lambda context: decision_records.describe_record_places(context.here.root) if context.here else ""
     ),
     git_history.GIT: Source(
         _read_commits, lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else ""

@@ -80,7 +80,7 @@ def _linked_folders(root: str) -> Iterator[str]:
 
 def read_decision_records(here: Project, only: str | None, dates: FileDates) -> SourceReading:
     """Read the decision records of a project. only: one folder instead of the usual places. Raises UsageError."""
-    reading = SourceReading(ADR, f"{here.identity}/")
+    reading = SourceReading(ADR, f"{here.identity}/", repository=here.identity)
     reading.is_whole = False  # records are archived by their files, as all Markdown
     reading.folder, reading.namespaces = only or here.root, (DECISIONS, REJECTED)
     reading.missing = (f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
@@ -107,7 +107,7 @@ def read_decision_records(here: Project, only: str | None, dates: FileDates) -> 
         elif not is_decision_record(text, location if not only else f"{os.path.basename(folders[0])}/{location}"):
             reading.left_out["is no decision record by its name or its headings"] += 1
         else:
-            reading.add_file(location, text, dates, here.identity)
+            reading.add_file(location, text, dates)
     return reading
 
 

@@ -1,4 +1,4 @@
-"""Rule files of other tools in a repository: rules that always hold, and rules for the files of a glob.
+"""Rule files of other tools in a repository: rules for its files, and rules for the files of a glob.
 
 Front matter is parsed line by line: `globs: **/*.ts` is common, and is no YAML. The keys are those of each tool's
 documentation.
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.repository_files import narrow_globs
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.regular_files import leads_out
@@ -16,25 +17,17 @@ from subcog_hooks.cues import globs
 
 
 class RuleSource(NamedTuple):
-    """The rule files of a tool.
-
-    files: globs from the repository's root; glob_keys: the fields of front matter with globs; always: the field and value of a
-    rule that always holds, None if every rule without globs does; is_ours: Claude Code loads them, too.
-    """
+    """The rule files of a tool: globs from the repository's root. glob_keys: the fields of front matter with globs."""
 
     files: tuple[str, ...]
     glob_keys: tuple[str, ...] = ()
-    always: tuple[str, str] | None = None
-    is_ours: bool = False
 
 
 SOURCES = {
-    "agents": RuleSource(("AGENTS.md", "**/AGENTS.md"), is_ours=True),
-    "cursor": RuleSource(
-        (".cursorrules", ".cursor/rules/**/*.mdc", "**/.cursor/rules/**/*.mdc"), ("globs",), ("alwaysapply", "true")
-    ),
+    "agents": RuleSource(("AGENTS.md", "**/AGENTS.md")),
+    "cursor": RuleSource((".cursorrules", ".cursor/rules/**/*.mdc", "**/.cursor/rules/**/*.mdc"), ("globs",)),
     "copilot": RuleSource((".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"), ("applyto",)),
-    "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob"), ("trigger", "always_on")),
+    "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob")),
     "gemini": RuleSource(("GEMINI.md",)),
 }
 
@@ -74,7 +67,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
 
     Raises UsageError.
     """
-    reading = SourceReading(name, f"{owner}::")
+    reading = SourceReading(name, f"{owner}::", repository=owner)
     for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
         if text_and_time := read_source_text(file, reading, location, inside=root, of="the repository"):
@@ -85,7 +78,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
 def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in markdown.split_list(value)]
-    paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in ("**", "**/*", "*")]
+    paths = narrow_globs(dict.fromkeys(patterns))
     if folder_glob := _folder_glob(location):
         paths = paths or [folder_glob]
     for pattern in list(paths):
@@ -97,13 +90,9 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
     if not body.strip():
         reading.left_out["is empty"] += 1
         return
-    says_always = source.always is None or source.always[1] in [value.lower() for value in fields.get(source.always[0], [])]
-    is_plain = not fields
-    holds = not paths and (says_always or is_plain) and not source.is_ours  # the client loads its own rules already
-    kind = "for files" if paths else "always" if holds else "when asked for"
-    values = {"namespace": "patterns", "paths": tuple(paths), "standing": True if holds else None, "trust": "file"}
+    kind = "for files" if paths else "for the repository"
     body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
-    reading.add_document(kind, location, body.rstrip(), date_ms, owner, **values)
+    reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", paths=tuple(paths))
 
 
 def _folder_glob(location: str) -> str:

@@ -14,14 +14,12 @@ from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
+from subcog_hooks.capture.repository_files import find_holder, limit_to_repository
 from subcog_hooks.capture.sections import Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.accepted_homes import is_users_own
-from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.paths import account_folder, find_repository
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
+from subcog_hooks.store.memory import AGENT, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.store import Store
 
@@ -84,7 +82,6 @@ IN_REPOSITORY = "@"  # separates a source's name from the repository of its stor
 # trust and status of a memory by its author; a machine's waits
 BY_PERSON, BY_AGENT = {"trust": "import", "status": "active"}, {"trust": AGENT, "status": "active"}
 BY_MACHINE = {"trust": "tool", "status": PENDING}
-_REPOSITORY_FIELDS = ("namespace", "tags", "expires_at")  # fields that a repository's file chooses
 
 
 @dataclass(slots=True)
@@ -99,8 +96,8 @@ class SourceReading:
     If `is_whole`, a memory of an earlier import that is not among the rows is gone. That holds for locations with a prefix in
     `looked_in` (empty: all locations of the origin) and without one in `unread`.
 
-    repository: the identity of the repository that holds the store, "" for the person's own store. Anybody who can write to a
-    repository chooses all fields of such memories. So they are about that repository alone, have the trust of a file, and wait.
+    repository: the identity of the repository that holds the files that are read, "" for the person's own. is_store: they are a
+    program's store. Its memories wait where a repository holds it.
 
     store_ms: the time of the store's last change, which stands for an unknown time (0) of its memories.
     """
@@ -119,6 +116,7 @@ class SourceReading:
     looked_in: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     repository: str = ""
+    is_store: bool = False
     store_ms: int = 0
     origin: str = field(init=False)
     _origins: set[str] = field(init=False, default_factory=set)
@@ -128,7 +126,8 @@ class SourceReading:
 
     def begin_store(self, path: str, usual: str = "") -> None:
         """Set the store of the next memories. usual: the person's own folder. Raises UsageError for a link that leads out."""
-        self.repository = store_repository(path, usual)
+        holder = find_holder(path, usual)
+        self.repository, self.is_store = holder.identity if holder else "", True
         self.store_ms = int(os.path.getmtime(path) * 1000) if os.path.exists(path) else 0
         self.origin = f"{self.name}:{self.within}"
         if self.repository:  # the same location can be another memory in another store
@@ -154,21 +153,20 @@ class SourceReading:
     def add(self, kind: str, location: str, content: str, at_ms: int, owner: str | None, **fields: object) -> None:
         """Add a memory. location: its stable name in the source; at_ms: since the epoch; owner: None for all projects."""
         origin = self.origin + location
-        if self.repository:
-            owner = self.repository
-            fields = {name: value for name, value in fields.items() if name in _REPOSITORY_FIELDS}
-            fields |= {"trust": FILE, "status": PENDING}
         memory = Memory(id=SECTION_PREFIX + hash_content(origin)[:12], content=content)
         times = dict.fromkeys(("created_at", "updated_at"), at_ms or self.store_ms)
         scope = "project" if owner else "user"
         memory = memory.with_changes(scope=scope, project=owner, source=f"{origin}:1", **times, **fields)
+        if self.repository:
+            memory = limit_to_repository(memory, self.repository, () if self.is_store else memory.paths)
+            memory.status = PENDING if self.is_store else memory.status
         self.rows.append((origin, Row(memory, has_id=True, is_section=True)))
         self.kinds[kind] += 1
 
-    def add_file(self, location: str, text: str, dates: FileDates, owner: str | None) -> None:
-        """Add a Markdown file by its headings, with the ids of `subcog import FILE`, so each section is stored once."""
+    def add_file(self, location: str, text: str, dates: FileDates) -> None:
+        """Add the repository's Markdown file by its headings, with the ids of `subcog import FILE`: each section once."""
         self.files.add(location)
-        for row in importing.section_rows(text, location, dates, owner):
+        for row in importing.section_rows(text, location, dates, self.repository, is_repositorys=True):
             self.rows.append((location, row))
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 
@@ -249,29 +247,6 @@ def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.
     ends = [later.start() for later in headings[1:]] + [len(text)]
     for match, end in zip(headings, ends, strict=False):  # a text can have no heading
         yield match, text[match.end() : end]
-
-
-def store_repository(path: str, usual: str = "") -> str:
-    """Return the identity of the repository that holds a store, "" for the person's own store.
-
-    A store is the person's own in its usual folder, and in a repository that holds the person's whole home. Raises UsageError
-    for a link that leads out of a repository.
-    """
-    named, real = os.path.abspath(path), os.path.realpath(path)
-    nearest_root = find_repository(os.path.dirname(named))
-    if nearest_root and not _is_users_own(named, usual, nearest_root) and leads_out(path, nearest_root):
-        raise UsageError(f"{path} is a link out of its repository", "name the file that it leads to")
-    here = project.find_project(real if os.path.isdir(real) else os.path.dirname(real))
-    return here.identity if here and not _is_users_own(named, usual, here.root) else ""
-
-
-def _is_users_own(path: str, usual: str, root: str) -> bool:
-    """Return whether a path in a repository is the person's own, as far as no repository can have set `~`."""
-    try:
-        is_usual = os.path.join(path, "").startswith(os.path.join(os.path.abspath(usual), "")) if usual else False
-        return (is_usual and is_users_own(os.path.expanduser("~"))) or not leads_out(account_folder(), root)
-    except OSError:  # the system does not know this user
-        return False
 
 
 def project_of(folder: str) -> str | None:

@@ -15,7 +15,7 @@ from subcog_hooks.capture.sources import catalogue, claude_context, claude_memor
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.cli.support import context, progress
+from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
@@ -52,13 +52,12 @@ def read_source(name: str, path: str | None, since: str | None, here: Project | 
     return reading
 
 
-def import_path(
-    path: str, store: Store | None, options: ImportOptions, here: Project | None, progress: Callable[[int], None]
-) -> ImportReport:
-    """Import a file or folder. Texts that Claude Code loads by itself are stored as from `claude`. here: the path's project.
+def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
+    """Import a file or folder. Texts that Claude Code loads by itself are stored as from `claude`.
 
     Raises as `importing.import_path` does.
     """
+    here = find_project(options.root) if options.root else None
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
     absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
@@ -182,6 +181,19 @@ def _surroundings() -> catalogue.SourceContext:
     return catalogue.SourceContext(claude_notes.config_folder(), context.here(), os.environ)
 
 
+def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
+    """Return the options for a file or folder. A repository's files are about that repository alone.
+
+    A person's `--user` and `--trust user` outweigh that. here: the current project; for_all: `--user` is given. Raises
+    UsageError.
+    """
+    holder = importing.check_source(path)
+    if holder and for_all and options.keeps_users:
+        raise author.needs_consent(f"--user takes {path} out of its repository")
+    options = replace(options, is_repositorys=holder is not None and not (for_all or options.trusted))
+    return options_in_project(options, None if for_all else holder if options.is_repositorys else here)
+
+
 def options_in_project(options: ImportOptions, here: Project | None) -> ImportOptions:
     """Return the options for the Markdown files of a project; None for all projects."""
     if here is None:
@@ -194,10 +206,9 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
 def describe_import(path: str | None, source: str | None, since: str | None, options: ImportOptions) -> RecordedImport | None:
     """Return an import for the record, with the present state of its files; None for an import that is not repeated."""
     is_repeatable = source or os.path.isdir(path or "") or (path or "").lower().endswith(MARKDOWN_SUFFIXES)
-    here = context.here() if options.root or source else None
     entry = RecordedImport(
-        here.identity if here else "",
-        here.root if here else "",
+        options.project or "",
+        options.root or "",
         os.path.abspath(path) if path else "",
         source or "",
         since or "",
@@ -235,16 +246,16 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         keeps_users=entry.keeps_users or options.keeps_users,
         waits=entry.waits or options.waits,
     )
-    options = options_in_project(own, here)
     if entry.source:
         reading = read_source(entry.source, entry.path or None, entry.since or None, here)
-        return import_source(reading, store, options)
+        return import_source(reading, store, options_in_project(own, here))
     if store and here and not os.path.lexists(entry.path):
+        options = options_in_project(own, here)
         absence = find_absence(store, entry.path, options)
         absence.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
         return importing.import_reading((), absence, frozenset(), store, options, lambda _: None)
-    importing.check_source(entry.path, here.root if here else None)
-    return import_path(entry.path, store, options, here, lambda _: None)
+    options = options_for_path(own, entry.path, here, for_all=not entry.root)
+    return import_path(entry.path, store, options, lambda _: None)
 
 
 def repeat_in_background(home: Home, pace: Pace) -> str:
@@ -271,12 +282,14 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
 def _may_repeat_unasked(entry: RecordedImport) -> bool:
     """Return whether the background may repeat an import.
 
-    A linked worktree can be on any branch. The person has vouched for a repository's files as they were, not as they are.
+    A linked worktree can be on any branch. With `--trust user` or `--user` the person has vouched for a repository's files as
+    they were, not as they are.
     """
     here = find_project(entry.root) if entry.root else None
     if here and is_linked_worktree(here):
         return False
-    return not (entry.trusted and find_project(entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)))
+    is_vouched = entry.trusted or not entry.root
+    return not (is_vouched and find_project(entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)))
 
 
 def _compute_stamp(entry: RecordedImport, pace: Pace | None = None) -> str | None:
