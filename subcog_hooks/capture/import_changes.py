@@ -16,7 +16,9 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
 from subcog_hooks.store.memory import (
     ACTIVE,
+    AGENT,
     FILE,
+    IMPORTED,
     MAX_UNPINNED_PRIORITY,
     PENDING,
     SECTION_PREFIX,
@@ -202,6 +204,8 @@ def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozen
 
 
 def _with_import_status(memory: Memory, options: ImportOptions) -> Memory:
+    if options.keeps_users and memory.trust == IMPORTED:
+        memory = memory.with_changes(trust=AGENT)
     return memory.with_changes(status=PENDING) if options.waits and memory.status == "active" else memory
 
 

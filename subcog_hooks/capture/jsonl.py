@@ -13,6 +13,7 @@ from subcog_hooks.store import questions
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     FILE,
+    IMPORTED,
     MAX_UNPINNED_PRIORITY,
     TEAM,
     USER,
@@ -119,7 +120,7 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     values.setdefault("created_at", now_ms)
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
-    values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else "import")
+    values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else IMPORTED)
     if not trusted and is_loaded_by_client(values.get("source", "")):
         values["source"] = ""  # It would hide similar memories.
     has_id = "id" in values

@@ -24,6 +24,7 @@ from subcog_hooks.store import learned
 from subcog_hooks.store.memory import (
     ACTIVE,
     AGENT,
+    IMPORTED,
     MODEL,
     PENDING,
     SECTION_PREFIX,
@@ -39,7 +40,6 @@ from subcog_hooks.store.store_reader import audience_of
 
 AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
-IMPORTED = "import"  # the trust of session memories of other programs; our own have TRANSCRIPT
 MAX_EVIDENCE = 500  # characters
 # The shares of a strong model's proposals that were right, on the sessions of twelve people: where the detector proposes the
 # turn as well, and where it does not.
@@ -179,7 +179,7 @@ def is_written_by_model(memory: Memory) -> bool:
 
 
 def is_from_session(memory: Memory) -> bool:
-    """Return whether a memory came from a session."""
+    """Return whether a memory came from a session here. Another program's has the trust of an import."""
     return memory.source.startswith(SESSION_SOURCE) and memory.trust != IMPORTED
 
 

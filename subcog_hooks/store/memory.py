@@ -25,13 +25,13 @@ BACKGROUND = "\n\n---\n\n"  # between a record's decision and the text that led 
 SCOPES = ("project", "user", "org")
 ACTIVE, PENDING = "active", "pending"  # of STATUSES; the second waits for the person's answer
 STATUSES = (ACTIVE, PENDING, "superseded", "archived", "deleted")
-USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: by the person, by an agent, from a file
+USER, AGENT, FILE, IMPORTED = "user", "agent", "file", "import"  # of TRUSTS: by the person or an agent, from a file or import
 TEAM, TRANSCRIPT = "team", "transcript"  # by a colleague; from a session
-TRUSTS = (USER, AGENT, FILE, "import", TRANSCRIPT, "tool", TEAM)
+TRUSTS = (USER, AGENT, FILE, IMPORTED, TRANSCRIPT, "tool", TEAM)
 AUTHOR_PHRASES = {  # by trust, except the user's
     AGENT: "noted by an agent",
     FILE: "from a file",
-    "import": "imported",
+    IMPORTED: "imported",
     TRANSCRIPT: "from a transcript",
     "tool": "from a tool",
     TEAM: "by a colleague",

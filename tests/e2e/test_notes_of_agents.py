@@ -152,6 +152,14 @@ def test_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
     assert waiting(agent) == ["Tides are read hourly."]
 
 
+def test_what_an_agent_imports_is_its_own_word(agent: Machine) -> None:
+    agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
+    row = b'{"id": "row", "content": "Tides are read hourly.", "trust": "user", "priority": 95}'
+    agent.run("import", "-", stdin=row)
+    (stored,) = (row for row in agent.rows("export") if row["id"] == "row")
+    assert (stored["trust"], stored["priority"]) == ("agent", 89)
+
+
 def test_where_an_agent_stores_nothing_it_imports_nothing(agent: Machine) -> None:
     agent.run("config", "set", "capture.agent", "off", "--as-user")
     done = agent.run("import", "-", stdin=b'{"content": "Tides are read hourly."}')

@@ -1,5 +1,7 @@
 """Who may do what, through the installed executable: the table of `subcog help privacy`, row by row."""
 
+from pathlib import Path
+
 import pytest
 
 from subcog_hooks.cli.command_table import COMMANDS, PERSONS
@@ -71,3 +73,104 @@ def test_agent_that_the_person_allows_changes_settings(machine: Machine) -> None
     assert machine.recall(QUESTION) == []
     assert machine.run("resume", "--as-user").code == 0
     assert machine.recall(QUESTION) == [ANSWER]
+
+
+NOTES, SHARE, FILES = ("tests/e2e/test_notes_of_agents.py", "tests/share/test_sync.py", "tests/e2e/test_repository_files.py")
+MODEL = "tests/e2e/test_lying_model.py::test_of_what_a_model_says_only_what_follows_comes_at_once"
+MINE = "tests/e2e/test_rights.py::test_person_does_all_of_it"
+RIGHTS = "tests/e2e/test_rights.py"
+# The test of each cell of the table, by row: you, an agent, a colleague, a repository, a model.
+CELLS = {
+    "store a memory": (
+        MINE,
+        f"{NOTES}::test_a_note_waits_unless_somebody_is_known_to_be_asked",
+        f"{SHARE}::test_a_memory_arrives_as_its_authors_word",
+        f"{FILES}::test_lines_of_a_repository_are_texts_about_it",
+        MODEL,
+    ),
+    "store it for all projects": (
+        MINE,
+        f"{NOTES}::test_a_note_waits_unless_somebody_is_known_to_be_asked",
+        f"{SHARE}::test_only_confirmed_memories_of_shared_projects_leave",
+        f"{FILES}::test_lines_of_a_repository_are_texts_about_it",
+        MODEL,
+    ),
+    "accept a waiting memory": (
+        MINE,
+        f"{NOTES}::test_no_other_command_lets_an_agents_note_through",
+        f"{SHARE}::test_only_confirmed_memories_of_shared_projects_leave",
+        "tests/e2e/test_repository_stores.py::test_keep_from_lets_no_repositorys_rule_through",
+        MODEL,
+    ),
+    "change or forget yours": (
+        MINE,
+        f"{NOTES}::test_an_agent_needs_a_yes_to_change_a_persons_note",
+        "tests/share/test_own_words.py::test_a_change_is_named_by_its_author_and_taken_back",
+        f"{FILES}::test_a_repositorys_line_replaces_no_other_projects_note",
+        MODEL,
+    ),
+    "pin one, or stop a command": (
+        MINE,
+        f"{NOTES}::test_an_agent_does_not_pin",
+        f"{SHARE}::test_a_colleagues_pin_and_cues_need_the_users_permission",
+        "tests/e2e/test_stops.py::test_no_file_brings_a_stop",
+        "tests/e2e/test_stops.py::test_a_memory_of_another_author_stops_nothing",
+    ),
+    "choose when it comes": (
+        MINE,
+        f"{NOTES}::test_what_an_agent_remembers_is_its_own_and_shown_so",
+        f"{SHARE}::test_a_colleagues_pin_and_cues_need_the_users_permission",
+        f"{FILES}::test_rules_keep_the_narrow_globs_of_their_own_files",
+        "tests/cli/test_learn_by_model.py::test_a_proposal_that_quotes_typed_words_waits_with_its_turn",
+    ),
+    "change a setting, or pause": (
+        MINE,
+        f"{RIGHTS}::test_agent_changes_nothing_of_how_subcog_works",
+        f"{SHARE}::test_a_memory_arrives_as_its_authors_word",
+        "tests/e2e/test_hostile_settings.py::test_a_project_does_not_lower_the_users_bars",
+        MODEL,
+    ),
+    "choose home, model or address": (
+        MINE,
+        f"{RIGHTS}::test_agent_sets_no_setting_whatever_its_name",
+        "tests/share/test_server_connection.py::test_a_man_in_the_middle_is_refused",
+        "tests/e2e/test_hostile_environment.py::test_home_that_a_file_names_is_ignored_wherever_it_lies",
+        MODEL,
+    ),
+    "read your memories": (
+        MINE,
+        f"{RIGHTS}::test_agent_may_look_and_ask",
+        f"{SHARE}::test_only_confirmed_memories_of_shared_projects_leave",
+        "tests/share/test_hooks.py::test_no_hook_opens_a_socket",
+        "tests/cli/test_learn_by_model.py::test_secrets_private_texts_logs_and_left_out_are_not_sent",
+    ),
+}
+
+
+def test_each_cell_of_the_table_names_its_test(bare: Machine) -> None:
+    printed = bare.run("help", "privacy").stdout.decode()
+    head, _, *rows = (line.strip("|").split("|") for line in printed.splitlines() if line.startswith("|"))
+    assert [row[0].strip() for row in rows] == [*CELLS]
+    for names in CELLS.values():
+        assert len(names) == len(head) - 1
+        for name in names:
+            file, _, function = name.partition("::")
+            assert f"def {function}(" in (Path(__file__).parents[2] / file).read_text(encoding="utf-8"), name
+
+
+def test_person_does_all_of_it(machine: Machine) -> None:
+    stored = machine.run("remember", "Berths are counted from the east.", "--priority", "95", "--trigger", "berth").stdout
+    id_ = stored.decode().strip()
+    assert machine.recall("which berth is the first?") == [id_]  # pinned, and for all projects
+    assert machine.run("edit", id_, "--content", "Berths are counted from the west.", "--status", "pending").code == 0
+    assert id_ not in machine.recall("which berth is the first?")
+    assert machine.run("review", "--accept", id_).code == 0
+    assert "from the west" in machine.answer(machine.asking("which berth is the first?"))
+    assert machine.run("remember", "Releases are frozen.", "--ask-before", "git push*").code == 0
+    assert machine.run("config", "set", "surfacing.enabled", "false").code == 0
+    assert machine.recall(QUESTION) == []
+    assert machine.run("config", "set", "llm.base_url", "http://localhost:11434/v1").code == 0
+    assert machine.run("forget", id_).code == 0
+    assert "from the west" not in machine.run("list", "--jsonl").stdout.decode()
+    machine.environment["SUBCOG_HOME"] = str(machine.root / "another")
+    assert machine.run("list").code == 1
