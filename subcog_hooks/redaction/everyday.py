@@ -1,7 +1,7 @@
 """Everyday secrets: known by a noun, a tool or a header beside them, in sentences, configuration and command lines.
 
-In a sentence a secret stands behind a noun for it ("the password of the admin", "das Passwort für den Server") and a verb
-or a colon, in seven languages. A word that describes a password ("is required") is no secret: see `secret_values.is_stated`.
+A statement has a noun for a secret, a link (a verb, a colon) and a value, in any order and in many languages: "the password of
+the admin is …", "… ist das Passwort". A word that describes a password ("is required") is no secret: `secret_values.is_stated`.
 """
 
 import os
@@ -16,15 +16,30 @@ import re2
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.masking import MAX_WHOLE_WORD, SECRET_NOUNS
-from subcog_hooks.redaction.secret_values import MARKER, is_seed
+from subcog_hooks.redaction.secret_values import MARKER, is_seed, names_topic
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
-_REPLACEMENTS = {'"': "“”„‹›", "'": "‘’‚", "-": "–—", ">": "→", ":": "：", "=": "＝", ",": "、。，；", " ": "\u2009\u202f"}
+_REPLACEMENTS = ('"“”„‹›「」『』', "'‘’‚", "-–—", ">→", ":：", "=＝", ",、。，；", "(（", ")）", " \u2009\u202f")
 _LOWERED = bytes.maketrans(
     "\t\u00a0ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜ".encode("latin-1"), "  àáâãäåçèéêëìíîïñòóôõöùúûü".encode("latin-1")
 )
+# In the copy, a byte that few texts have stands for a noun beyond Latin-1, and the signs below for links and letters.
+_SIGNS = {kind: chr(0x80 + index) for index, kind in enumerate(SECRET_NOUNS)}
+_SIGNS_OF_WORDS = {word: sign for kind, sign in _SIGNS.items() for word in SECRET_NOUNS[kind] if max(word) > "\xff"}
+_IS_SIGN, _LETTER_SIGN, _IDEOGRAM_SIGN = "\x9f", "ÿ", "\x7f"
+_FOREIGN_NOUN = re.compile(
+    f"(?=[{''.join({word[0] + word[0].upper() for word in _SIGNS_OF_WORDS})}])("  # It skips most positions at once.
+    + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_SIGNS_OF_WORDS, key=len, reverse=True))
+    + r")(?:( ?[はが是为為은는이가를을])|です|だ|입니다|이다)?(?![^\W\d_a-zA-Z])",
+    re.IGNORECASE,
+)
+_FOREIGN_IS = re.compile(r"(?<=[!-~])( ?)[はが是为為은는이가](?![^\W\d_a-zA-Z] )")
+_IDEOGRAM = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LETTER = re.compile("[\u0100-\u1fff]")
 _PART = re.compile(r"<([a-z ]+)>")
 _TAIL = ".:!?)]}*\\"  # These signs may follow a value in a sentence.
+_MARK = re.compile(re.escape(MARKER) + r"[^\]]*\]")  # Its kind is no noun.
+_NEXT_FIELD = re.compile(r"[&;](?=[\w.-]+=)")
 _MAX_JUDGED = 500  # characters of a value; a wallet's 24 words may have as many
 _PHRASE_WORDS = range(12, 25)
 
@@ -37,6 +52,10 @@ class EverydayRow(NamedTuple):
     pattern: str
     judges: tuple[Callable[[str], bool], ...]
     items: str  # The first group is a list, and this pattern's groups in it are judged.
+
+    @property
+    def is_statement(self) -> bool:
+        return "<said>" in self.pattern or "<is noun>" in self.pattern
 
 
 def _read_patterns() -> tuple[EverydayRow, ...]:
@@ -66,34 +85,58 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
     ['4711']
     """
     yield from _find_wallets(text)
-    lowered = text.lower().replace("’", "'").encode("latin-1", "replace")
-    kinds = {_KINDS[index] for index in _noun_automaton().Match(lowered) or ()}
-    if not kinds:
-        return
     data = _copy_in_latin1(text)
+    kinds = _find_kinds(data)
     for row in ROWS:
         if kinds.isdisjoint(row.nouns):
             continue
-        for start, end, judge in _candidate_values(row, data):
-            value = text[start:end].rstrip(_TAIL)
+        for match, start, end, judge in _candidate_values(row, data):
+            value = _NEXT_FIELD.split(text[start : end + 1], maxsplit=1)[0][: end - start].rstrip(_TAIL)
             if value and MARKER not in value and judge(value[:_MAX_JUDGED]):
-                yield start, start + len(value), row.kind
+                beside = text[match.start() : start] + text[end : match.end()]
+                if not (row.is_statement and names_topic(beside)):
+                    yield start, start + len(value), row.kind
+
+
+def names_secret(text: str) -> bool:
+    """Return whether a noun for a secret stands in `text`."""
+    return bool(_find_kinds(_copy_in_latin1(text)))
+
+
+def _find_kinds(data: bytes) -> set[str]:
+    return {_KINDS[index] for index in _noun_automaton().Match(data.lower()) or ()}
+
+
+def _blank(match: re.Match[str]) -> str:
+    return _IDEOGRAM_SIGN * len(match[0])
 
 
 def _copy_in_latin1(text: str) -> bytes:
+    if MARKER in text:
+        text = _MARK.sub(_blank, text)
     if not text.isascii():
-        for letter, others in _REPLACEMENTS.items():
-            for other in others:
-                text = text.replace(other, letter)
+        for signs in _REPLACEMENTS:
+            for other in signs[1:]:
+                text = text.replace(other, signs[0])
+        if _IDEOGRAM.search(text) or _LETTER.search(text):
+            text, count = _FOREIGN_NOUN.subn(_replace_noun, text)
+            text = _FOREIGN_IS.sub(rf"\1{_IS_SIGN}", text) if count else text
+            text = _LETTER.sub(_LETTER_SIGN, _IDEOGRAM.sub(_IDEOGRAM_SIGN, text))
     return text.encode("latin-1", "replace").translate(_LOWERED)
 
 
-def _candidate_values(row: EverydayRow, data: bytes) -> Iterator[tuple[int, int, Callable[[str], bool]]]:
-    for match in _compile_pattern(row.pattern).finditer(data):
+def _replace_noun(match: re.Match[str]) -> str:
+    """Return the sign of a noun, and a colon for the particle that makes it the subject, in as many characters."""
+    sign = _SIGNS_OF_WORDS[re.sub("[ _-]", " ", match[1].lower())]
+    return (sign + (":" if match[2] else "")).ljust(len(match[0]))
+
+
+def _candidate_values(row: EverydayRow, data: bytes) -> Iterator[tuple[re2._Match, int, int, Callable[[str], bool]]]:
+    for match in _compile_pattern(row.pattern, row.nouns).finditer(data):
         for item in _compile_pattern(row.items).finditer(data, *match.span(1)) if row.items else (match,):
             for group in range(1, len(item.groups()) + 1):
                 if item.start(group) >= 0:
-                    yield *item.span(group), row.judges[min(group, len(row.judges)) - 1]
+                    yield match, *item.span(group), row.judges[min(group, len(row.judges)) - 1]
 
 
 def _find_wallets(text: str) -> Iterator[tuple[int, int, str]]:
@@ -132,17 +175,20 @@ def _noun_automaton() -> re2.Set:
 
 
 @cache
-def _compile_pattern(pattern: str) -> re2._Regexp:
+def _compile_pattern(pattern: str, nouns: tuple[str, ...] = ()) -> re2._Regexp:
     while (part := _PART.search(pattern)) is not None:
-        pattern = pattern.replace(part[0], _PARTS.get(part[1]) or _words_pattern(part[1]))
+        kinds = nouns if part[1] == "noun" else (part[1],)
+        pattern = pattern.replace(part[0], _PARTS.get(part[1]) or f"(?:{'|'.join(map(_words_pattern, kinds))})")
     options = _re2_options()
     options.case_sensitive = False
     return re2.compile(pattern.encode("latin-1"), options)
 
 
 def _words_pattern(kind: str) -> str:
-    words = [(word, re2.escape(word).replace(r"\ ", "[ _-]")) for word in SECRET_NOUNS[kind]]
-    return "(?:" + "|".join(rf"\b{pattern}s?\b" if len(word) <= MAX_WHOLE_WORD else pattern for word, pattern in words) + ")"
+    """Return the pattern of a kind's nouns: a short one is a whole word, and a sign stands for those beyond Latin-1."""
+    words = [(word, re2.escape(word).replace(r"\ ", "[ _-]")) for word in SECRET_NOUNS[kind] if word not in _SIGNS_OF_WORDS]
+    patterns = [rf"\b{pattern}s?\b" if len(word) <= MAX_WHOLE_WORD else pattern for word, pattern in words]
+    return f"(?:{'|'.join([*patterns, _SIGNS[kind]])})"
 
 
 def _re2_options() -> re2.Options:

@@ -114,7 +114,7 @@ def is_unlike_words(text: str) -> bool:
     """
     parts = text.translate(SIGNS).split()
     letters = "".join(parts)
-    has_digits = sum(map(str.isdigit, letters)) >= 2 and not letters.isdigit()
+    has_digits = letters.isascii() and sum(map(str.isdigit, letters)) >= 2 and not letters.isdigit()
     return has_digits and tuple(map(len, parts)) != UUID and _count_wordlike(parts) <= _MAX_WORDLIKE * len(letters)
 
 

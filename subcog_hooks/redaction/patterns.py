@@ -44,17 +44,6 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 _ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
-# Passwords and keys in languages that `everyday` does not have, and the words or signs between a name and its value.
-_FOREIGN_NAMES = (
-    "パスワード|暗証番号|秘密鍵|トークン|密码|密碼|口令|令牌|密钥|密鑰|비밀번호|암호|토큰|пароль|токен|hasło|lösenord|adgangskode"
-    "|passord|salasana|parola|heslo|jelszó|şifre|mật khẩu|kata sandi"
-)
-_FOREIGN = re.compile(
-    rf"(?:{_FOREIGN_NAMES})[\"'`*]{{0,3}}[ \t]*(?:は|が|是|为|為|은|는|이|가|:|：|=|＝|-|—"
-    r"|(?:jest|is|är|er|on|adalah|là)(?=[ \t])|(?=[ \t]\S*\d))"
-    r"[ \t\"'`「“„«:*]*([^\s\"'`、。，」“”»]{4,200})",
-    re.IGNORECASE,
-)
 _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 
 _JWK = re2.compile(r"\{[^{}]*\"kty\"[^{}]*\}")
@@ -90,25 +79,6 @@ def find_assigned(text: str) -> Iterator[tuple[int, int, str]]:
             if len(secret) == MAX_VALUE and (rest := _REST_OF_VALUE.match(text, last_end)):
                 last_end = rest.end()
             yield start, last_end, kind
-
-
-def find_foreign_assigned(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of the passwords that other languages name.
-
-    >>> list(find_foreign_assigned("パスワードは hunter2 です")), list(find_foreign_assigned("hasło jest długie"))
-    ([(7, 14, 'password')], [])
-    """
-    if not _foreign_names().search(text.encode("utf-8", "replace")):
-        return
-    for match in _FOREIGN.finditer(text):
-        value = match[1].rstrip(".:!?)]}*\\です")
-        if is_value(value, "password", quoted=False):
-            yield match.start(1), match.start(1) + len(value), "password"
-
-
-@cache
-def _foreign_names() -> re2._Regexp:
-    return re2.compile(f"(?i:{_FOREIGN_NAMES})")
 
 
 def _is_field(text: str, position: int) -> bool:

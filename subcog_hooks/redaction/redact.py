@@ -17,7 +17,7 @@ from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import everyday, masking, patterns, secret_values
 from subcog_hooks.redaction.masking import remove_private
-from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned, find_public
+from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_public
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 
 PRIVATE = "private block"
@@ -168,8 +168,7 @@ def _find_spans(text: str) -> list[_Span]:
     data = plain.encode()
     spans = _pattern_spans(text, plain, data) if _may_have_secret(plain, data) else []
     last = len(_all_rules())
-    others = (*find_foreign_assigned(text), *everyday.find_everyday(text))
-    spans += [_Span(start, end, last + 1, kind) for start, end, kind in others]
+    spans += [_Span(start, end, last + 1, kind) for start, end, kind in everyday.find_everyday(text)]
     for start, end, kind in patterns.find_vendor_secrets(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _is_plausible(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))

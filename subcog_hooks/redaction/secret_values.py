@@ -38,7 +38,8 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
-_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # Each word matches in one way, so nothing backtracks.
+_SYLLABLE = re.compile(r"[^\W\d_]{3}")
+_WORD = r"(?:[^\W\d_]+(?:\d{1,3}[^\W\d_]*)?|\d{1,4}[^\W\d_]{0,8})"  # Each word matches in one way, so nothing backtracks.
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
 _SHORT_WORDS = "By|Id|Of|To|In|On|At|Is|Up|Or|My|Go|No|Do|If|Io|Db|Ui"
 # Such as readBigUInt64BE. Its branches can share letters in very many ways, which RE2 does not try one by one.
@@ -78,15 +79,24 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
 
-_DESCRIPTIONS, _MESSAGE_WORDS, _TERMS = read_words(__file__, "secret_values.tsv").values()
+_DESCRIPTIONS, _MESSAGE_WORDS, _TERMS, _TOPICS = read_words(__file__, "secret_values.tsv").values()
 _DESCRIBING_FORMS = re.compile(
     r"\w{3,}(?:ed|ing|able|ible|ive|ical|ally|ous|less|ful|pflichtig|lich|bar|ée?s?|ad[oa]s?|id[oa]s?|at[oa])|ge\w{3,}t"
 )
-_ALGORITHM = re.compile(r"(?:oauth|sha|base|argon|utf|aes|rsa|md|ed|http|int|x|iso|rfc|cve|hmac|[ehrp]s)-?\d", re.IGNORECASE)
+_OWNER = re.compile(r"\b(?:at|between|by|for|from|in|of|on|to|with)\b")
 _TYPES = frozenset("bytes password secure secret string varchar".split())
-_SIGNS_OF_PASSWORDS = re.compile(r"\w[!@#$%&*^?+~]\w")
+_SIGNS_OF_PASSWORDS = re.compile(r"\w[!@#$%&*^?+~;|]\w")
 _GROUPS = re.compile(r"(?=.*\d)[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}")  # a licence key
 _DATE = re.compile(r"(?:19|20)\d\d([-/.]?)\d\d?\1\d\d?")
+
+
+def names_topic(words: str) -> bool:
+    """Return whether a noun and the words behind it name a topic of secrets; the owner's name does not count.
+
+    >>> names_topic("password strength: "), names_topic("password for the metrics endpoint: ")
+    (True, False)
+    """
+    return not _TOPICS.isdisjoint(re.findall(r"[^\W\d_]+", _OWNER.split(words.lower(), maxsplit=1)[0]))
 
 
 def is_stated(value: str) -> bool:
@@ -104,14 +114,9 @@ def is_labelled(value: str) -> bool:
 
 
 def is_mixture(value: str) -> bool:
-    """Return whether `value` right behind a noun may be a password: it has a digit among its letters."""
-    return _has_digit(value) and _LETTER.search(value) is not None and is_labelled(value)
-
-
-def is_adjacent(value: str) -> bool:
-    """Return whether `value` right behind a noun, without a sign, may be a password: a mixture, no algorithm."""
-    is_rare = mixes_cases_and_digits(value) and re.search(r"\d\d|[!@#$%&*]", value) is not None
-    return is_rare and not _ALGORITHM.search(value) and is_labelled(value)
+    """Return whether `value` right behind a noun may be a password: it has a digit or a rare sign among its letters."""
+    is_mixed = _has_digit(value) or _SIGNS_OF_PASSWORDS.search(value) is not None
+    return is_mixed and _LETTER.search(value) is not None and is_labelled(value)
 
 
 def is_assigned(value: str) -> bool:
@@ -165,6 +170,11 @@ def is_joined_key(value: str) -> bool:
     return len(re.split(r"[\W_]+", value)) > (2 if _has_digit(value) else 3) and _is_joined(value, 4)
 
 
+def is_stated_key(value: str) -> bool:
+    """Return whether `value`, stated as a key of a certain use, may be one: also words joined by signs."""
+    return is_key(value) or is_stated(value)
+
+
 def _is_word(value: str) -> bool:
     return value.isalpha() and value.islower() and len(value) < MAX_WORD_LETTERS
 
@@ -190,19 +200,25 @@ def _is_joined(value: str, min_words: int) -> bool:
         or any(map(_is_description, (parts[0], parts[-1])))
     ):
         return False
-    if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
+    if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and _SYLLABLE.search(value)):
         return True
     return len(parts) >= min_words and len(value) >= 8 and all(map(str.isalpha, parts))
 
 
 def is_code(value: str) -> bool:
-    """Return whether `value` is a PIN or a door's code: four digits or more, and otherwise capitals and signs only.
+    """Return whether `value` is a PIN or a door's code: four digits, or three and a capital or sign.
 
     >>> is_code("4711"), is_code("8842B"), is_code("12-34-56"), is_code("2024-05-01"), is_code("4-digit")
     (True, True, True, False, False)
     """
     digits = sum(map(str.isdigit, value))
-    return 4 <= digits <= 12 and not _DATE.fullmatch(value) and not any(map(str.islower, value)) and len(value) <= 16
+    return (
+        3 <= digits <= 12
+        and len(value) > 3
+        and not _DATE.fullmatch(value)
+        and not any(map(str.islower, value))
+        and len(value) <= 16
+    )
 
 
 def is_card(value: str) -> bool:
