@@ -1,9 +1,11 @@
 """Redact the texts of a memory on its way into the store, and count the removed parts."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.redaction.everyday import names_secret
 from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
 from subcog_hooks.store.memory_checks import check_memory, is_unnamable
@@ -16,6 +18,14 @@ _PATTERNS = {"triggers": "trigger", "paths": "path"}  # an entry without its sec
 _REDACTED_ID = "redacted-"  # prefix of the id that replaces an id with a secret
 _RENAMED_ID = "renamed-"  # prefix of the id that replaces an id no command can name
 MIN_LETTERS = 3  # letters and digits of a note
+MAX_NAMING_WORDS = 4  # words that may do no more than name a removed secret and its owner: "password", "staging", "admin"
+MAX_OWNER_WORDS = 1  # such words if no noun for a secret is among them
+MAX_REMARK_WORDS = 1  # words of a sentence without a secret that say nothing by themselves
+_MARK = re.compile(r"\[redacted\b[^\]]*\]")
+_SENTENCE_END = re.compile(r"[.!?;](?=\s)|[\n。]")
+# In scripts without blanks, four characters count as a word.
+_LONG_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,4}|[^\W\d_]{4,}")
+_CALL_OR_ADDRESS = re.compile(r"://|(?:^|\s)--?[A-Za-z]")  # It is of use without its secret.
 _MAX_DEPTH = 20  # nested lists and objects of a condition; `check` allows fewer
 
 
@@ -25,7 +35,8 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     A trigger or a path with a secret is removed as a whole: `[redacted: …]` would be a class of characters. Lone surrogates,
     which cannot be stored, become U+FFFD.
 
-    before: the stored memory that is being changed. Raises InvalidMemory for an invalid field or an empty content.
+    before: the stored memory that is being changed. Raises InvalidMemory for an invalid field, for an empty content, and for a
+    content that names no more than a removed secret.
     """
     removed: Counter[str] = Counter()
 
@@ -51,7 +62,29 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     fields["source"] = clean(memory.source)
     fields["branch"] = memory.branch and (clean(memory.branch) or None)
     changes = {name: value for name, value in fields.items() if value != getattr(memory, name)}
-    return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
+    redacted = check_memory(memory.with_changes(**changes) if changes else memory)
+    if (before is None or redacted.content != before.content) and only_names_secret(redacted.content):
+        raise InvalidMemory(
+            "the text says nothing without its secret, which is never stored", "write where the secret is kept instead"
+        )
+    return redacted, tuple(sorted((+removed).items()))
+
+
+def only_names_secret(text: str) -> bool:
+    """Return whether a redacted text names no more than the secret that was removed, and its owner.
+
+    >>> only_names_secret("the deploy token is [redacted: secret]"), only_names_secret("the deploy token lies in the vault")
+    (True, False)
+    >>> only_names_secret("Deploy with `make ship`; the token is [redacted: secret]")
+    False
+    """
+    if not _MARK.search(text) or _CALL_OR_ADDRESS.search(text):
+        return False
+    sentences = _SENTENCE_END.split(text)
+    words = [_LONG_WORD.findall(_MARK.sub(" ", sentence)) for sentence in sentences]
+    if any(len(own) > MAX_REMARK_WORDS and not _MARK.search(sentence) for own, sentence in zip(words, sentences, strict=True)):
+        return False
+    return sum(map(len, words)) <= (MAX_NAMING_WORDS if names_secret(text) else MAX_OWNER_WORDS)
 
 
 def clean_content(content: str) -> str:

@@ -138,6 +138,7 @@ def remember(
     """Remember a text.
 
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
+    A text that says nothing without its secret is refused.
     If the same text is remembered already, your options are added to that memory. Memories that say
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.

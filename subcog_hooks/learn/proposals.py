@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.compose import Removed, sum_removed
+from subcog_hooks.capture.compose import Removed, only_names_secret, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.sections import Absence
@@ -193,12 +193,12 @@ def session_id(memory: Memory) -> str:
 
 
 def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
-    """Return a proposal without secrets and private spans; None if the turn says nothing. owner: the turn's project."""
+    """Return a proposal without secrets and private spans; None if the turn says nothing else. owner: the turn's project."""
     redacted = redact(turn.text)
     if redacted.removed:
         turn = turn.with_text(redacted.text)
     judgement = judge_turn(turn, fit)
-    if judgement is None or not judgement.text:
+    if judgement is None or not judgement.text or only_names_secret(judgement.text):
         return None
     proposal = Proposal(turn, judgement, path, owner)
     proposal.removed = redacted.removed

@@ -99,7 +99,7 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
     (memory / "link.md").symlink_to(bare.root / "secret.md")
     with open(memory / "huge.md", "wb") as file:
         file.truncate(10_000_000_000)
-    (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ for now.")
+    (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ and pays for the nightly tests.")
     done = bare.run("import", "--from", "claude")
     for reason in ("is a binary file", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()

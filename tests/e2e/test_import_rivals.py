@@ -504,7 +504,7 @@ def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Pa
     with open(memory / "2026-05-02.md", "wb") as file:
         file.truncate(10_000_000_000)
     (memory / "2026-05-03.md").write_bytes("### 10:00\n- Gr\xfc\xdfe\n".encode("latin-1"))
-    (memory / "2026-05-04.md").write_text("### 10:00\n- The key is AKIA" + "IOSFODNN7EXAMPLQ for now.\n")
+    (memory / "2026-05-04.md").write_text("### 10:00\n- The key is AKIA" + "IOSFODNN7EXAMPLQ and pays for the nightly tests.\n")
     done = bare.run("import", "--from", "memsearch", cwd=shop)
     assert done.code == 0
     for reason in ("is a link out of its folder", "has more than 4,000,000 bytes"):

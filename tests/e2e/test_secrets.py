@@ -10,8 +10,9 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests import transcripts
-from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, ids_in
+from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, assert_one_line_error, ids_in
 from tests.redaction.everyday import read_examples
+from tests.redaction.test_everyday import BARS
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 2
@@ -119,17 +120,71 @@ def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, subtests: pytes
             assert bare.run("forget", done.stdout.decode().strip(), "--purge", "--yes").code == 0
 
 
+FACT = "The crane in the north of the harbour rests on Mondays.\n"
+
+
 def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_path: Path) -> None:
-    for group, (in_clear, masked) in {"everyday": (8, 3), "named": (0, 0)}.items():
+    for group, (in_clear, masked) in BARS.items():
         given = read_examples(group)
-        rows = [{"id": f"{group}-{number}", "content": example.text} for number, example in enumerate(given)]
+        rows = [{"id": f"{group}-{number}", "content": FACT + example.text} for number, example in enumerate(given)]
         source = tmp_path / f"{group}.jsonl"
         source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         assert bare.run("import", str(source)).code == 0
-        stored = {row["id"]: row["content"] for row in bare.rows("export")}
+        stored = {row["id"]: row["content"].removeprefix(FACT) for row in bare.rows("export")}
         failed = [example for number, example in enumerate(given) if not example.is_right(stored[f"{group}-{number}"])]
         assert sum(bool(example.secrets) for example in failed) <= in_clear, failed
         assert sum(not example.secrets for example in failed) <= masked, failed
+
+
+# Of the first, nothing is left without the secret; the others say something else, too.
+ONLY_SECRETS = (
+    "don't use the old token, the deploy token is zebra-quartz-41",
+    "hunter-Elm9 is the sudo password",
+    "le code de la porte du garage, c'est 5519B",
+    "пароль от стенда: berezka-9",
+    "ステージングのパスワードは kaede-42 です",
+    f"token: {GITHUB}",
+)
+WITH_A_FACT = (
+    "Deploy with `make ship`; the deploy token is zebra-quartz-41",
+    "mysql -u root -pKiln7Mallow shop < dump.sql",
+    f"The staging box in Lisbon restarts on Mondays: {GITHUB}",
+)
+
+
+def test_a_note_that_only_names_a_secret_is_refused(bare: Machine) -> None:
+    bare.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
+    for note in ONLY_SECRETS:
+        done = bare.run("remember", note)
+        assert_one_line_error(done, 2)
+        assert "without its secret" in done.stderr.decode()
+        answer = json.loads(bare.prompt(f"remember: {note}").stdout)
+        assert answer["reason"].startswith("subcog: not stored, because the text says nothing without its secret")
+    assert bare.rows("export") == []
+
+
+def test_a_row_that_only_names_a_secret_is_a_problem(bare: Machine, tmp_path: Path) -> None:
+    source = tmp_path / "notes.jsonl"
+    source.write_text("".join(json.dumps({"content": note}) + "\n" for note in (*ONLY_SECRETS, *WITH_A_FACT)), encoding="utf-8")
+    done = bare.run("import", str(source))
+    assert done.stderr.decode().count("without its secret") == len(ONLY_SECRETS)
+    contents = [row["content"] for row in bare.rows("export")]
+    assert len(contents) == len(WITH_A_FACT)
+    assert all("[redacted: " in content for content in contents)
+
+
+def test_learn_proposes_no_turn_that_only_names_a_secret(bare: Machine) -> None:
+    projects = bare.root / "user" / ".claude" / "projects"
+    rule = "Don't use npm here, we're on pnpm"
+    transcripts.session(projects, "one", "hello", ONLY_SECRETS[0], rule, folder=str(bare.folder))
+    assert bare.run("learn").code == 0
+    assert [row["content"] for row in bare.rows("review", "--jsonl")] == [rule]
+
+
+def test_an_edit_to_a_mere_secret_changes_nothing(bare: Machine) -> None:
+    identifier = bare.run("remember", CONTENT).stdout.decode().strip()
+    assert bare.run("edit", identifier, "--content", ONLY_SECRETS[0]).code == 2
+    assert [row["content"] for row in bare.rows("export")] == [CONTENT]
 
 
 SAID = "Don't use npm here, we're on pnpm, and the password of the staging admin is swordfish-under-ice"

@@ -45,7 +45,9 @@ def test_only_confirmed_memories_of_shared_projects_leave(team: Team) -> None:
 def test_what_leaves_is_redacted_once_more(team: Team) -> None:
     ada = team.member("ada")
     key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    ada.remember(f"The token is {key}, <private>and this is mine</private> it works.")  # as an earlier version stored it
+    ada.remember(
+        f"The token of the nightly build is {key}, <private>and this is mine</private> it works since Tuesday."
+    )  # as an earlier version stored it
     ada.sync()
     [(text,)] = team.run("SELECT doc::text FROM subcog.memories")
     assert key not in text
