@@ -16,7 +16,7 @@ import re2
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.masking import MAX_WHOLE_WORD, SECRET_NOUNS
-from subcog_hooks.redaction.secret_values import MARKER, is_seed, names_topic
+from subcog_hooks.redaction.secret_values import MARKER, is_key, is_mixture, is_seed, names_topic
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
 _REPLACEMENTS = ('"“”„‹›「」『』', "'‘’‚", "-–—", ">→", ":：", "=＝", ",、。，；", "(（", ")）", " \u2009\u202f")
@@ -30,7 +30,7 @@ _IS_SIGN, _LETTER_SIGN, _IDEOGRAM_SIGN = "\x9f", "ÿ", "\x7f"
 _FOREIGN_NOUN = re.compile(
     f"(?=[{''.join({word[0] + word[0].upper() for word in _SIGNS_OF_WORDS})}])("  # It skips most positions at once.
     + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_SIGNS_OF_WORDS, key=len, reverse=True))
-    + r")(?:( ?[はが是为為은는이가를을])|です|だ|입니다|이다)?(?![^\W\d_a-zA-Z])",
+    + r")(?:( ?(?:[はが是为為은는이가를을]|改成|改为|换成))|です|だ|입니다|이다)?(?![^\W\d_a-zA-Z])",
     re.IGNORECASE,
 )
 _FOREIGN_IS = re.compile(r"(?<=[!-~])( ?)[はが是为為은는이가](?![^\W\d_a-zA-Z] )")
@@ -40,6 +40,21 @@ _PART = re.compile(r"<([a-z ]+)>")
 _TAIL = ".:!?)]}*\\"  # These signs may follow a value in a sentence.
 _MARK = re.compile(re.escape(MARKER) + r"[^\]]*\]")  # Its kind is no noun.
 _NEXT_FIELD = re.compile(r"[&;](?=[\w.-]+=)")
+_NEAR_KINDS = frozenset(("password", "secret", "key", "login", "ssid", "backup code", "second factor"))
+_MAX_SENTENCE = 400  # characters
+_SENTENCE = re.compile(r"(?:[^\n.!?。]|[.!?](?!\s))+")
+_NEAR_WORD = re.compile(
+    r"[^\s\"'`()\[\],:=→、。，「」（）：|!?*—-][^\s\"'`()\[\],:=→、。，「」（）：|]{4,}[^\s\"'`()\[\],:=→、。，「」（）：|.!?*—-]"
+)
+# Code, and words near which a random-looking word is something else; paths, file names, constants, versions and short hashes.
+_NO_STATEMENT = re.compile(
+    r"[{}<>`&\\]|=\S|\w_\w| = [\"']"
+    r"|\b(?:commit|hash|sha\d*|revision|checksum|digest|fingerprint|version|branch|issue|example|uuid|arn|image|tag)\b",
+    re.IGNORECASE,
+)
+_IS_NAME = re.compile(
+    r"[/_$]|\.\w+$|^[A-Z0-9_]+$|^v?\d+(?:\.\d+)+|-v?\d{1,2}$|^[0-9a-f]{6,9}$|^[0-9a-f]{40}$|^CVE-|^\d+x\d+$|^\D+$"
+)
 _MAX_JUDGED = 500  # characters of a value; a wallet's 24 words may have as many
 _PHRASE_WORDS = range(12, 25)
 
@@ -96,6 +111,20 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
                 beside = text[match.start() : start] + text[end : match.end()]
                 if not (row.is_statement and names_topic(beside)):
                     yield start, start + len(value), row.kind
+
+    if not kinds.isdisjoint(_NEAR_KINDS):
+        yield from _find_near(text, data)
+
+
+def _find_near(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield the words that only a generator writes, in a sentence with a noun for a secret: "the token, mind you: 5d0c9e…"."""
+    for sentence in _SENTENCE.finditer(text):
+        if len(sentence[0]) > _MAX_SENTENCE or _NO_STATEMENT.search(sentence[0]):
+            continue
+        if not _NEAR_KINDS.isdisjoint(_find_kinds(data[sentence.start() : sentence.end()])):
+            for word in _NEAR_WORD.finditer(text, *sentence.span()):
+                if is_mixture(word[0]) and is_key(word[0]) and not _IS_NAME.search(word[0]):
+                    yield *word.span(), "secret"
 
 
 def names_secret(text: str) -> bool:
