@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from tests.e2e.machine import ABOUT_IT, CONTENT, Machine
+from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, posix, write_program
 
 
 @pytest.fixture
@@ -61,6 +61,18 @@ def test_a_note_waits_unless_somebody_is_known_to_be_asked(bare: Machine) -> Non
     bare.environment = plain
     assert len(bare.stored()) == len(asked)
     assert {row["trust"] for row in (bare.stored() | bare.stored("pending")).values()} == {"agent"}
+
+
+@posix
+def test_agent_without_a_variable_is_known_by_its_program(bare: Machine) -> None:
+    agent = write_program(bare.root / "bin" / "droid", '"$@"; exit $?')
+    script = write_program(bare.root / "bin" / "nightly", '"$@"; exit $?')
+    for program in (agent, script):
+        assert bare.start([str(program), bare.command, "remember", f"{program.name} paints the piers in May."]).code == 0
+    assert {*bare.stored("pending")} == {"droid paints the piers in May."}
+    assert {*bare.stored()} == {"nightly paints the piers in May."}
+    done = bare.start([str(agent), bare.command, "pause"])
+    assert (done.code, b"run by an agent (droid runs it)" in done.stderr) == (2, True)
 
 
 def test_an_agent_does_not_pin(agent: Machine) -> None:

@@ -1,6 +1,7 @@
 """The author of a change: a person or an agent, and whose memories it may touch."""
 
 import os
+import sys
 from collections.abc import Iterable
 
 from subcog_hooks.cli.support import context
@@ -33,6 +34,7 @@ def project_fields(name: str) -> dict[str, object]:
     return {"scope": "project", "project": names_of(name)[0]}
 
 
+UNMARKED = frozenset(("amp", "droid", "windsurf", "zed", "zed-editor", "zeditor"))  # programs of agents that set no variable
 AGENT_SETTING = "capture.agent"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent
 # ATTENDED is 1 where a person sits at the session, 0 in print mode. A client without it (2.1.197) names its entry point.
@@ -43,7 +45,22 @@ AS_USER_HELP = "For an agent: the person has allowed a change of the person's ow
 
 def is_agent() -> bool:
     """Return whether an agent's client runs this command."""
-    return bool(find_agent())
+    return bool(_find_sign())
+
+
+def _find_sign() -> str:
+    """Return how an agent's client is known to run this command, "" for a person's."""
+    if marker := find_agent():
+        return f"{marker} is set"
+    if any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return ""  # The shell of an agent has no terminal; the person's, in the window of an agent, has.
+    import psutil  # Few commands change a memory or a setting.
+
+    try:
+        names = [os.path.splitext(process.name())[0].lower() for process in psutil.Process().parents()]
+    except psutil.Error:
+        return ""
+    return next((f"{name} runs it" for name in names if name in UNMARKED), "")
 
 
 def trust() -> str:
@@ -126,7 +143,7 @@ def require_person(reason: str, *, as_user: bool) -> None:
 
 def needs_consent(reason: str) -> UsageError:
     """Return the error for an action that an agent may not do unasked."""
-    sign = f"is run by an agent ({find_agent()} is set)" if is_agent() else "has no terminal, as an agent's"
     return UsageError(
-        f"{reason}, and this command {sign}", "ask the person, then give --as-user; the client's permission rules can allow it"
+        f"{reason}, and this command is run by an agent ({_find_sign()})",
+        "ask the person, then give --as-user; the client's permission rules can allow it",
     )
