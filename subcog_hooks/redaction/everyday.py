@@ -16,7 +16,7 @@ import re2
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.masking import MAX_WHOLE_WORD, SECRET_NOUNS
-from subcog_hooks.redaction.secret_values import MARKER, is_key, is_mixture, is_seed, names_topic
+from subcog_hooks.redaction.secret_values import MARKER, is_code, is_key, is_mixture, is_seed, names_topic
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
 _REPLACEMENTS = ('"“”„‹›「」『』', "'‘’‚", "-–—", ">→", ":：", "=＝", ",、。，；", "(（", ")）", " \u2009\u202f")
@@ -30,7 +30,7 @@ _IS_SIGN, _LETTER_SIGN, _IDEOGRAM_SIGN = "\x9f", "ÿ", "\x7f"
 _FOREIGN_NOUN = re.compile(
     f"(?=[{''.join({word[0] + word[0].upper() for word in _SIGNS_OF_WORDS})}])("  # It skips most positions at once.
     + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_SIGNS_OF_WORDS, key=len, reverse=True))
-    + r")(?:( ?(?:[はが是为為은는이가를을]|改成|改为|换成))|です|だ|입니다|이다)?(?![^\W\d_a-zA-Z])",
+    + r")(?:( ?(?:[はが是为為은는이가를을]|改成|改为|换成|设置为|设为|設定は))|です|だ|입니다|이다)?(?![^\W\d_a-zA-Z])",
     re.IGNORECASE,
 )
 _FOREIGN_IS = re.compile(r"(?<=[!-~])( ?)[はが是为為은는이가](?![^\W\d_a-zA-Z] )")
@@ -40,12 +40,15 @@ _PART = re.compile(r"<([a-z ]+)>")
 _TAIL = ".:!?)]}*\\"  # These signs may follow a value in a sentence.
 _MARK = re.compile(re.escape(MARKER) + r"[^\]]*\]")  # Its kind is no noun.
 _NEXT_FIELD = re.compile(r"[&;](?=[\w.-]+=)")
-_NEAR_KINDS = frozenset(("password", "secret", "key", "login", "ssid", "backup code", "second factor"))
+_NEAR_KINDS = frozenset(("password", "secret", "key", "login", "ssid", "backup code", "second factor", "name"))
 _MAX_SENTENCE = 400  # characters
 _SENTENCE = re.compile(r"(?:[^\n.!?。]|[.!?](?!\s))+")
 _NEAR_WORD = re.compile(
     r"[^\s\"'`()\[\],:=→、。，「」（）：|!?*—-][^\s\"'`()\[\],:=→、。，「」（）：|]{4,}[^\s\"'`()\[\],:=→、。，「」（）：|.!?*—-]"
 )
+_PIN_KINDS = frozenset(("pin", "code"))
+_NEAR_PIN = re.compile(r"(?<![\w.,:/#-])(?!(?:19|20)\d\d\b)\d{4,8}(?![\w/%]|[.,:-]\d)")
+_INNER_DIGIT = re.compile(r"[a-z]{2}\d[a-z]{3}|[a-z]\d\d-[A-Z]")  # as in raspb3rry-jam
 # Code, and words near which a random-looking word is something else; paths, file names, constants, versions and short hashes.
 _NO_STATEMENT = re.compile(
     r"[{}<>`&\\]|=\S|\w_\w| = [\"']"
@@ -53,7 +56,7 @@ _NO_STATEMENT = re.compile(
     re.IGNORECASE,
 )
 _IS_NAME = re.compile(
-    r"[/_$]|\.\w+$|^[A-Z0-9_]+$|^v?\d+(?:\.\d+)+|-v?\d{1,2}$|^[0-9a-f]{6,9}$|^[0-9a-f]{40}$|^CVE-|^\d+x\d+$|^\D+$"
+    r"[/_]|^\$|\.\w+$|^[A-Z0-9_]+$|^v?\d+(?:\.\d+)+|-v?\d{1,2}$|^[0-9a-f]{6,9}$|^[0-9a-f]{40}$|^CVE-|^\d+x\d+$|^\D+$"
 )
 _MAX_JUDGED = 500  # characters of a value; a wallet's 24 words may have as many
 _PHRASE_WORDS = range(12, 25)
@@ -112,19 +115,29 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
                 if not (row.is_statement and names_topic(beside)):
                     yield start, start + len(value), row.kind
 
-    if not kinds.isdisjoint(_NEAR_KINDS):
+    if not kinds.isdisjoint(_NEAR_KINDS | _PIN_KINDS):
         yield from _find_near(text, data)
 
 
 def _find_near(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield the words that only a generator writes, in a sentence with a noun for a secret: "the token, mind you: 5d0c9e…"."""
+    """Yield generated words and lone PINs in a sentence with a noun for a secret: "the token, mind you: 5d0c9e…"."""
     for sentence in _SENTENCE.finditer(text):
         if len(sentence[0]) > _MAX_SENTENCE or _NO_STATEMENT.search(sentence[0]):
             continue
-        if not _NEAR_KINDS.isdisjoint(_find_kinds(data[sentence.start() : sentence.end()])):
+        found = _find_kinds(data[sentence.start() : sentence.end()])
+        if not _NEAR_KINDS.isdisjoint(found):
             for word in _NEAR_WORD.finditer(text, *sentence.span()):
-                if is_mixture(word[0]) and is_key(word[0]) and not _IS_NAME.search(word[0]):
+                if _is_generated(word[0]) and not _IS_NAME.search(word[0]):
                     yield *word.span(), "secret"
+        if not _PIN_KINDS.isdisjoint(found):
+            numbers = [*_NEAR_PIN.finditer(text, *sentence.span())]
+            if len(numbers) == 1 and is_code(numbers[0][0]) and not names_topic(sentence[0]):
+                yield *numbers[0].span(), "PIN"
+
+
+def _is_generated(word: str) -> bool:
+    is_random = is_key(word) and (is_mixture(word) or word.count("-") > 1)
+    return is_random or (_INNER_DIGIT.search(word) is not None and is_mixture(word))
 
 
 def names_secret(text: str) -> bool:
