@@ -3,7 +3,8 @@
 None was ever valid. `everyday` was written before the patterns, `named` are the cases that were reported. The rest was
 written after the patterns, of kinds that were not thought of before: two groups of 20 and 20 in `later`, one in `held_out`.
 When each was new, 10, 5 and 6 of its 20 secrets were in clear and no look-alike was masked; patterns for them came after.
-`stated` has 40 and 40 in which a noun, a link and a value stand in any order, in nine languages.
+`stated` has 40 and 40 in which a noun, a link and a value stand in any order, in nine languages. `spoken` (80 and 80) and
+`unseen` (40 and 40) were written by somebody who had not seen the patterns. `spoken` was looked at afterwards, `unseen` not.
 """
 
 import base64
