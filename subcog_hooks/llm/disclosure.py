@@ -59,16 +59,14 @@ _TOOLS = (
     *("bcp ", "psexec", "mosquitto", "ipmitool", "rar ", "openssl", "ssh-keygen"),
 )
 _TOOL_OPTIONS = (" -p", " -a ", " -w ", " -P", " -U", " -b", " -c", " -k ", " -N", " -hp")
-# Words beside which `redact` finds everyday secrets. Tools and PINs have checks of their own.
-_APART = ("tool", "pin")
+# Words beside which `redact` finds everyday secrets. Tools have a check of their own.
+_APART = ("tool",)
 _BESIDE = tuple(word for kind, words in masking.SECRET_NOUNS.items() if kind not in _APART for word in words)
-_BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
+_BEFORE, _BEHIND = 400, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"
 _WORDS_OF_WALLET = 12
 _COLONS_OF_PGPASS = 4
-_DIGITS_OF_PIN = 4
-_PINS = ("pin", "puk", "otp", "passcode", "pincode", "pin-code")
 _PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sessionid", "hmac", "auth", "security-token")
 
 _ASSIGNED = 12  # characters of a random-looking value of one of these names
@@ -203,7 +201,7 @@ def _has_other_telltale(text: str, lowered: str) -> bool:
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
         or ("@" in text and _has_login_with_host(text))
-        or _has_telling_word(lowered)
+        or (lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, lowered.split())))
         or _has_other_assignment(text)
         or ("hook" in lowered and any(map(_is_hook, text.split())))
     )
@@ -218,16 +216,6 @@ def _has_login_with_host(text: str) -> bool:
         if len(password) > 3 and any(map(str.isdigit, password)) and host[:1].isalnum():
             return True
     return False
-
-
-def _has_telling_word(lowered: str) -> bool:
-    words = lowered.split()
-    if lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, words)):
-        return True
-    if not any(name in lowered for name in _PINS):
-        return False
-    names = {word.strip("\"'`:=") for word in words} | {word.partition(sign)[0] for word in words for sign in ":="}
-    return not names.isdisjoint(_PINS) and sum(map(str.isdigit, lowered)) >= _DIGITS_OF_PIN
 
 
 def _has_other_assignment(text: str) -> bool:
