@@ -166,7 +166,12 @@ def _zipfian(chance: random.Random, items: Sequence[str]) -> Callable[[], str]:
 def import_memories(subcog: Subcog, memories: str, folder: str, environment: dict[str, str]) -> float:
     started = time.perf_counter()
     done = subprocess.run(
-        [subcog.command, "import", memories], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [subcog.command, "import", memories, "--trust", "user"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     took = time.perf_counter() - started
     if done.returncode:

@@ -130,7 +130,7 @@ class SubcogSearch(System):
     def store(self, memories: Sequence[Row]) -> None:
         file = os.path.join(self.folder, "memories.jsonl")
         write_rows(file, memories)
-        self.run("subcog", "import", file, "--wait")
+        self.run("subcog", "import", file, "--trust", "user", "--wait")
 
     def ask(self, text: str) -> Reply:
         output = self.run("subcog", "search", "--json", "--", text, silent=1)

@@ -97,7 +97,7 @@ def _measure(subcog: Subcog, memories: str, conversations: Conversations) -> lis
         home, lines = os.path.join(folder, "home"), os.path.join(folder, "memories.jsonl")
         write_rows(lines, conversations.memories)
         show_progress(f"importing and embedding {memories}")
-        _run(subcog, home, "import", lines, "--wait")
+        _run(subcog, home, "import", lines, "--trust", "user", "--wait")
         asked = [*conversations.questions, *conversations.unanswerable]
         rankings = {
             "hook": _ask_hook(home, asked),

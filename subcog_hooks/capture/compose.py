@@ -65,7 +65,8 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     redacted = check_memory(memory.with_changes(**changes) if changes else memory)
     if (before is None or redacted.content != before.content) and only_names_secret(redacted.content):
         raise InvalidMemory(
-            "the text says nothing without its secret, which is never stored", "write where the secret is kept instead"
+            f"the text says nothing without its secret, it would be {redacted.content!r}",
+            "write where the secret is kept, or say it in other words if it is none",
         )
     return redacted, tuple(sorted((+removed).items()))
 

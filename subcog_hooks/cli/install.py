@@ -5,7 +5,6 @@ The rest of the file stays.
 
 import difflib
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.homes import find_home
-from subcog_hooks.core.paths import Home, find_repository
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import CLAUDE
 from subcog_hooks.store.lock import ProcessLock
 
@@ -269,19 +268,19 @@ def _settings_file(scope: str) -> str:
 def _prepare_home() -> None:
     """Make the home, and check a store in it. Raises StoreError.
 
-    Accept a home that a repository may have named, which the hook would otherwise ignore.
+    A person accepts it, so that it counts also where a file of a repository names it.
     """
     is_person = terminal.interactive and not author.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()
-    ignored = find_home()[1]
-    if is_person and (ignored or (find_repository(os.path.realpath(home.root)) and not is_accepted_home(home.root))):
+    if not is_person:
+        if ignored := find_home()[1]:
+            terminal.say_once(ignored)
+    elif not is_accepted_home(home.root):
         with ProcessLock(f"{record_path()}.lock", LOCK_WAIT_MS, "accepting a home"):
             remember_home(home.root)
         terminal.say(f"{home.root} is accepted: the hook uses it, also where a file of a repository names it")
-    elif ignored:
-        terminal.say_once(ignored)
 
 
 def _show_change(path: str, before: str, after: str) -> None:

@@ -6,7 +6,6 @@ only where no repository can have named it.
 
 import os
 
-from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import account_folder, find_repository, folders_at_hand, make_private_folder
 from subcog_hooks.core.regular_files import leads_out, read_regular
@@ -67,6 +66,7 @@ def remember_home(path: str) -> None:
     accepted = [home for home in _read_record() if os.path.normcase(home) != _real(path)]
     homes = [*accepted, os.path.realpath(path)][-MAX_HOMES:]
     try:
+        from subcog_hooks.core import light_json
         from subcog_hooks.core.whole_files import WholeFile  # the hook only reads the record
 
         with WholeFile(record) as whole:
@@ -90,6 +90,8 @@ def record_path() -> str:
 
 def _read_record() -> list[str]:
     """Return the paths on record; none yet, or none where the file is too large or unreadable."""
+    from subcog_hooks.core import light_json  # few homes are on record
+
     try:
         data = read_regular(record_path(), MAX_RECORD + 1)
         paths = light_json.loads(data.decode("ascii")) if len(data) <= MAX_RECORD else None

@@ -10,6 +10,7 @@ from subcog_hooks.core.errors import StoreError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+USERS_FILE = "/etc/passwd"  # the users of this machine
 STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 
 
@@ -105,7 +106,12 @@ def account_folder() -> str:
 
         with winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Volatile Environment") as key:
             return str(winreg.QueryValueEx(key, "USERPROFILE")[0])
-    import pwd  # the system's list of users, which Windows lacks
+    user = str(os.getuid()).encode()
+    with open(USERS_FILE, "rb") as file:  # The library's function opens a socket, to a cache that few systems have.
+        for fields in (line.rstrip(b"\n").split(b":") for line in file):
+            if len(fields) > 5 and fields[2] == user:
+                return os.fsdecode(fields[5])
+    import pwd  # The user is known elsewhere: by a directory server, or on macOS.
 
     try:
         return pwd.getpwuid(os.getuid()).pw_dir

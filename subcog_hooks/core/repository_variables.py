@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.core import light_json
 from subcog_hooks.core.paths import account_folder, find_repository, folders_at_hand
 from subcog_hooks.core.regular_files import read_regular
 
@@ -18,12 +17,16 @@ MENTIONING = (  # files of agents, editors and shells: a variable mentioned in t
     *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json"),
     *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc", ".factory/settings.json"),
 )
-SERVERS = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")  # they set variables for servers such as `subcog mcp`
+SERVERS = (  # files that set variables for servers such as `subcog mcp`, or for a container
+    *(".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".factory/mcp.json", ".zed/settings.json", ".amp/settings.json"),
+    ".devcontainer/devcontainer.json",
+)
 # An escape of an ASCII letter in JSON or TOML: a name written so is found by its reader alone.
 LETTER_ESCAPE = r"\\(?:u00|U000000|x)[4-7]"
 IGNORES_CASE = os.name == "nt"  # in the names of variables
 MAX_SETTINGS = 1_000_000  # bytes
-USER_FOLDER = ("HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH")  # variables that name the person's folder
+# The variables that name the person's folder.
+USER_FOLDER = ("USERPROFILE", "HOMEDRIVE", "HOMEPATH") if os.name == "nt" else ("HOME",)
 FOR_TLS = ("SSL_CERT_", "SSLKEYLOGFILE", "OPENSSL_")  # prefixes: whom a connection trusts, and who may read it
 
 
@@ -56,7 +59,7 @@ class ProjectVariables:
             text = raw.decode("utf-8-sig")
             if len(raw) > MAX_SETTINGS:
                 raise ValueError("too large")
-            variables = _env_of(light_json.loads(text)) if is_json else ()
+            variables = _env_of(text) if is_json else ()
             if not is_json and not path.endswith(".env") and "\\" in text:
                 import re  # few repositories have such files
 
@@ -69,6 +72,8 @@ class ProjectVariables:
             return
         for variable in variables:
             self._setters.setdefault(variable, path)
+        if path.endswith(".env"):
+            text = "\n".join(line.partition("=")[0] for line in text.splitlines() if "=" in line.partition("#")[0])
         if not is_json:
             self._texts.append((path, _fold(text)))
 
@@ -150,9 +155,12 @@ def _fold(text: str) -> str:
     return text.upper() if IGNORES_CASE else text
 
 
-def _env_of(settings: object) -> list[str]:
+def _env_of(text: str) -> list[str]:
     """Return the names of the variables in the client's settings. Raises ValueError for an unknown form."""
-    variables = settings.get("env", {}) if isinstance(settings, dict) else None
+    from subcog_hooks.core import light_json  # few repositories have such files
+
+    settings = light_json.loads(text or "{}")
+    variables = settings.get("env") or {} if isinstance(settings, dict) else None
     if not isinstance(variables, dict):
         raise ValueError("env is no object")
     return list(map(_fold, variables))

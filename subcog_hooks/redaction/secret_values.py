@@ -206,19 +206,14 @@ def _is_joined(value: str, min_words: int) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Return whether `value` is a PIN or a door's code: four digits, or three and a capital or sign.
+    """Return whether `value` is a PIN or a door's code: four digits, or three and a capital; else capitals and signs only.
 
     >>> is_code("4711"), is_code("8842B"), is_code("12-34-56"), is_code("2024-05-01"), is_code("4-digit")
     (True, True, True, False, False)
     """
     digits = sum(map(str.isdigit, value))
-    return (
-        3 <= digits <= 12
-        and len(value) > 3
-        and not _DATE.fullmatch(value)
-        and not any(map(str.islower, value))
-        and len(value) <= 16
-    )
+    is_long = 4 <= digits <= 12 or (digits == 3 and len(value) == 4)
+    return is_long and not _DATE.fullmatch(value) and not any(map(str.islower, value)) and len(value) <= 16
 
 
 def is_card(value: str) -> bool:

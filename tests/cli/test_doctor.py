@@ -397,7 +397,7 @@ def test_many_stale_memories_are_counted_and_the_first_are_named(project: Run, t
         json.dumps({"id": f"gone-{n}", "content": f"About {n}", "paths": [f"lib/{n}.py"], "project": "/x"}) for n in range(12)
     ]
     (tmp_path / "gone.jsonl").write_text("\n".join(lines).replace("/x", str(tmp_path)))
-    project("import", str(tmp_path / "gone.jsonl"))
+    project("import", str(tmp_path / "gone.jsonl"), "--trust", "user")
     (line,) = stale_said(project)
     assert line.startswith("note  12 memories are stale: no file matches their paths, gone-")
     assert " and 2 more; " in line

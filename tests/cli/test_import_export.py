@@ -167,7 +167,7 @@ def test_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> Non
 
 
 def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
-    done = subcog("import", write([{"id": f"m{i}", "content": f"key {KEY}"} for i in range(3)]))
+    done = subcog("import", write([{"id": f"m{i}", "content": f"The nightly backup job logs in as {KEY}"} for i in range(3)]))
     assert "removed 3 AWS access keys" in done.err
     assert KEY not in subcog("export").out
     done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))

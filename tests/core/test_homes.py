@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core import paths
 from subcog_hooks.core.accepted_homes import remember_home
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.homes import find_home
@@ -62,12 +63,18 @@ def test_a_home_beside_the_repository_is_taken(tmp_path: Path, monkeypatch: pyte
     assert (home.root, ignored) == (str(tmp_path / "code" / "memories"), "")
 
 
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str) -> None:
+    """Let the system have these users and no others."""
+    (tmp_path / "passwd").write_text(users)
+    monkeypatch.setattr(paths, "USERS_FILE", str(tmp_path / "passwd"))
+
+
 @pytest.fixture
 def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system has registered the user's folder; no variable names a home."""
-    account = pwd.getpwuid(os.getuid())
-    record = pwd.struct_passwd((*account[:5], str(tmp_path / "user"), account[6]))
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
+    register(
+        tmp_path, monkeypatch, f"root:x:987654:0::/nowhere:/bin/sh\nada:x:{os.getuid()}:0:Ada:{tmp_path / 'user'}:/bin/sh\n"
+    )
     monkeypatch.delenv("SUBCOG_HOME")
 
 
@@ -89,11 +96,13 @@ def test_account_folder_counts_where_a_file_sets_home(
     assert find_home()[0].root == str(tmp_path / "elsewhere" / ".subcog")
     settings = repository / ".claude" / "settings.json"
     settings.parent.mkdir()
-    for variable in ("HOME", "HOMEPATH"):
-        settings.write_text(f'{{"env": {{"{variable}": "/elsewhere"}}}}')
-        home, ignored = find_home()
-        assert home.root == str(tmp_path / "user" / ".subcog")
-        assert ignored.startswith(f"{settings} sets {variable} to a home")
+    for harmless in ("", '{"env": null}', '{"env": {"PATH": "$HOME/bin"}}'):
+        settings.write_text(harmless)
+        assert find_home()[1] == ""
+    settings.write_text('{"env": {"HOME": "/elsewhere"}}')
+    home, ignored = find_home()
+    assert home.root == str(tmp_path / "user" / ".subcog")
+    assert ignored.startswith(f"{settings} sets HOME to a home")
     remember_home(str(tmp_path / "elsewhere" / ".subcog"))
     assert find_home()[0].root == str(tmp_path / "elsewhere" / ".subcog")
 
@@ -108,10 +117,13 @@ def test_user_folder_that_is_a_repository_keeps_its_home(
     assert (home.root, ignored) == (str(tmp_path / "user" / ".subcog"), "")
 
 
-def test_a_user_whom_the_system_does_not_know_has_no_home_then(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_whom_the_system_does_not_know_has_no_home_then(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(_: int) -> None:
         raise KeyError
 
+    register(tmp_path, monkeypatch, "")
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     monkeypatch.delenv("SUBCOG_HOME")
     monkeypatch.setenv("HOME", str(repository))

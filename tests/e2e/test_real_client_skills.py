@@ -93,7 +93,7 @@ def test_a_note_stored_unasked_waits_for_a_yes(client: str, sandbox: Sandbox, su
 def test_a_note_stored_with_a_person_comes_at_once(
     client: str, sandbox: Sandbox, subcog_command: str, mode: str, status: str
 ) -> None:
-    given = f"env -u CLAUDE_CODE_SESSION_ATTENDED -u CLAUDE_CODE_ENTRYPOINT {remember(subcog_command).given['command']}"
+    given = f"env CLAUDE_CODE_SESSION_ATTENDED=1 {remember(subcog_command).given['command']}"
     seen = ToolCall("Bash", {"command": given, "description": "As if somebody sat there"})
     with conversation(client, sandbox, MODELS[0], "--permission-mode", mode, "--allowedTools", "Bash(env *)") as talk:
         talk.say("store it", seen)

@@ -37,7 +37,7 @@ def home_of(memories: Path, kept: Path) -> Home:
     if not target.is_dir():
         kept.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept, prefix="new-") as made:
-            _subcog(Path(made) / "home", "import", str(memories), "--wait")
+            _subcog(Path(made) / "home", "import", str(memories), "--trust", "user", "--wait")
             shutil.move(Path(made) / "home", target)
     elif not stamp.is_file() or stamp.read_text(encoding="ascii") != _indexer():
         _subcog(target, "doctor", "--fix")

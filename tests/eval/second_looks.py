@@ -249,7 +249,7 @@ def _play(
         if new:
             batch = aside / "batch.jsonl"
             batch.write_text("".join(json.dumps(_row(memory, project)) + "\n" for memory in new), encoding="utf-8")
-            homes._subcog(home, "import", str(batch), "--wait")
+            homes._subcog(home, "import", str(batch), "--trust", "user", "--wait")
         count["sessions"] += 1
         with player.playing():
             player.begin(f"{name}-{session}")

@@ -50,7 +50,7 @@ main()
 STANDARD = {
     *("__future__", "_json", "math", "_bisect", "_datetime", "datetime"),  # wire, recall, a brief, tantivy
     *("collections", "collections.abc", "itertools", "_collections", "keyword", "operator", "_operator", "reprlib"),  # apsw
-    *("gc", "_thread", "_weakref", "_struct", "atexit", "types", "pwd"),  # the last: the user's own folder
+    *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {

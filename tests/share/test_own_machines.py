@@ -43,8 +43,9 @@ def sync(*people: Person) -> None:
 
 def test_a_persons_note_is_theirs_on_the_other_machine(desk: Person, laptop: Person) -> None:
     desk.run("remember", POOL, "--trigger", "pool", "--priority", "95", "--path", "app/db.py")
-    (desk.folder / "rows.jsonl").write_text(json.dumps({"content": PORT, "trust": "agent", "project": SHOP}))
-    desk.run("import", "rows.jsonl")
+    rows = desk.folder.parent / "rows.jsonl"  # outside of the repository
+    rows.write_text(json.dumps({"content": PORT, "trust": "agent", "project": SHOP}))
+    desk.run("import", str(rows))
     sync(desk, laptop)
     ours, theirs = exported(desk), exported(laptop)
     assert {**theirs[POOL], "source": None} == {**ours[POOL], "source": None}
