@@ -95,10 +95,6 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
-def _may_ask_to_remember(prompt: object) -> bool:
-    return isinstance(prompt, str) and prompt.lstrip()[:16].lower().startswith(("remember", "please remember"))
-
-
 def _parse_payload() -> tuple[dict[str, object], str] | None:
     """Return the payload and its event, None for a faulty one, which is logged."""
     raw = _read_payload()
@@ -203,11 +199,7 @@ def _answer_event(
     event: str, payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline
 ) -> None:
     """Answer an event. Each loads its own modules alone."""
-    if event == "UserPromptSubmit" and _may_ask_to_remember(payload.get("prompt")):
-        from subcog_hooks.hook import note_offer  # Few prompts begin so.
-
-        note_offer.respond(payload, home, write, deadline)
-    elif event == "UserPromptSubmit":
+    if event == "UserPromptSubmit":
         from subcog_hooks.hook import prompt
 
         prompt.respond(payload, home, write, deadline)

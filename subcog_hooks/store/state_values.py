@@ -146,18 +146,6 @@ def is_unasked(state: State, session: str, now_ms: int) -> bool:
 
 _ASKED_REVISION = "asked revision"
 DAY_MS = 86_400_000
-_OFFERED = "offered "  # the prefix of a flag; the session follows
-
-
-def take_offer(state: State, session: str, now_ms: int) -> bool:
-    """Return whether this session was not shown today how to store a note, and record that it is."""
-    if is_ahead(state, _OFFERED + session, now_ms, DAY_MS):
-        return False
-    state.run("DELETE FROM flags WHERE name > ? AND name < ? AND until < ?", (_OFFERED, _OFFERED + "\x7f", now_ms))
-    put_number(state, _OFFERED + session, now_ms + DAY_MS)
-    return True
-
-
 SESSIONS_JOB, QUESTIONS_JOB, LOOKS_JOB, RANKING_JOB = "sessions", "questions", "second looks", "search --rank"
 
 

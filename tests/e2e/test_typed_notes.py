@@ -196,32 +196,3 @@ def test_a_rule_of_several_sentences_is_stored_whole(attended: Machine) -> None:
     ):
         assert "not stored" not in reason_of(attended.prompt(f"remember: {rule}"))
         assert rule in {memory["content"] for memory in stored(attended)}
-
-
-def test_a_note_in_plain_words_is_offered_once_a_session(attended: Machine) -> None:
-    text = "Remember that we always inspect the crane on Mondays"
-    offer = "subcog: to keep that for later sessions, type: remember: we always inspect the crane on Mondays"
-    done = attended.prompt(text, "first")
-    assert json.loads(done.stdout) == {"systemMessage": offer}
-    assert_silent(attended.prompt(text, "first"))
-    assert json.loads(attended.prompt(text, "second").stdout) == {"systemMessage": offer}
-    assert stored(attended) == []
-    for other in ("remember that crane?", "remember when it broke", "remember that bug we had", "remembered: a crane"):
-        assert_silent(attended.prompt(other, "third"))
-
-
-def test_an_offer_comes_beside_the_memories_of_its_prompt(attended: Machine) -> None:
-    reason_of(attended.prompt(f"remember: {NOTE}"))
-    (memory,) = stored(attended)
-    done = attended.prompt("Remember the day on which the harbour crane is inspected: on Mondays, before the first ship")
-    fields = json.loads(done.stdout)
-    assert str(memory["id"]) in fields["hookSpecificOutput"]["additionalContext"]
-    assert "type: remember: the day on which" in fields["systemMessage"]
-
-
-def test_nothing_is_offered_where_nobody_sits_or_types_notes(attended: Machine) -> None:
-    attended.run("config", "set", "capture.typed", "off", "--as-user")
-    assert_silent(attended.prompt("remember that we use tabs"))
-    attended.run("config", "set", "capture.typed", "remember", "--as-user")
-    attended.environment[ATTENDED] = "0"
-    assert_silent(attended.prompt("remember that we use tabs"))
