@@ -16,7 +16,7 @@ pytestmark = posix
 WIDTHS = (60, 80, 120, 200)
 COMMANDS = (
     "remember search list show edit forget review learn import why brief report doctor pause resume init uninstall config share"
-    " models help hook block statusline mcp export supersede intent eval enrich setup state"
+    " models help hook block statusline mcp export supersede intent enrich setup state"
 ).split()
 PROMPT = "Why do the tests of the berth planner keep failing with exit code 101, and what did we decide about localStorage?"
 ALL_ROWS = 500  # so that nothing goes through the pager

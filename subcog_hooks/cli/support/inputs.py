@@ -117,10 +117,17 @@ def read_rows(source: str, field: str, optional: str | None = None) -> Iterator[
     the first invalid line.
     """
     expected = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
-    for number, row in read_objects(source, expected):
-        key, text, other = row.get("id"), row.get(field), row.get(optional) if optional else None
-        if "id" not in row or not isinstance(text, str) or not isinstance(other, str | None):
-            raise UsageError(f"{name_of(source)} line {number}: expected {expected}", "correct the line")
+    name = "standard input" if source == STDIN else source
+    for number, line in enumerate(_read_lines(source, name), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key, text, other = row["id"], row[field], row.get(optional) if optional else None
+            if not isinstance(text, str) or not isinstance(other, str | None):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UsageError(f"{name} line {number}: expected {expected}", "correct the line") from error
         yield key, readable(text), other
 
 
@@ -139,29 +146,6 @@ def refuse_several(given: Mapping[str, bool]) -> None:
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names[:2])} exclude each other", "give one of them")
-
-
-def read_objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the number and the JSON object of each non-empty line of a file or of standard input.
-
-    expected: the form of a line, for the error. Raises UsageError naming the first line that is no object.
-    """
-    name = name_of(source)
-    for number, line in enumerate(_read_lines(source, name), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise TypeError
-        except (ValueError, TypeError, RecursionError) as error:
-            raise UsageError(f"{name} line {number}: expected {expected}", "correct the line") from error
-        yield number, row
-
-
-def name_of(source: str) -> str:
-    """Return the name of a source for an error."""
-    return "standard input" if source == STDIN else source
 
 
 def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
