@@ -5,10 +5,13 @@ most changes are small. A memory is often written before the commit that it desc
 """
 
 import os
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from subcog_hooks.capture.sources.git_history import has_commits, read_git, read_log
+from subcog_hooks.capture.sources.first_commits import LOG, read_git
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store import project
 from subcog_hooks.store.memory import UNDATED, Memory
 from subcog_hooks.text.mentions import named_files
 
@@ -19,11 +22,13 @@ MAX_ARGUMENTS = 16_000  # characters of the files' names in one call of git; Win
 MAX_COMPARISONS = 200  # commits of a project that are compared with the newest one
 MAX_FILE_BYTES = 4_000_000
 LIMIT_S = 20.0  # seconds of one call of git
+MAX_HEAD = 1_000  # bytes
 
 _DIFF = (
     *("diff", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
     "--ignore-submodules=all",
 )
+_REFERENCE = "ref: "
 _Lines = Mapping[str, tuple[int, int]]  # the added and the deleted lines, by file
 
 
@@ -37,7 +42,7 @@ def find_changes(
     """
     changes: dict[str, str] = {}
     comparisons_left = MAX_COMPARISONS
-    for batch in _batches(memories) if has_commits(root) else ():
+    for batch in _batches(memories) if _has_commits(root) else ():
         if not goes_on():
             break
         paths = [f":(top,literal){name}" for name in dict.fromkeys(name for _, names in batch for name in names)]
@@ -57,6 +62,23 @@ def find_changes(
             if phrase := next(filter(None, phrases), ""):
                 changes[memory.id] = phrase
     return changes
+
+
+def _has_commits(root: str) -> bool:
+    """Return whether the branch of a worktree seems to have a commit, without reading one."""
+    folders = project.git_folders(root)
+    if not folders:
+        return False
+    git, common = folders
+    try:
+        head = read_regular(os.path.join(git, "HEAD"), MAX_HEAD).decode("utf-8", "replace").strip()
+    except OSError:
+        return False
+    if not head.startswith(_REFERENCE):
+        return bool(head)
+    if os.path.isdir(os.path.join(common, "reftable")):
+        return True
+    return any(os.path.isfile(os.path.join(common, name)) for name in (head.removeprefix(_REFERENCE), "packed-refs"))
 
 
 def _batches(memories: Iterable[Memory]) -> Iterator[list[tuple[Memory, Sequence[str]]]]:
@@ -85,19 +107,26 @@ def _named_paths(memory: Memory) -> Sequence[str]:
 
 def _list_commits(root: str, paths: Sequence[str], environment: Mapping[str, str]) -> list[tuple[str, int]]:
     """Return the commits that changed some of these files, the newest first, with their times in milliseconds."""
-    rows = read_log(root, ["--no-patch", "--format=%H %ct", "HEAD", "--", *paths], environment, LIMIT_S)
+    rows = _ask_git(root, [*LOG, "--no-patch", "--format=%H %ct", "HEAD", "--", *paths], environment)
     pairs = (row.split() for row in rows)
     return [(pair[0], int(pair[1]) * 1000) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()]
 
 
 def _count_lines(root: str, words: Sequence[str], environment: Mapping[str, str]) -> _Lines:
     counts = {}
-    for row in read_git(root, [*_DIFF, *words], environment, LIMIT_S):
+    for row in _ask_git(root, [*_DIFF, *words], environment):
         added, _, rest = row.partition("\t")
         deleted, _, name = rest.partition("\t")
         if added.isdecimal() and deleted.isdecimal():  # A binary file has no lines.
             counts[name] = int(added), int(deleted)
     return counts
+
+
+def _ask_git(root: str, words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    try:
+        return read_git(root, words, environment, LIMIT_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UsageError(f"git failed: {error}", "look whether `git log` works here") from error
 
 
 def _describe_change(root: str, name: str, lines: _Lines) -> str:

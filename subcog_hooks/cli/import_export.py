@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.sources import catalogue, git_history
+from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, context, embedding, import_from, inputs, progress, stopping
 from subcog_hooks.cli.support.common_options import AsUser, project_option
@@ -46,9 +46,6 @@ def import_(
             "are here. SOURCE is then the file or folder, if it is not the usual one.",
         ),
     ] = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
-    ] = None,
     replace: Annotated[
         bool, Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
@@ -77,17 +74,17 @@ def import_(
     """
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_sources())
-    _check_options(source, origin, since, trust, is_for_all=user, is_again=again)
+    _check_options(source, origin, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
     if again:
         raise typer.Exit(_import_again(options, wait=wait))
     here = context.here()
-    reading = import_from.read_source(origin, source, since, here) if origin else None
+    reading = import_from.read_source(origin, source, here) if origin else None
     if reading is None:
         options = import_from.options_for_path(options, source or "", here, for_all=user)
     else:
         options = import_from.options_in_project(options, here)
-    entry = None if dry_run else import_from.describe_import(source, origin, since, options)
+    entry = None if dry_run else import_from.describe_import(source, origin, options)
     with ExitStack() as opened:
         store = opened.enter_context(context.reading() if dry_run else context.writing())
         if store and not dry_run:
@@ -140,17 +137,13 @@ def _finish_import(report: ImportReport, store: Store | None, *, dry_run: bool) 
             import_from.finish_import(report, store, advance)
 
 
-def _check_options(
-    source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool, is_again: bool
-) -> None:
+def _check_options(source: str | None, origin: str | None, trust: str, *, is_for_all: bool, is_again: bool) -> None:
     if is_again:
-        if source or origin or since or is_for_all or trust == USER:
+        if source or origin or is_for_all or trust == USER:
             raise UsageError("--again repeats imports as they were", "give it alone, or with --dry-run")
         return
     if source is None and origin is None:
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
-    if since is not None and origin != git_history.GIT:
-        raise UsageError("--since is about commits", f"give it with --from {git_history.GIT}")
     if origin is not None and (is_for_all or trust == USER):
         hint = "leave them out: a source says whose its memories are"
         raise UsageError("--user and --trust user are for Markdown and JSONL", hint)

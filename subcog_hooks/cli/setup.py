@@ -134,13 +134,13 @@ def _read_here() -> dict[str, SourceReading]:
     for name, _ in import_from.find_sources():
         if name in HERE_SOURCES:
             with suppress(SubcogError):
-                readings[name] = import_from.read_source(name, None, None, context.here())
+                readings[name] = import_from.read_source(name, None, context.here())
     return {name: reading for name, reading in readings.items() if reading.rows}
 
 
 def _import_here(name: str, reading: SourceReading) -> None:
     options = import_from.options_in_project(ImportOptions(), context.here())
-    entry = import_from.describe_import(None, name, None, options)
+    entry = import_from.describe_import(None, name, options)
     try:
         with context.writing() as store:
             report = import_from.import_source(reading, store, options)

@@ -20,15 +20,14 @@ class RecordedImport(NamedTuple):
     """An import of Markdown, or from another program.
 
     project, root: the project's identity and worktree, "" where it is for all projects; path: of the file or folder, "" for a
-    program's usual place; source: the program's name, "" for Markdown; since: the oldest date that was asked for, "" for none;
-    trusted, keeps_users, waits: as in ImportOptions; stamp: a digest of the files.
+    program's usual place; source: the program's name, "" for Markdown; trusted, keeps_users, waits: as in ImportOptions;
+    stamp: a digest of the files.
     """
 
     project: str = ""
     root: str = ""
     path: str = ""
     source: str = ""
-    since: str = ""
     trusted: bool = False
     keeps_users: bool = False
     waits: bool = False

@@ -13,7 +13,6 @@ from subcog_hooks.capture.sources import (
     claude_memory,
     codex_memory,
     decision_records,
-    git_history,
     mcp_memory,
     mempalace,
     memsearch_notes,
@@ -22,7 +21,6 @@ from subcog_hooks.capture.sources import (
 )
 from subcog_hooks.capture.sources.first_commits import first_commit_reader
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
 
@@ -30,12 +28,11 @@ LIST = "list"  # in place of a source's name: list the sources that are there
 
 
 class SourceContext(NamedTuple):
-    """The place of a search. config: the client's folder; here: the current project; since: the oldest date for git."""
+    """The place of a search. config: the client's folder; here: the current project."""
 
     config: str
     here: Project | None
     environment: Mapping[str, str]
-    since: str | None = None
 
     def project(self, name: str) -> Project:
         """Return the current project, which the source is about. Raises UsageError outside of any."""
@@ -101,15 +98,6 @@ def _read_records(path: str | None, context: SourceContext) -> SourceReading:
     return decision_records.read_decision_records(here, path, context.file_dates())
 
 
-def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
-    if path:
-        raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
-    if context.since and parse_date_ms(context.since) is None:
-        raise UsageError(f"--since is {context.since!r}", "expected a date such as 2025-01-01")
-    here = context.project(git_history.GIT)
-    return git_history.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
-
-
 def _describe_basic_memory(context: SourceContext) -> str:
     try:
         return ", ".join(folder for _, folder in basic_memory.list_note_folders(context.environment) if os.path.isdir(folder))
@@ -134,9 +122,6 @@ SOURCES: dict[str, Source] = {
     ),
     decision_records.ADR: Source(
         _read_records, lambda context: decision_records.describe_record_places(context.here.root) if context.here else ""
-    ),
-    git_history.GIT: Source(
-        _read_commits, lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else ""
     ),
     claude_mem.CLAUDE_MEM: _file_source(
         lambda path, context: claude_mem.read_claude_mem(path, context.project(claude_mem.CLAUDE_MEM)), claude_mem.default_path

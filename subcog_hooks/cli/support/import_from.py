@@ -34,12 +34,12 @@ MAX_LOADED = 3  # names of files that the client loads by itself
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
 
-def read_source(name: str, path: str | None, since: str | None, here: Project | None) -> SourceReading:
-    """Read a source, without the memories that the person's settings drop.
+def read_source(name: str, path: str | None, here: Project | None) -> SourceReading:
+    """Read a source, without the memories that the person's settings drop. Raises UsageError, ConfigError.
 
-    since: the date of the oldest commit of a history; here: the current project. Raises UsageError, ConfigError.
+    here: the current project.
     """
-    reading = catalogue.read_source(name, path, _surroundings()._replace(since=since, here=here))
+    reading = catalogue.read_source(name, path, _surroundings()._replace(here=here))
     if name in waiting.settled_sources(waiting.DROP_FROM):
         is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
@@ -203,7 +203,7 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
 
-def describe_import(path: str | None, source: str | None, since: str | None, options: ImportOptions) -> RecordedImport | None:
+def describe_import(path: str | None, source: str | None, options: ImportOptions) -> RecordedImport | None:
     """Return an import for the record, with the present state of its files; None for an import that is not repeated."""
     is_repeatable = source or os.path.isdir(path or "") or (path or "").lower().endswith(MARKDOWN_SUFFIXES)
     entry = RecordedImport(
@@ -211,7 +211,6 @@ def describe_import(path: str | None, source: str | None, since: str | None, opt
         options.root or "",
         os.path.abspath(path) if path else "",
         source or "",
-        since or "",
         options.trusted,
         options.keeps_users,
         options.waits,
@@ -247,7 +246,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         waits=entry.waits or options.waits,
     )
     if entry.source:
-        reading = read_source(entry.source, entry.path or None, entry.since or None, here)
+        reading = read_source(entry.source, entry.path or None, here)
         return import_source(reading, store, options_in_project(own, here))
     if store and here and not os.path.lexists(entry.path):
         options = options_in_project(own, here)
