@@ -12,12 +12,11 @@ from subcog_hooks.cli.decisions import activity, decision_view
 from subcog_hooks.cli.decisions.activity import Activity
 from subcog_hooks.cli.pages.page_changes import make_cards
 from subcog_hooks.cli.support import context, inputs, inventory, llm_use
-from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Page, TimeLine, fit_time_line, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
-from subcog_hooks.core.errors import NoMemory, UsageError
+from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
@@ -29,43 +28,24 @@ def report(
     details: Annotated[
         bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
     ] = False,
-    past: Annotated[bool, Option("--past", help="Replay your past prompts against today's memories.")] = False,
-    transcripts: Annotated[
-        str | None, Option("--transcripts", metavar="DIR", help="With --past: read the transcripts in this folder alone.")
-    ] = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="AGE", help="With --past: only prompts of the last 30d, 8w, 6m or 1y.")
-    ] = None,
-    learned: Annotated[
-        bool, Option("--learned", help="With --past: against the proposals of `learn` by then, not your memories.")
-    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
     serve: Annotated[
         bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
     ] = False,
-    as_user: AsUser = False,
 ) -> None:
     """Show the activity of the hook and the stored memories.
 
     That is: prompts with memories and their time, projects, growth, stale and waiting memories.
 
-    With --past it reads your coding agents' sessions and Claude Code's list of prompts on this machine, and keeps no record of
-    them. The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
+    The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
 
     Example: subcog report --html report.html
     """
-    kinds = {"--details": details, "--past": past, "--prometheus": prometheus, "--serve": serve}
+    kinds = {"--details": details, "--prometheus": prometheus, "--serve": serve}
     forms = {"--json": as_json, "--html": html is not None} if details or prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
-    if past:
-        from subcog_hooks.cli.proposals import past_prompts  # it loads what learns from sessions
-
-        past_prompts.report_past(transcripts, since, html, learned=learned, as_json=as_json, as_user=as_user)
-        return
-    if transcripts or since or learned:
-        raise UsageError("--transcripts, --since and --learned are about past prompts", "give --past with them")
     if serve:
         _serve()
         return

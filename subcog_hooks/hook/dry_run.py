@@ -36,10 +36,10 @@ class DryPrompt:
     """The prompt of a dry run.
 
     session: "" for none; given: the session's given ids; earlier: topics of the earlier prompt, None for no earlier prompt;
-    position: in the session, from 1; now_ms: time since the epoch, 0 for now.
+    position: in the session, from 1.
     """
 
-    __slots__ = ("earlier", "given", "now_ms", "position", "prompt", "session")
+    __slots__ = ("earlier", "given", "position", "prompt", "session")
 
     def __init__(
         self,
@@ -48,14 +48,12 @@ class DryPrompt:
         given: AbstractSet[str] = frozenset(),
         earlier: LastPrompt | None = None,
         position: int = 1,
-        now_ms: int = 0,
     ) -> None:
         self.prompt = prompt
         self.session = session
         self.given = given
         self.earlier = earlier
         self.position = position
-        self.now_ms = now_ms
 
 
 def decide_dry(
@@ -68,7 +66,6 @@ def decide_dry(
     payload = {"session_id": dry.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
     without_llm = settings.with_value(_LLM_SETTING, False)
     call = HookCall(payload, dry.session, here, without_llm, state, home, deadline, given=dry.given)
-    call.now_ms = dry.now_ms or call.now_ms
     reading = PromptReading(call, dry.prompt, dry.earlier, dry.position, is_alone=dry.earlier is None)
     try:
         verdict = decide_prompt(reading)

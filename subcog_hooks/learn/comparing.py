@@ -65,7 +65,6 @@ def propose_repeated(
             if not any(other.key in uncompared for other in group.utterances):
                 continue
             proposal = _propose_in_context(proposal, options)
-            proposal.known_at = group.repeated_at
             report.proposed += store_new([proposal], store, options, session_folders, report)
         if proposal:
             proposal.sessions, proposal.since, proposal.certainty = group.sessions, group.since, group.certainty

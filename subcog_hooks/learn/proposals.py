@@ -52,10 +52,9 @@ class Proposal:
     id: of its memory; it follows from the turn's time and text, so a fork of the session has the same one. turn, judgement:
     shortened, since thousands are in memory. removed: secrets and private spans of the turn. owner: its project's identity,
     None outside of any. sessions: the number of sessions that said it. since: the first time, milliseconds since the epoch.
-    known_at: when there was enough evidence to propose it.
     """
 
-    __slots__ = tuple("certainty id judgement kind known_at owner path removed scope sessions since turn".split())
+    __slots__ = tuple("certainty id judgement kind owner path removed scope sessions since turn".split())
 
     def __init__(self, turn: TypedTurn, judgement: JudgedTurn, path: str, owner: str | None) -> None:
         self.id = self._id_of(turn, turn.text)
@@ -69,7 +68,6 @@ class Proposal:
         self.sessions = 1
         self.removed: Removed = ()
         self.since = turn.at_ms
-        self.known_at = turn.at_ms
 
     @staticmethod
     def _id_of(turn: TypedTurn, words: str) -> str:

@@ -31,11 +31,11 @@ class Utterance:
 class RepeatedMeaning:
     """A meaning that several sessions said.
 
-    utterances: the first one stands for all; certainty: the probability that any is worth remembering; since, repeated_at: when
-    the first and the second session said it, milliseconds since the epoch.
+    utterances: the first one stands for all; certainty: the probability that any is worth remembering; since: when the first
+    session said it, milliseconds since the epoch.
     """
 
-    __slots__ = ("certainty", "repeated_at", "sessions", "since", "utterances")
+    __slots__ = ("certainty", "sessions", "since", "utterances")
 
     def __init__(self, utterances: Sequence[Utterance]) -> None:
         self.utterances = tuple(utterances)
@@ -44,8 +44,6 @@ class RepeatedMeaning:
             surest[utterance.session] = max(surest.get(utterance.session, 0.0), utterance.certainty)
         self.sessions = len(surest)
         self.since = min((utterance.at_ms for utterance in utterances if utterance.at_ms), default=0)
-        firsts = sorted(min(utterance.at_ms for utterance in utterances if utterance.session == session) for session in surest)
-        self.repeated_at = firsts[min(1, len(firsts) - 1)]
         doubt = 1.0
         for certainty in surest.values():  # sessions are independent evidence
             doubt *= 1.0 - certainty

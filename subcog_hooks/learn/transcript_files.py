@@ -1,10 +1,9 @@
-"""Session transcripts found on disk, of all clients, and `history.jsonl`, the client's list of prompts, which outlives them."""
+"""Session transcripts found on disk, of all clients."""
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from glob import iglob
@@ -15,7 +14,6 @@ from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions, open_session
-from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
 
 SUFFIX = ".jsonl"
@@ -148,18 +146,6 @@ class SessionFolders:
             return owner.identity
         return None if os.path.isdir(folder) else os.path.normpath(folder)
 
-    def project_of(self, folder: str) -> project.Project | None:
-        """Return a folder's project, None outside of any; for a missing folder a project without a root."""
-        if known_project := self._project(folder) if folder else None:
-            return known_project
-        owner = self.owner_of(folder)
-        return project.Project(owner, "", owner) if owner else None
-
-    def included_project_of(self, folder: str) -> project.Project | None:
-        """Return a folder's project as `project_of` does; None also for an excluded folder."""
-        here = self.project_of(folder)
-        return None if self.is_excluded(folder, here.identity if here else None) else here
-
     def root_of(self, folder: str) -> str | None:
         """Return the root of a folder's project, None outside of any or for a missing folder."""
         here = self._project(folder) if folder else None
@@ -186,69 +172,6 @@ class SessionFolders:
         if folder not in self._found:
             self._found[folder] = project.find_project(folder) if os.path.isabs(folder) else None
         return self._found[folder]
-
-
-HISTORY = "history.jsonl"
-MAX_HISTORY_LINE = 4 * 1024 * 1024  # bytes; a longer one holds pasted data
-_MAX_PASTED = 20_000  # characters of a paste in a prompt
-_SAME_PROMPT_MS = 10 * 60_000  # ms; a transcript notes the same prompt within them
-_DAY_MS = 86_400_000
-
-
-def read_history(path: str) -> tuple[list[TypedTurn], int]:
-    """Return the prompts, oldest first, and the number of unreadable lines. Without a session, a day is one. Raises OSError."""
-    turns, damaged, offset = [], 0, 0
-    with open(path, "rb") as file:
-        while line := file.readline(MAX_HISTORY_LINE):
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                damaged += bool(line.strip())
-            elif turn := _parse_prompt(row, offset):
-                turns.append(turn)
-            offset += len(line)
-    return sorted(turns, key=lambda turn: turn.at_ms), damaged
-
-
-def drop_read_prompts(listed: Iterable[TypedTurn], read_turns: Iterable[TypedTurn]) -> list[TypedTurn]:
-    """Return the prompts of the list that no transcript has."""
-    times_by_text: dict[tuple[str, str], list[int]] = {}
-    sessions = set()
-    for turn in read_turns:
-        sessions.add(turn.session)
-        times_by_text.setdefault((turn.folder, _comparison_text(turn.text)), []).append(turn.at_ms)
-
-    def was_read(turn: TypedTurn) -> bool:
-        times = times_by_text.get((turn.folder, _comparison_text(turn.text)), ())
-        return turn.session in sessions or any(abs(time_ms - turn.at_ms) <= _SAME_PROMPT_MS for time_ms in times)
-
-    return [turn for turn in listed if not was_read(turn)]
-
-
-def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
-    text, timestamp, folder, session = row.get("display"), row.get("timestamp"), row.get("project"), row.get("sessionId")
-    if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(("/", "!", "#")):
-        return None
-    at_ms = int(timestamp) if isinstance(timestamp, int | float) and 0 < timestamp < 1e14 else 0
-    folder_name = folder if isinstance(folder, str) else ""
-    session_id = session if isinstance(session, str) and session else f"{folder_name} {at_ms // _DAY_MS}"
-    prompt = _insert_pasted(text.strip(), row.get("pastedContents"))
-    return TypedTurn(prompt, Before(), session=session_id, at_ms=at_ms, folder=folder_name, offset=offset)
-
-
-def _insert_pasted(text: str, pasted: object) -> str:
-    for name, entry in pasted.items() if isinstance(pasted, dict) else ():
-        content = entry.get("content") if isinstance(entry, dict) else None
-        mark = re.search(rf"\[Pasted text #{re.escape(name)}\b[^\]]*\]", text)
-        if isinstance(content, str) and mark:
-            text = text[: mark.start()] + content[:_MAX_PASTED] + text[mark.end() :]
-    return text
-
-
-def _comparison_text(text: str) -> str:
-    return " ".join(text.split())[:200]
 
 
 def find_session_files(client: str) -> Iterator[str]:

@@ -465,7 +465,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     WordsKey(
         "capture.clients_except",
         ("claude", *LEARNED),
-        "Coding agents in whose sessions neither `subcog learn` nor `subcog report --past` reads what you typed",
+        "Coding agents in whose sessions `subcog learn` leaves out what you typed",
     ),
     NamesKey(
         "capture.keep_from",

@@ -170,7 +170,7 @@ def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
 
 
 def test_one_form_at_a_time(subcog: Run) -> None:
-    for options in (("--prometheus", "--json"), ("--prometheus", "--html"), ("--details", "--html"), ("--details", "--past")):
+    for options in (("--prometheus", "--json"), ("--prometheus", "--html"), ("--details", "--html")):
         done = subcog("report", *options, *["x"] * ("--html" in options))
         message = f"subcog: {options[0]} and {options[1]} exclude each other; give one of them\n"
         assert (done.code, done.out, done.err) == (2, "", message)

@@ -1,4 +1,4 @@
-"""The pages of `report --html` and `audit --html` in a real browser: read, filtered, dark or light. Nothing in them acts."""
+"""The pages of `report --html` in a real browser: read, filtered, dark or light. Nothing in them acts."""
 
 import http.server
 import json
@@ -13,9 +13,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from tests.browser import Browser
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Run
 from tests.conftest import Maker
-from tests.transcripts import PROJECTS, Writer
 
 DAY = 86_400_000  # ms
 NOW = 1_772_445_600_000  # 2026-03-02
@@ -282,26 +281,3 @@ def test_even_what_came_in_could_not_act(
     done = browser.run(f"fetch('{address}d').then(() => 'sent', () => 'refused')")
     assert (done, browser.run("typeof window.hit")) == ("refused", "undefined")
     assert asked_for[1:] == []
-
-
-def test_hostile_prompts_stay_text_in_a_browser(browser: Browser, subcog: Run, ask: Ask, tmp_path: Path) -> None:
-    login = "Login uses OAuth2 with PKCE <img src=x onerror='window.hit = 1'>, the implicit flow was dropped after the audit"
-    ask.remember(login=login)
-    for day in ("02", "20"):
-        written = Writer(tmp_path / "claude" / PROJECTS / "-shop" / f"{day}.jsonl", session=day, day=f"2026-03-{day}")
-        written.typed("How does the login with OAuth2 and PKCE work after the audit? <script>window.hit = 2</script>")
-    done = subcog("report", "--past", "--json", "--html", "audit.html")
-    record = done.json
-    assert record["spoke"] == 2
-    browser.open(tmp_path / "audit.html")
-    text = browser.run("document.body.innerText")
-    for part in (login, "<script>window.hit = 2</script>", "2 of 2 sessions", f"{record['characters']:,}"):
-        assert part in text
-    assert browser.run("Array.from(document.querySelectorAll('h2'), (h) => h.textContent)")[:2] == [
-        "By day",
-        "What it would have said",
-    ]
-    assert browser.run("document.querySelectorAll('svg g').length") == 19  # days, the empty ones too
-    assert browser.run("typeof window.hit") == "undefined"
-    assert browser.run("document.scripts.length") == 1
-    assert browser.requests == [(tmp_path / "audit.html").as_uri()]

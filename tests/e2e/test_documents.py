@@ -29,7 +29,6 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
     ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich", "subcog enrich --conflicts"],
     ("llm.md", "sessions of Claude Code, and an LLM at rest"): ["subcog learn --llm --since 30d --dry-run"],
     ("llm.md", "an LLM at rest"): ["subcog search --rank how are the signing keys rotated"],
-    ("noting.md", "sessions"): ["subcog report --past --since 30d", "subcog report --past --learned --html past.html"],
     ("llm.md", "an LLM that answers"): ["subcog why how do we rotate the signing keys --explain"],
     ("README.md", "PostgreSQL"): [  # tests/share/test_terminal.py runs them
         "subcog share init postgresql://ada@db.example.com/team --grant bob",

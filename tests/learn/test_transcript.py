@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from subcog_hooks.learn import transcript, transcript_rows
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED, TypedTurn
-from subcog_hooks.learn.transcript_files import read_history
 from tests.transcripts import Writer
 
 
@@ -398,10 +397,3 @@ def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> N
     other.said("ok")
     Writer(writer.path, session="s3").typed("use tabs", parent=None)
     assert texts(writer) == ["use pnpm", "use postgres", "use tabs"]
-
-
-def test_a_pasted_text_stands_where_its_number_does(tmp_path: Path) -> None:
-    pasted = {number: {"content": f"paste {number}"} for number in ("1", "10")}
-    row = {"display": "compare [Pasted text #10 +3 lines] with [Pasted text #1]", "pastedContents": pasted}
-    (tmp_path / "history.jsonl").write_text(json.dumps(row))
-    assert [turn.text for turn in read_history(str(tmp_path / "history.jsonl"))[0]] == ["compare paste 10 with paste 1"]

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -92,16 +92,9 @@ class Trial:
         with Store.writer(self.home) as store:
             for id_ in ids:
                 amend(store.get(id_), lambda stored: apply_changes(stored, changes), store, [])
-            update_copy(self.home, store)
-
-
-def update_copy(home: Home, store: Store) -> None:
-    """Bring the index and the vectors of a copy up to date. Raises SubcogError."""
-    index_sync.bring_up_to_date(home, store)
-    try:
-        spaces.open_vectors(home, store, PACKAGED).close()
-    except ExtensionMissing:
-        pass  # As in the hook, words alone decide then.
+            index_sync.bring_up_to_date(self.home, store)
+            with suppress(ExtensionMissing):  # As in the hook, words alone decide then.
+                spaces.open_vectors(self.home, store, PACKAGED).close()
 
 
 @contextmanager

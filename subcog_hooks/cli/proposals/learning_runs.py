@@ -73,17 +73,12 @@ def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], N
         if not os.path.isdir(path):
             raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
         return transcript_files.find_transcripts(path, report_error)
-    left_out = excluded_clients()
+    left_out = _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *LEARNED_CLIENTS), "clients")
     names = [name for name in LEARNED_CLIENTS if name not in left_out]
     found_files = transcript_files.find_client_transcripts(names, report_error)
     if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
         found_files += transcript_files.find_transcripts(path, report_error)
     return sorted(found_files, key=lambda file: (file.changed, file.path))
-
-
-def excluded_clients() -> list[str]:
-    """Return the clients with sessions that the settings leave unread. Raises ConfigError."""
-    return _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *LEARNED_CLIENTS), "clients")
 
 
 def clients_folder() -> str:
@@ -113,13 +108,13 @@ def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return the options of a run by the settings. Raises UsageError, ConfigError."""
     return LearningOptions(
         since=time_of_age(since, now_ms()),
-        left_out=excluded_names(),
+        left_out=_excluded_names(),
         never=_names_among(NEVER, ALL_KINDS, "kinds"),
         dry_run=dry_run,
     )
 
 
-def excluded_names() -> list[str]:
+def _excluded_names() -> list[str]:
     """Return the projects and folders whose sessions are not read. Raises ConfigError."""
     for name in (names := _names_in(LEFT_OUT)):
         if is_ambiguous_name(name):

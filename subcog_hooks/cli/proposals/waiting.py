@@ -1,6 +1,7 @@
 """Finds, accepts, merges and refuses the memories that wait for review."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,15 +13,15 @@ from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.proposals.auditing import NoteOrigins
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.amendment import apply_changes, merge_changes
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
-from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
+from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
 from subcog_hooks.store import decision_log, recorded_decisions, state_values
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
@@ -30,6 +31,8 @@ from subcog_hooks.store.store_reader import Filter
 
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
+OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
+SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
 MERGED_FIELDS = ("tags", "keywords", "triggers", "paths", "questions")  # fields that a merge copies
 
 
@@ -135,6 +138,38 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
             for id_ in {*rerun.decide(copy.home).injected} & served.keys() - own:
                 served[id_].append(prompt)
     return len(tried), served
+
+
+class NoteOrigins:
+    """The origins of notes: the prompts that have their text, and the sessions that they were learned from."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self._by_opening: dict[tuple[str, ...], list[tuple[list[str], str]]] = {}
+        self._by_session: dict[str, list[Memory]] = {}
+        for memory in memories:
+            if words := _words(memory.content):
+                self._by_opening.setdefault(tuple(words[:OPENING_WORDS]), []).append((words, memory.id))
+            if proposals.is_from_session(memory):
+                self._by_session.setdefault(proposals.session_id(memory), []).append(memory)
+
+    def ids_from(self, prompt: str, session: str, at_ms: int) -> set[str]:
+        """Return the notes that come from a prompt: it has their text, or leads to the turn of its session that taught them.
+
+        at_ms: milliseconds since the epoch.
+        """
+        taught = self._by_session.get(session, ())
+        ids = {memory.id for memory in taught if at_ms <= memory.created_at + SLACK_MS}
+        words = _words(note_in_prompt(prompt, BY_HASH) or prompt)
+        ids |= {id_ for note, id_ in self._by_opening.get(tuple(words), ()) if note == words}
+        for start in range(len(words) - OPENING_WORDS + 1):
+            for note, id_ in self._by_opening.get(tuple(words[start : start + OPENING_WORDS]), ()):
+                if note == words[start : start + len(note)]:
+                    ids.add(id_)
+        return ids
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
