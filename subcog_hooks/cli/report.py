@@ -100,8 +100,7 @@ def _report_record(contents: Inventory) -> dict[str, object]:
 
 
 def _growth_of(contents: Inventory) -> TimeLine:
-    created = [memory.created_at for memory in contents.memories]
-    return fit_time_line(created, created, contents.now, is_growth=True)
+    return fit_time_line([memory.created_at for memory in contents.memories], contents.now)
 
 
 def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.page import MAX_BARS, MAX_INITIAL_ROWS, Column, Page, write_page
+from subcog_hooks.cli.support.page import MAX_BARS, Column, Page, write_page
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
@@ -166,28 +166,6 @@ def test_ten_thousand_memories_are_shown_in_three_seconds(
     seek(browser, "")
     browser.click("#more button:last-child")
     assert len(texts(browser, ".card")) == 10_000
-
-
-def test_only_the_first_of_many_rows_are_shown_until_asked(browser: Browser, tmp_path: Path) -> None:
-    count = MAX_INITIAL_ROWS + 700
-    browser.open(table_page(tmp_path, [Column("text")], [(f"row number {number}",) for number in range(count)]))
-    visible = "Array.from(document.querySelectorAll('tbody tr')).filter((r) => r.offsetHeight > 0)"
-    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
-    browser.click("th button")
-    browser.click("th button")
-    assert browser.run(f"{visible}.at(0).textContent") == f"row number {count - 1}"
-    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
-    seek(browser, f"number {count - 1}")
-    assert browser.run(f"{visible}.map((r) => r.textContent)") == [f"row number {count - 1}"]
-    seek(browser, "row")
-    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
-    browser.click("label input")
-    assert browser.run(f"{visible}.length") == count
-    seek(browser, "")
-    assert browser.run(f"{visible}.length") == count
-    browser.click("label input")
-    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
-    assert f"all {count:,} rows" in browser.run("document.querySelector('section').innerText")
 
 
 def test_numbers_are_sorted_by_their_value(browser: Browser, tmp_path: Path) -> None:

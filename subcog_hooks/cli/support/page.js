@@ -5,8 +5,8 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = (root.dataset.theme || system) === "dark" ? "light" : "dark";
 });
 const keyOf = (row, place, isNumber) => {
-  const cell = row.cells[place];
-  return isNumber ? Number(cell.dataset.v ?? cell.textContent.replaceAll(",", "")) : (cell.dataset.v ?? cell.textContent);
+  const text = row.cells[place].textContent;
+  return isNumber ? Number(text.replaceAll(",", "")) : text;
 };
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0];
@@ -21,25 +21,8 @@ for (const table of document.querySelectorAll("table")) {
       body.replaceChildren(...rows.map(([, row]) => row));
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", turns === 1 ? "ascending" : "descending");
-      table.dispatchEvent(new Event("sorted", { bubbles: true }));
     });
   }
-}
-for (const field of document.querySelectorAll("input[type=search]")) {
-  const section = field.closest("section");
-  const all = section.querySelector("input[type=checkbox]");
-  const filter = () => {
-    const sought = field.value.toLowerCase();
-    if (!sought && !section.hasAttribute("data-sought")) return;
-    let left = sought && all && !all.checked ? 500 : Infinity;
-    section.toggleAttribute("data-sought", sought !== "");
-    for (const row of section.querySelector("tbody").rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(sought) || left-- <= 0;
-    }
-  };
-  field.addEventListener("input", filter);
-  section.addEventListener("sorted", filter);
-  all?.addEventListener("change", filter);
 }
 const PAGE_OF_CARDS = 100;
 const make = (tag, fields = {}, ...children) => {

@@ -22,13 +22,9 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import UNDATED
 from subcog_hooks.text.sanitise import cut, one_line
 
-MAX_ROWS = 10_000  # in a table
-MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables of a page
-MAX_INITIAL_ROWS = 500  # page.css hides the rest until the person asks: a browser needs 3 s to lay out 10,000
-MAX_CELL, MAX_CELL_OF_MANY = 240, 120  # characters of a cell, and of a cell in a long table
-MIN_LONG_TABLE = 2_000  # rows
+MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables and the cards of a page
+MAX_CELL = 240  # characters of a cell
 MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer are shown
-MIN_FILTERED_ROWS = 20  # Longer tables have a filter field.
 MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
 CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
 MAX_SHORT = 36  # characters of an id, a date or a name, which stay on one line
@@ -66,7 +62,7 @@ class Card(NamedTuple):
     details: Sequence[tuple[str, str]]
 
 
-Cell = str | int | float
+Cell = str | int
 
 
 class Page:
@@ -85,30 +81,27 @@ class Page:
         pairs = "".join(f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in figures)
         self._parts.append(f'<dl class="figures">{pairs}</dl>')
 
-    def add_heading(self, title: str, note: str = "") -> None:
-        """Add a heading and a sentence below it."""
-        self._parts.append(f"<h2>{html_text(title)}</h2>" + (f"<p>{html_text(note)}</p>" if note else ""))
+    def add_heading(self, title: str) -> None:
+        """Add a heading."""
+        self._parts.append(f"<h2>{html_text(title)}</h2>")
 
     def add_table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        """Add a table within MAX_ROWS and the rest of MAX_ROWS_BYTES, and note the number of rows left out."""
+        """Add a table within the rest of MAX_ROWS_BYTES, and note the number of rows left out."""
         if not rows:
             self._parts.append("<p>None.</p>")
             return
         heads = [(_class_attribute("n" * column.is_number), html_text(column.title)) for column in columns]
         head = "".join(f'<th scope="col"{attribute}><button>{title}</button></th>' for attribute, title in heads)
-        max_chars = MAX_CELL_OF_MANY if len(rows) > MIN_LONG_TABLE else MAX_CELL
         lines = []
-        for row in rows[:MAX_ROWS]:
-            cells = [_cell(value, column, max_chars) for value, column in zip(row, columns, strict=True)]
+        for row in rows:
+            cells = [_cell(value, column) for value, column in zip(row, columns, strict=True)]
             line = f"<tr>{''.join(cells)}</tr>\n"
             if (size := len(line.encode())) > self._room:
                 break
             self._room -= size
             lines.append(line)
-        field = '<input type="search" placeholder="filter" aria-label="filter">' if len(rows) >= MIN_FILTERED_ROWS else ""
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        more = f'<label><input type="checkbox">all {len(lines):,} rows</label>' if len(lines) > MAX_INITIAL_ROWS else ""
-        self._parts.append(f'<section>{field}{more}<div class="wide">{table}</div></section>')
+        self._parts.append(f'<div class="wide">{table}</div>')
         if len(rows) > len(lines):
             self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
 
@@ -219,13 +212,10 @@ def visible_text(text: str) -> str:
     return redact_line(searched) if " " in searched else safe(searched)
 
 
-def _cell(value: Cell, column: Column, max_chars: int) -> str:
-    """Return a table cell. Numbers are shown short, and sorted by their value. max_chars: length limit of a text."""
-    if isinstance(value, float):
-        return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
+def _cell(value: Cell, column: Column) -> str:
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
-    text = cut(visible_text(value), max_chars)
+    text = cut(visible_text(value), MAX_CELL)
     name = "n" if column.is_number else "short" if " " not in text and len(text) <= MAX_SHORT else ""
     return f"<td{_class_attribute(name)}>{escape(text)}</td>"
 
@@ -272,7 +262,7 @@ class Moment(NamedTuple):
 
     name: str
     whole: int
-    marked: int = 0
+    marked: int
 
 
 class TimeLine(NamedTuple):
@@ -296,16 +286,16 @@ _UNITS: dict[str, tuple[Callable[[int], int], Callable[[int], str]]] = {
 }
 
 
-def fit_time_line(times: Iterable[int], marked: Iterable[int], until_ms: int = 0, *, is_growth: bool = False) -> TimeLine:
+def fit_time_line(times: Iterable[int], until_ms: int) -> TimeLine:
     """Return the last MAX_BARS bars of the shortest unit that shows all times, without gaps. Undated times have no bar.
 
-    times, marked, until_ms: milliseconds since the epoch; is_growth: a bar counts all times up to its end.
+    A bar counts all times up to its end, and marks its own. times, until_ms: milliseconds since the epoch.
 
-    >>> fit_time_line([1772445600000, 1772445700000, 1772645600000], [1772445600000])
-    TimeLine(unit='day', moments=[Moment(name='2026-03-02', whole=2, marked=1), Moment(name='2026-03-03', whole=0, marked=0), \
-Moment(name='2026-03-04', whole=1, marked=0)])
-    >>> fit_time_line([1672445600000, 1772645600000], [], is_growth=True).moments[-1]
-    Moment(name='2026-03', whole=2, marked=0)
+    >>> fit_time_line([1772445600000, 1772445700000, 1772645600000], 1772645600000)
+    TimeLine(unit='day', moments=[Moment(name='2026-03-02', whole=2, marked=2), Moment(name='2026-03-03', whole=2, marked=0), \
+Moment(name='2026-03-04', whole=3, marked=1)])
+    >>> fit_time_line([1672445600000], 1772645600000).moments[-1]
+    Moment(name='2026-03', whole=1, marked=0)
     """
     all_times = sorted(times)
     dated = all_times[bisect_left(all_times, UNDATED + 1) :]
@@ -316,11 +306,9 @@ Moment(name='2026-03-04', whole=1, marked=0)])
         (unit for unit, (number_of, _) in _UNITS.items() if number_of(last_ms) - number_of(first_ms) < MAX_BARS), "year"
     )
     number_of, name_of = _UNITS[unit]
-    counts, counts_marked = Counter(map(number_of, dated)), Counter(map(number_of, marked))
+    counts = Counter(map(number_of, dated))
     last = number_of(last_ms)
     numbers = range(max(number_of(first_ms), last - MAX_BARS + 1), last + 1)
-    whole = [counts[number] for number in numbers]
-    if is_growth:
-        whole = list(accumulate(whole, initial=len(all_times) - sum(whole)))[1:]
-    counted = zip(numbers, whole, strict=True)
-    return TimeLine(unit, [Moment(name_of(number), count, counts_marked[number]) for number, count in counted])
+    new = [counts[number] for number in numbers]
+    whole = list(accumulate(new, initial=len(all_times) - sum(new)))[1:]
+    return TimeLine(unit, [Moment(name_of(number), *bar) for number, *bar in zip(numbers, whole, new, strict=True)])
