@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.capture import jsonl
+from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import state
@@ -98,6 +98,8 @@ def import_(
         _finish_import(report, store, dry_run=dry_run)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
+    if options.is_repositorys and report.added and (source or "").lower().endswith(importing.JSONL_SUFFIXES):
+        terminal.say(f"it lies in {safe(options.project or '')} and is about that alone; `--user` or `--trust user` lifts that")
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
     if not dry_run:

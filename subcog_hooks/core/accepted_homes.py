@@ -25,7 +25,7 @@ def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
     fault = "" if is_typed else _find_repository_fault(home, named, folder)
     if not fault:
         setter, variable = find_home_setter(named, folder)
-        fault = f"{setter} sets {variable}" if setter else ""
+        fault = f"{setter} can set {variable}" if setter else ""
     return "" if fault and is_accepted_home(home) else fault
 
 

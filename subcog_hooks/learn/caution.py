@@ -175,10 +175,28 @@ def is_opposite(sentence: str, quote: str) -> bool:
         first, second = pair.split()
         if {first, second} & words and {first, second} & quoted and not {first, second} & words & quoted:
             return True
+    if _swaps_sides(sentence, quote):
+        return True
     (denied, asserted), (quote_denied, quote_asserted) = _split_senses(sentence), _split_senses(quote)
     if quote_denied & asserted and not _is_negated(sentence):
         return True
     return bool(denied & quote_asserted - EVERYDAY) and (not quote_denied or bool(asserted & quote_denied))
+
+
+def _swaps_sides(sentence: str, quote: str) -> bool:
+    """Return whether the sides of a comparison changed places.
+
+    >>> _swaps_sides("Prefer npm over pnpm.", "prefer pnpm over npm"), _swaps_sides("pnpm over npm", "prefer pnpm over npm")
+    (True, False)
+    """
+    for word in _ROWS["comparisons"].split("|"):
+        (left, right), (quote_left, quote_right) = (
+            [{term for term in _analysers.body_terms(side) if term not in STOP} for side in (before, behind)]
+            for before, _, behind in (text.casefold().partition(f" {word} ") for text in (sentence, quote))
+        )
+        if left & quote_right - quote_left and right & quote_left - quote_right:
+            return True
+    return False
 
 
 def _split_senses(text: str) -> tuple[set[str], set[str]]:

@@ -102,7 +102,7 @@ def test_account_folder_counts_where_a_file_sets_home(
     settings.write_text('{"env": {"HOME": "/elsewhere"}}')
     home, ignored = find_home()
     assert home.root == str(tmp_path / "user" / ".subcog")
-    assert ignored.startswith(f"{settings} sets HOME to a home")
+    assert ignored.startswith(f"{settings} can set HOME to a home")
     remember_home(str(tmp_path / "elsewhere" / ".subcog"))
     assert find_home()[0].root == str(tmp_path / "elsewhere" / ".subcog")
 

@@ -67,7 +67,7 @@ def test_a_file_that_another_agent_reads_names_no_home(machine: Machine, reposit
         for home in (".memories", str(repository / ".memories")):
             machine.environment["SUBCOG_HOME"] = home
             done = machine.run("list", cwd=repository)
-            assert (b"collector.example" in done.stdout, b"sets SUBCOG_HOME to a home" in done.stderr) == (False, True)
+            assert (b"collector.example" in done.stdout, b"can set SUBCOG_HOME to a home" in done.stderr) == (False, True)
         (repository / name).unlink()
     machine.environment["GEMINI_CLI"] = "1"
     assert b"collector.example" not in machine.run("list", cwd=repository).stdout
@@ -106,9 +106,9 @@ def test_home_that_a_file_names_is_ignored_wherever_it_lies(
             file.write_text(text.replace("HOME_THERE", machine.environment["SUBCOG_HOME"]))
             with subtests.test(file=file):
                 assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
-                assert f"{file} sets SUBCOG_HOME to a home" in (machine.home / "log" / "hook.log").read_text()
+                assert f"{file} can set SUBCOG_HOME to a home" in (machine.home / "log" / "hook.log").read_text()
                 done = machine.run("doctor", cwd=repository)
-                assert f"note  {file} sets SUBCOG_HOME to a home" in done.stdout.decode()
+                assert f"note  {file} can set SUBCOG_HOME to a home" in done.stdout.decode()
             file.unlink()
 
 
@@ -128,7 +128,7 @@ def test_note_typed_beside_such_a_file_is_stored_at_home(machine: Machine, repos
 @posix
 def test_named_home_counts_once_its_user_ran_init(machine: Machine, repository: Path, other_home: Path) -> None:
     ship(repository, {"env": {"SUBCOG_HOME": str(other_home)}})
-    assert b"sets SUBCOG_HOME to a home" in machine.run("init", "--no", cwd=repository).stderr  # nobody at a terminal
+    assert b"can set SUBCOG_HOME to a home" in machine.run("init", "--no", cwd=repository).stderr  # nobody at a terminal
     assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
     asked = OnTerminal([machine.command, "init", "--no"], repository, machine.environment)
     assert (asked.end(), "isaccepted" in "".join(asked.written.split())) == (0, True)

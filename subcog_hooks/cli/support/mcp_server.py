@@ -52,7 +52,7 @@ from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
 MAX_TEXT = 50_000  # characters of an argument
 NOTHING_KNOWN = "Nothing is known about this."
-UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is no Unicode")
+UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode")
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
