@@ -165,7 +165,7 @@ def _read_clauses(text: str, *denying: str) -> Iterator[tuple[str, bool]]:
 
 
 def is_opposite(sentence: str, quote: str) -> bool:
-    """Return whether a sentence drops the denial of its quote, or denies what the quote asserts.
+    """Return whether a sentence drops the denial of its quote, denies an assertion of it, or turns a comparison round.
 
     >>> is_opposite("Use npm, not pnpm.", "use pnpm, not npm"), is_opposite("pnpm, not npm.", "use pnpm, not npm")
     (True, False)

@@ -88,7 +88,7 @@ def _find_page(lines: Sequence[str]) -> int | None:
 
 
 def _find_chat(lines: Sequence[str]) -> range:
-    """Return the lines of a chat: two with a time and a name, or three of two names of which one speaks again."""
+    """Return the lines of a chat: two with a time and a name, or three with two names, one of them twice."""
     stamped = [index for index, line in enumerate(lines) if _STAMPED.match(line)]
     spoken = {
         index: match[1] for index, line in enumerate(lines) if (match := _SPOKEN.match(line)) and not is_pasted(line, line)
