@@ -109,6 +109,9 @@ def test_home_that_a_file_names_is_ignored_wherever_it_lies(
                 assert f"{file} can set SUBCOG_HOME to a home" in (machine.home / "log" / "hook.log").read_text()
                 done = machine.run("doctor", cwd=repository)
                 assert f"note  {file} can set SUBCOG_HOME to a home" in done.stdout.decode()
+                machine.environment |= {"CLAUDECODE": "1", "OLDPWD": str(repository)}  # an agent that has left the folder
+                assert b"collector.example" not in machine.run("list", cwd=machine.root / "user").stdout
+                del machine.environment["CLAUDECODE"], machine.environment["OLDPWD"]
             file.unlink()
 
 

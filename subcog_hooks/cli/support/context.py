@@ -89,7 +89,9 @@ MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar coun
 
 def home() -> Home:
     """Return the home in force. Raises StoreError."""
-    found, warning = find_home(is_typed=not find_agent())
+    is_agents = bool(find_agent())
+    left = os.environ.get("OLDPWD", "") if is_agents else ""  # `cd /tmp && subcog …` keeps the project's variables
+    found, warning = find_home(left, is_typed=not is_agents)
     if warning:
         terminal.say_once(warning)
     return found
