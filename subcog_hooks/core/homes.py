@@ -1,4 +1,4 @@
-"""The home of a process whose variables a repository may have set: a hook, or a command.
+"""Find the home of a hook or a command. A repository may have set the variables of its process.
 
 A repository's settings for a client can set SUBCOG_HOME and HOME. A home in the repository at hand, or named by a file of it or
 of a folder around it, counts only where the user has accepted it; else the user's own home counts.
