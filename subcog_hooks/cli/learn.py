@@ -129,7 +129,7 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         return
     if isinstance(proposal, WrittenProposal):
         head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
-        terminal.pieces(*head, (safe(proposal.judgement.text), ""), ("  of: ", DIM), (safe(proposal.quote), DIM))
+        terminal.pieces(*head, (safe(proposal.judgement.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))
         return
     evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
     owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""

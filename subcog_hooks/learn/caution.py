@@ -55,8 +55,12 @@ _ORDERED = _WORDS["effects elsewhere"].union(_WORDS["effects"], *map(_list_forms
 _PERMITTED = _ORDERED.union(("sent", "paid"), *map(_list_forms, _WORDS["effects"]))
 
 
-def find_cautions(sentence: str, quote: str, turn: str, *, scope: str, typed: Sequence[str] = ()) -> list[str]:
-    """Return the reasons for which a proposal waits. turn: the quoted turn; typed: all typed turns of the session.
+def find_cautions(
+    sentence: str, quote: str, turn: str, *, scope: str, context: str = "", typed: Sequence[str] = ()
+) -> list[str]:
+    """Return the reasons for which a proposal waits.
+
+    turn: the quoted turn; context: the agent's last words before and after it; typed: all typed turns of the session.
 
     >>> find_cautions("Never push to main.", "never push to main", "never push to main, please", scope="project")
     []
@@ -64,7 +68,7 @@ def find_cautions(sentence: str, quote: str, turn: str, *, scope: str, typed: Se
     ['holds for all projects', 'says the opposite of its quote', 'orders or allows an effect']
     """
     own = text_around_documents(turn)
-    support = f"{quote}\n{own}"
+    support = f"{quote}\n{own}\n{context}"
     cautions = {
         ALL_PROJECTS: scope != "project",
         PASTED: own != turn and " ".join(quote.split()) not in " ".join(prepare_prompt(own).text.split()),

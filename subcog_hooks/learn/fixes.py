@@ -22,6 +22,7 @@ from subcog_hooks.store.state import State
 
 TOOL_TRUST = "tool"  # the trust of memories that a program observed
 _FORM_KEY_LENGTH = 8  # letters of a key that identify the failing form
+EMPTY_LINE = {"by": "floor", "standing": None, "questions": (), "replaces": None, "active": False}  # of `learn --jsonl`
 SessionTimes = dict[str, int]  # by session: when it showed the fix, milliseconds since the epoch
 
 
@@ -95,17 +96,19 @@ class FixProposal:
         return Row(memory, has_id=True, is_section=True)
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`; its certainty is unknown."""
+        """Return it as a line of `learn --jsonl`. Its score follows the rule of succession: it has worked each time."""
+        score = round((len(self.seen) + 1) / (len(self.seen) + 2), 2)
         return {
+            **EMPTY_LINE,
             "session": self.fix.session,
             "uuid": self.fix.uuid,
             "role": "tool",
             "memory": self.text,
             "kind": self.kind,
             "scope": "project",
-            "score": None,
+            "certainty": score,
+            "score": score,
             "evidence": " ".join(sorted(self.seen)),  # the sessions that showed it
-            "by": "commands",
         }
 
 

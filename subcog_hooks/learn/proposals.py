@@ -14,8 +14,8 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
-from subcog_hooks.learn.fixes import FixProposal, SessionTimes
-from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
+from subcog_hooks.learn.fixes import EMPTY_LINE, FixProposal, SessionTimes
+from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
@@ -41,9 +41,8 @@ from subcog_hooks.store.store_reader import audience_of
 AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
 MAX_EVIDENCE = 500  # characters
-# The shares of a strong model's proposals that were right, on the sessions of twelve people: where the detector proposes the
-# turn as well, and where it does not.
-BOTH_AGREE, MODEL_ALONE = 0.98, 0.82
+STATE_DAYS = 14  # days until a note on the state of the work ends
+DAY_MS = 86_400_000
 
 
 class Proposal:
@@ -103,16 +102,16 @@ class Proposal:
     def line(self) -> dict[str, object]:
         """Return it as a line of `learn --jsonl`; all lines have the same fields."""
         return {
+            **EMPTY_LINE,
             "session": self.turn.session,
             "uuid": self.turn.uuid,
             "role": "user",
             "memory": self.judgement.text,
             "kind": self.kind,
             "scope": self.scope,
+            "certainty": self.certainty,
             "score": self.certainty,
             "evidence": self.turn.text,
-            "by": "person",
-            "questions": [],
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
@@ -134,13 +133,13 @@ class Proposal:
 
 
 class WrittenProposal(Proposal):
-    """A proposal in a model's words that quotes the turn.
+    """A proposal in a model's words that quotes the turn, or the agent's last words to it.
 
-    by: the model's provider; its certainty is a model's, higher where the turn alone would be proposed, too. cautions: the
-    reasons for which it waits for the person. is_active: it is not to wait.
+    by: the model's provider; certainty: its score among the model's proposals; stated: the certainty that the model gave.
+    cautions: the reasons for which it waits for the person. is_active: it is not to wait.
     """
 
-    __slots__ = ("by", "cautions", "is_active", "questions", "quote")
+    __slots__ = ("by", "cautions", "is_active", "stated", "written")
 
     def __init__(
         self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None, typed: Sequence[str]
@@ -151,24 +150,53 @@ class WrittenProposal(Proposal):
         self.scope = "project" if owner and written.scope == "project" else "user"
         # the id follows from the quote, since a model words the memory differently each time
         self.id = self._id_of(shown.turn, f"{written.quote}\0{MODEL}")
-        self.quote = written.quote
-        self.questions = written.questions
+        self.written = written
         self.by = by
-        self.cautions = find_cautions(written.memory, written.quote, shown.turn.text, scope=self.scope, typed=typed)
+        self.stated = self.certainty = written.certainty
+        turn = shown.reply if self.quotes_agent else shown.turn.text
+        context = f"{shown.before}\n{shown.reply}\n{owner or ''}"
+        self.cautions = find_cautions(written.memory, written.quote, turn, scope=self.scope, context=context, typed=typed)
         self.is_active = False
-        self.certainty = BOTH_AGREE if shown.certainty >= PACKAGED_FIT.bar else MODEL_ALONE
+
+    @property
+    def quotes_agent(self) -> bool:
+        return self.written.by == BY_AGENT
+
+    @property
+    def source(self) -> str:
+        return f"{SESSION_SOURCE}{self.path}:{self.turn.reply_uuid}" if self.quotes_agent else super().source
+
+    @property
+    def expires_at(self) -> int | None:
+        """The time at which a note on the state of the work ends, milliseconds since the epoch; None for other kinds."""
+        return self.turn.at_ms + STATE_DAYS * DAY_MS if self.kind == turn_scores.WORK_STATE and self.turn.at_ms else None
 
     def row(self, root: str | None, now_ms: int) -> Row:
         """Return it as a row of an import, marked as a model's."""
         row = super().row(root, now_ms)
-        questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
-        status = ACTIVE if self.is_active else PENDING
-        row.memory = row.memory.with_changes(questions=questions, trust=AGENT, status=status)
+        row.memory = row.memory.with_changes(
+            questions=tuple(AnsweredQuestion(text, MODEL) for text in self.written.questions),
+            standing=True if self.written.is_standing else None,
+            trust=AGENT,
+            status=ACTIVE if self.is_active else PENDING,
+            expires_at=self.expires_at,
+        )
         return row
 
     def line(self) -> dict[str, object]:
         """Return it as a line of `learn --jsonl`."""
-        return {**super().line(), "evidence": self.quote, "by": self.by, "questions": list(self.questions)}
+        return {
+            **super().line(),
+            "uuid": self.turn.reply_uuid if self.quotes_agent else self.turn.uuid,
+            "role": "assistant" if self.quotes_agent else "user",
+            "by": self.written.by,
+            "standing": self.written.is_standing or None,
+            "questions": list(self.written.questions),
+            "replaces": self.written.replaces or None,
+            "certainty": self.stated,
+            "active": self.is_active,
+            "evidence": self.written.quote,
+        }
 
 
 def is_written_by_model(memory: Memory) -> bool:

@@ -36,7 +36,8 @@ class TypedTurn:
 
     kind: how it was entered; uuid: of its row, "" if rows have none; session: its id; at_ms: milliseconds since the epoch, 0
     for unknown; folder: the session's; position: the number of turns before it; offset: of its row, bytes from the beginning.
-    Lone surrogates in text, session and folder become U+FFFD.
+    reply: the agent's closing words before the next turn, without code; reply_uuid: of their row. Lone surrogates become
+    U+FFFD.
     """
 
     text: str
@@ -50,6 +51,8 @@ class TypedTurn:
     branch: str = ""
     position: int = 0
     offset: int = 0
+    reply: str = ""
+    reply_uuid: str = ""
 
     def __post_init__(self) -> None:
         self.text = replace_surrogates(self.text)

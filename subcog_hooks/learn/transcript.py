@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -35,6 +36,8 @@ MAX_BEGINNING = 4 * 1024 * 1024  # bytes; a session's first prompt lies within t
 _MAX_CALLS = 50  # tool calls that wait for their results
 _WRITING_TOOLS = ("edit", "write", "replace", "patch", "create_file")  # parts of the names of tools that change files
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
+MAX_REPLY = 600  # characters of an agent's closing words
+_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 class TranscriptReading(NamedTuple):
@@ -164,6 +167,7 @@ class _Reader:
         self._folder = find_folder(path)  # folder of the last row that names one
         self._single_copy = ("", "")  # kind and words of the last prompt's row, until its second copy or the agent's answer
         self._says_who_typed = False  # a new client notes who typed each row
+        self._answered: TypedTurn | None = None  # the turn that the agent answers
         self._begun: dict[str, bool] = {}  # by session id: whether its first prompt, or an agent that began it, excludes it
 
     @property
@@ -231,7 +235,7 @@ class _Reader:
         if rewound := _text_field(row, client_rows.REWOUND_TO):
             self._turns = list(takewhile(lambda noted: noted[1].uuid != rewound, self._turns))
         for kind, text in words:
-            turn = self._build_turn(row, kind, text, offset)
+            turn = self._answered = self._build_turn(row, kind, text, offset)
             if is_new:
                 turns = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
                 position = self._find_message(row) if client_rows.MESSAGE_ID in row else len(turns)
@@ -331,7 +335,7 @@ class _Reader:
                     self._end_command(row, block, offset, is_new=is_new)
         elif row.get("type") == "assistant":
             for block in _message_blocks(row):
-                self._note_agent_block(block)
+                self._note_agent_block(block, _text_field(row, "uuid"))
 
     def _end_command(self, row: Mapping[str, object], block: Mapping[str, object], offset: int, *, is_new: bool) -> None:
         outcome = row.get("toolUseResult")
@@ -343,10 +347,13 @@ class _Reader:
         printed = transcript_rows.content_text(block.get("content"))
         self.attempts.end(_text_field(block, "tool_use_id"), printed, ended, is_error=bool(block.get("is_error")))
 
-    def _note_agent_block(self, block: Mapping[str, object]) -> None:
+    def _note_agent_block(self, block: Mapping[str, object], uuid: str) -> None:
         before = self._before
         if block.get("type") == "text":
-            before.asked = _text_field(block, "text").rstrip(" \n*_").endswith("?")
+            text = _text_field(block, "text")
+            before.asked = text.rstrip(" \n*_").endswith("?")
+            if self._answered and (words := closing_words(text)):
+                self._answered.reply, self._answered.reply_uuid = words, uuid
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
             fields = arguments if isinstance(arguments, Mapping) else {}
@@ -360,6 +367,15 @@ class _Reader:
                 self.attempts.begin(_text_field(block, "id"), fields, replace_surrogates(self._folder))
             elif is_changing:
                 self.attempts.forget_failures()
+
+
+def closing_words(text: str) -> str:
+    """Return the end of an agent's text with single blanks, at most MAX_REPLY characters, without code.
+
+    >>> closing_words("I ran it:\\n```\\nmake\\n```\\nIt is  green.")
+    'I ran it: [code] It is green.'
+    """
+    return replace_surrogates(" ".join(_CODE_BLOCK.sub("[code]", text).split())[-MAX_REPLY:])
 
 
 def _message_blocks(row: Mapping[str, object]) -> Iterable[Mapping[str, object]]:

@@ -106,9 +106,17 @@ def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int
 
 TURN_KINDS = ("correction", "preference", "decision", "fact", "procedure", "pitfall")
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = TURN_KINDS
-NAMESPACES = dict.fromkeys(TURN_KINDS, "patterns") | {DECISION: "decisions", FACT: "context", PITFALL: "learnings"}
+RULE, WORK_STATE = "rule", "state"
+MODEL_KINDS = (RULE, DECISION, FACT, PROCEDURE, PITFALL, WORK_STATE)  # kinds of a model's proposals
 COMMAND_KIND = "command"  # a fixed command, which nobody said
-ALL_KINDS = (*TURN_KINDS, COMMAND_KIND)
+ALL_KINDS = tuple(dict.fromkeys((*TURN_KINDS, *MODEL_KINDS, COMMAND_KIND)))
+NAMESPACES = dict.fromkeys((CORRECTION, PREFERENCE, RULE), "patterns") | {
+    DECISION: "decisions",
+    FACT: "context",
+    PROCEDURE: "learnings",
+    PITFALL: "blockers",
+    WORK_STATE: "progress",
+}
 _OBJECTION_SIGNS = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
 _RULE_SIGNS = frozenset(("always", "from now on", "told not to", "not wanted", "prefers", "rule", "each", "must"))
 _DECISION_SIGNS = frozenset(("decided", "instead", "one not the other", "use it", "we use", "keep it", "only", "no need"))

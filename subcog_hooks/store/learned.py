@@ -6,7 +6,7 @@ from subcog_hooks.store import state_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from subcog_hooks.store.state import State
 
@@ -89,6 +89,35 @@ def note_asked_position(state: State, path: str, read: ReadPosition) -> None:
 def _asked_key(path: str) -> str:
     """Return the key of a transcript in the table `enriched`: no id of a memory has a blank."""
     return f"session {path}"
+
+
+def find_certainties(state: State, model: str) -> dict[int, int]:
+    """Return how many proposals of a model had each certainty, by twentieth."""
+    begin = _certainty_key(model, "")
+    rows = state.run("SELECT name, until FROM flags WHERE substr(name, 1, ?) = ?", (len(begin), begin))
+    return {int(str(name)[len(begin) :]): _int_or_zero(count) for name, count in rows}
+
+
+def note_certainties(state: State, model: str, counts: Mapping[int, int]) -> None:
+    """Record how many proposals of a model had each certainty, by twentieth."""
+    for bucket, count in counts.items():
+        state_values.put_number(state, _certainty_key(model, bucket), count)
+
+
+def _certainty_key(model: str, bucket: int | str) -> str:
+    return f"certainty {model} {bucket}"
+
+
+def note_replaced(state: State, memory: str, replaced: str) -> None:
+    """Record which memory a waiting one replaces once it is accepted."""
+    state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", (f"replaces {memory}", replaced))
+
+
+def find_replaced(state: State, memory: str) -> str:
+    """Return the id of the memory that a waiting one replaces once it is accepted, "" for none."""
+    return next(
+        (str(id_) for (id_,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (f"replaces {memory}",))), ""
+    )
 
 
 def are_turns_compared(state: State) -> bool:

@@ -14,22 +14,32 @@ from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import with_written
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import similar_to
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files
-from subcog_hooks.learn.proposals import LearningOptions, LearningReport, WrittenProposal, is_from_session
+from subcog_hooks.learn import learning, model_scores, proposals, quoting, repetition, transcript, transcript_files
+from subcog_hooks.learn.comparing import SUPERSEDED
+from subcog_hooks.learn.proposals import (
+    LearningOptions,
+    LearningReport,
+    WrittenProposal,
+    is_from_session,
+    is_written_by_model,
+    session_id,
+)
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
-from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
+from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile, name_session
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import AT_ONCE, LLM_LEARNS, SESSIONS_SETTING
 from subcog_hooks.store import learned, state_values
-from subcog_hooks.store.memory import MAX_QUESTIONS, PENDING, Memory, now_ms
+from subcog_hooks.store.memory import ACTIVE, MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audience_of
 
+MAX_SESSION, MAX_DAY = 2, 8  # memories that come at once, of a session and of a day on which they were said
 _KNOWN = (PENDING, "active", "deleted")  # statuses of memories that a proposal must not repeat
 
 
@@ -38,7 +48,7 @@ class AskingReport:
     """The outcome of a run. asked: sessions; unusable: sessions without a usable answer; dropped: invalid proposals by reason.
 
     joined: proposals whose questions were added to a waiting memory in the person's own words; repeated: proposals that repeat
-    a stored, waiting or dropped memory.
+    a stored, waiting or dropped memory; outdated: those that have ended, or that a newer memory has replaced.
     """
 
     asked: int = 0
@@ -46,6 +56,7 @@ class AskingReport:
     dropped: Counter[str] = field(default_factory=Counter)
     joined: int = 0
     repeated: int = 0
+    outdated: int = 0
     proposed: list[WrittenProposal] = field(default_factory=list)
     stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
     is_out_of_calls: bool = False
@@ -58,17 +69,19 @@ class AskingReport:
 
 
 class _UnaskedPart(NamedTuple):
-    """The part of a session that no model was asked about.
+    """The turns of one call about a session.
 
-    typed: its turns in lower case; shown: the turns that a model may see; read: the position where it ends; is_whole: no turn
-    is too old.
+    file: its transcript; owner: its project, None outside of any; typed: all its new turns in lower case; shown: the turns that
+    the model may see; notes: the project's notes that it may see, by id; read: the position to note behind this call, None for
+    none.
     """
 
     file: TranscriptFile
+    owner: str | None
     typed: list[str]
-    shown: list[ShownTurn]
-    read: learned.ReadPosition
-    is_whole: bool
+    shown: Sequence[ShownTurn]
+    notes: dict[str, str]
+    read: learned.ReadPosition | None
 
 
 def ask_about_sessions(
@@ -79,135 +92,213 @@ def ask_about_sessions(
     progress: Callable[[int], None] = lambda _: None,
 ) -> AskingReport:
     """Ask about sessions, the newest first. progress: called with the bytes done. Raises StoreError; earlier results stay."""
-    report = AskingReport()
-    places = SessionFolders(options.left_out)
     with context.open_state() as state:
+        run = _AskingRun(provider, options, state)
 
         def find_parts() -> Iterator[_UnaskedPart]:
             for file in reversed(files):
                 if not pace.goes_on():
                     return
-                part = _find_unasked(file, state, options, places, report, pace)
-                if part and sum(len(turn.text) for turn in part.shown) >= quoting.MIN_SENT:
-                    yield part
-                elif part:
-                    note_position(part)
+                yield from run.find_unasked(file, pace)
                 progress(file.size)
-
-        def note_position(part: _UnaskedPart) -> None:
-            # A run that goes further back asks about the older turns. In the background, a long session must not cost it again.
-            if not options.dry_run and (part.is_whole or pace is not FULL_PACE):
-                learned.note_asked_position(state, part.file.path, part.read)
 
         calls = CallBudget(provider, state, context.settings())
         answers = calls.ask_in_batches(
             find_parts(),
             1,
-            lambda parts: quoting.build_question(parts[0].shown),
+            lambda parts: quoting.build_question(parts[0].shown, parts[0].notes),
             lambda text, _: quoting.parse_proposals(text),
             state_values.SESSIONS_JOB,
             pace,
         )
         try:
             for (part,), proposed in answers:
-                if proposed is None:
-                    report.unusable += 1
-                else:
-                    _check_and_store(part, proposed, provider, options, places, report, state)
-                note_position(part)
+                run.take_answer(part, proposed)
         except ProviderError as error:
-            report.failure = error
-        report.is_out_of_calls = calls.is_used_up
-    return report
+            run.report.failure = error
+        run.report.is_out_of_calls = calls.is_used_up
+    return run.report
 
 
-def _check_and_store(
-    part: _UnaskedPart,
-    proposed: Sequence[QuotedMemory],
-    provider: Provider,
-    options: LearningOptions,
-    places: SessionFolders,
-    report: AskingReport,
-    state: State,
-) -> None:
-    report.asked += 1
-    accepted, dropped = quoting.check_proposals(proposed, part.shown, options.never)
-    report.dropped += dropped
-    written = [
-        WrittenProposal(turn, proposal, provider.name, part.file.path, places.owner_of(turn.turn.folder), part.typed)
-        for turn, proposal in accepted
-    ]
-    _store_proposals(written, options, places, report, state)
+class _AskingRun:
+    """A run of calls about sessions, and its report."""
 
-
-def _find_unasked(
-    file: TranscriptFile, state: State, options: LearningOptions, places: SessionFolders, report: AskingReport, pace: Pace
-) -> _UnaskedPart | None:
-    if file.changed < options.since:
-        return None
-    try:
-        start = learning.find_start(file, learned.find_asked_position(state, file.path))
-        if start is None:
-            return None
-        reading = transcript.read_transcript(file.path, start, pace)
-        digest = transcript_files.compute_digest(file.path, reading.end)
-    except SubcogError:
-        raise
-    except Exception as error:  # noqa: BLE001 - one file must not cost the others
-        cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
-        report.stored.problems.append(f"{file.path} cannot be read: {cause}")
-        return None
-    recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= options.since]
-    turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
-    size = 0 if reading.has_more else file.size
-    read = learned.ReadPosition(size, reading.end, digest)
-    typed = [turn.text.casefold() for turn in turns]
-    return _UnaskedPart(file, typed, quoting.select_turns(turns, options.fit), read, len(recent) == len(reading.turns))
-
-
-def _store_proposals(
-    written: Sequence[WrittenProposal], options: LearningOptions, places: SessionFolders, report: AskingReport, state: State
-) -> None:
-    if not written:
-        return
-    before = len(report.proposed)
-    if options.dry_run:
+    def __init__(self, provider: Provider, options: LearningOptions, state: State) -> None:
+        self.report = AskingReport()
+        self._provider = provider
+        self._options = options
+        self._state = state
+        self._places = SessionFolders(options.left_out)
+        self._model = f"{provider.name} {provider.model}"
+        self._certainties = Counter(learned.find_certainties(state, self._model))
+        self._acting = Counter[str]()  # memories that came at once, by session and by day
         with context.reading() as store:
-            _store_or_join(store, written, options, places, report)
-        return
-    with context.writing() as store:
-        _store_or_join(store, written, options, places, report)
-        context.update_index_and_vectors(store)
-    for proposal in report.proposed[before:]:
-        said_at = proposal.turn.at_ms
-        learned.note_proposed(state, proposal.id, learned.ProposalRecord(proposal.certainty, 1, said_at, proposal.certainty))
-        if proposal.is_active:
-            state_values.note_noted(state, proposal.id)
+            for memory in store.select(Filter()) if store else ():
+                if is_written_by_model(memory):
+                    self._count_acting(session_id(memory), memory.created_at)
 
+    def _count_acting(self, session: str, at_ms: int) -> None:
+        self._acting.update((session, day(at_ms)))
 
-def _store_or_join(
-    store: Store | None,
-    written: Sequence[WrittenProposal],
-    options: LearningOptions,
-    places: SessionFolders,
-    report: AskingReport,
-) -> None:
-    repeats = _find_repeats(written, store)
-    new = []
-    for proposal in written:
-        repeat = repeats.get(proposal.id)
-        if repeat is None:
-            new.append(proposal)
-        elif proposal.quote in repeat.content and repeat.status == PENDING:
-            report.joined += 1
-            if store and not options.dry_run:
-                _add_questions(store, repeat, proposal)
+    def find_unasked(self, file: TranscriptFile, pace: Pace) -> Iterator[_UnaskedPart]:
+        """Yield the calls about the part of a session that no model was asked about."""
+        if file.changed < self._options.since:
+            return
+        try:
+            start = learning.find_start(file, learned.find_asked_position(self._state, file.path))
+            if start is None:
+                return
+            reading = transcript.read_transcript(file.path, start, pace)
+            digest = transcript_files.compute_digest(file.path, reading.end)
+        except SubcogError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one file must not cost the others
+            cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
+            self.report.stored.problems.append(f"{file.path} cannot be read: {cause}")
+            return
+        since, places = self._options.since, self._places
+        recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= since]
+        turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
+        read = learned.ReadPosition(0 if reading.has_more else file.size, reading.end, digest)
+        # A run that goes further back asks about the older turns. In the background, a long session must not cost it again.
+        is_noted = not self._options.dry_run and (len(recent) == len(reading.turns) or pace is not FULL_PACE)
+        shown = quoting.select_turns(turns, self._options.fit)
+        if sum(len(turn.text) for turn in shown) < quoting.MIN_SENT:
+            if is_noted:
+                learned.note_asked_position(self._state, file.path, read)
+            return
+        owner = places.owner_of(shown[0].turn.folder)
+        typed = [turn.text.casefold() for turn in turns]
+        for part in (parts := quoting.split_turns(shown)):
+            notes = quoting.select_notes(_find_notes(owner), part)
+            yield _UnaskedPart(file, owner, typed, part, notes, read if is_noted and part is parts[-1] else None)
+
+    def take_answer(self, part: _UnaskedPart, proposed: Sequence[QuotedMemory] | None) -> None:
+        """Store the valid proposals of an answer; None for an unusable one. Raises StoreError."""
+        report = self.report
+        if proposed is None:
+            report.unusable += 1
         else:
-            report.repeated += 1
-    if store and context.settings()[SESSIONS_SETTING] == AT_ONCE:
-        for proposal in new:
-            proposal.is_active = not proposal.cautions and not _contradicts(proposal, store)
-    report.proposed += proposals.store_new(new, store, options, places, report.stored)
+            report.asked += 1
+            accepted, dropped = quoting.check_proposals(proposed, part.shown, part.notes, self._options.never)
+            report.dropped += dropped
+            written = [
+                WrittenProposal(turn, proposal, self._provider.name, part.file.path, part.owner, part.typed)
+                for turn, proposal in accepted
+            ]
+            self._certainties.update(model_scores.bucket_of(proposal.stated) for proposal in written)
+            for proposal in written:
+                proposal.certainty = model_scores.score_of(proposal.stated, self._certainties)
+            self._store(sorted(written, key=lambda proposal: -proposal.certainty))
+        if part.read:
+            learned.note_asked_position(self._state, part.file.path, part.read)
+
+    def _store(self, written: Sequence[WrittenProposal]) -> None:
+        if not written:
+            return
+        before = len(self.report.proposed)
+        if self._options.dry_run:
+            with context.reading() as store:
+                self._store_or_join(store, written)
+            return
+        with context.writing() as store:
+            replaced = self._store_or_join(store, written)
+            context.update_index_and_vectors(store)
+        learned.note_certainties(self._state, self._model, self._certainties)
+        for proposal in self.report.proposed[before:]:
+            said_at = proposal.turn.at_ms
+            record = learned.ProposalRecord(proposal.certainty, 1, said_at, proposal.certainty)
+            learned.note_proposed(self._state, proposal.id, record)
+            if proposal.is_active:
+                state_values.note_noted(self._state, proposal.id)
+            elif proposal.id in replaced:
+                learned.note_replaced(self._state, proposal.id, replaced[proposal.id])
+
+    def _store_or_join(self, store: Store | None, written: Sequence[WrittenProposal]) -> dict[str, str]:
+        """Store the new proposals, and add repeated ones to those that are stored. Return the replaced memories by id."""
+        report = self.report
+        repeats = _find_repeats(written, store)
+        replaced: dict[str, str] = {}
+        new = []
+        for proposal in written:
+            repeat = repeats.get(proposal.id)
+            old = _find_replaced(proposal, store)
+            if (proposal.expires_at or now_ms()) < now_ms() or (old and old.created_at >= proposal.turn.at_ms):
+                report.outdated += 1
+                continue
+            is_shown_again = bool(repeat and _is_shown_again(proposal, repeat))
+            if is_shown_again and self._may_act(proposal, store, repeat):
+                self._act(proposal)
+                old = repeat
+            elif repeat and repeat is not old:
+                self._join(proposal, repeat, store)
+                continue
+            elif not proposal.quotes_agent and self._may_act(proposal, store, old):
+                self._act(proposal)
+            new.append(proposal)
+            if old:
+                replaced[proposal.id] = old.id
+        report.proposed += (stored := proposals.store_new(new, store, self._options, self._places, report.stored))
+        if store and not self._options.dry_run:
+            for proposal in stored:
+                if proposal.is_active and (old_id := replaced.get(proposal.id)):
+                    _supersede(store, old_id, proposal.id)
+        return replaced
+
+    def _join(self, proposal: WrittenProposal, repeat: Memory, store: Store | None) -> None:
+        """Add the questions of a proposal that repeats a waiting memory in the person's own words, and count it."""
+        if proposal.written.quote not in repeat.content or repeat.status != PENDING:
+            self.report.repeated += 1
+            return
+        self.report.joined += 1
+        if store and not self._options.dry_run:
+            _add_questions(store, repeat, proposal)
+
+    def _act(self, proposal: WrittenProposal) -> None:
+        proposal.is_active = True
+        self._count_acting(name_session(proposal.path), proposal.turn.at_ms)
+
+    def _may_act(self, proposal: WrittenProposal, store: Store | None, old: Memory | None) -> bool:
+        """Return whether a proposal needs no answer of the person. old: the memory that it replaces."""
+        if proposal.cautions or not (self._options.dry_run or context.settings()[SESSIONS_SETTING] == AT_ONCE):
+            return False
+        if not model_scores.is_sure(proposal.stated, proposal.certainty, self._certainties):
+            return False
+        if self._acting[name_session(proposal.path)] >= MAX_SESSION or self._acting[day(proposal.turn.at_ms)] >= MAX_DAY:
+            return False
+        if old and not (old.status == PENDING or old.id in state_values.find_noted(self._state)):
+            return False  # The person has typed it, or accepted it.
+        return not (store and _contradicts(proposal, store, old))
+
+
+def _supersede(store: Store, old: str, new: str) -> None:
+    store.modify([old], lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=new))
+
+
+def _find_notes(owner: str | None) -> dict[str, str]:
+    """Return the contents of a project's notes and waiting proposals by id, the newest first."""
+    with context.reading() as store:
+        if store is None or owner is None:
+            return {}
+        audiences = (audience_of("project", owner),)
+        memories = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING)))
+        return {memory.id: memory.content for memory in memories}
+
+
+def _find_replaced(proposal: WrittenProposal, store: Store | None) -> Memory | None:
+    id_ = proposal.written.replaces
+    memory = store.by_ids([id_]).get(id_) if store and id_ else None
+    return memory if memory and memory.status in (ACTIVE, PENDING) else None
+
+
+def _is_shown_again(proposal: WrittenProposal, repeat: Memory) -> bool:
+    """Return whether a proposal quotes the agent, and another session has led to the same waiting memory."""
+    return (
+        proposal.quotes_agent
+        and repeat.status == PENDING
+        and is_written_by_model(repeat)
+        and session_id(repeat) != name_session(proposal.path)
+    )
 
 
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:
@@ -217,7 +308,7 @@ def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> di
     repeats: dict[str, Memory] = {}
     for proposal in written:
         near = [memory for memory in stored if memory.project in (None, proposal.owner)]
-        quoted = next((memory for memory in near if proposal.quote in memory.content), None)
+        quoted = next((memory for memory in near if proposal.written.quote in memory.content), None)
         if memory := quoted or _same_in_meaning(proposal, near) or _same_in_words(proposal, store):
             repeats[proposal.id] = memory
     return repeats
@@ -238,11 +329,12 @@ def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
     return repetition.Utterance(key, text, session=key, audience="", at_ms=time_ms, certainty=0.0)
 
 
-def _contradicts(proposal: WrittenProposal, store: Store) -> bool:
-    """Return whether a stored memory of its project or of all may contradict a proposal; then the person decides."""
+def _contradicts(proposal: WrittenProposal, store: Store, old: Memory | None) -> bool:
+    """Return whether another memory of its project or of all than `old` may contradict a proposal; then the person decides."""
     memory = proposal.row(None, now_ms()).memory
     audiences = (memory, memory.with_changes(scope="user", project=None))
-    return any(other.contradiction for audience in audiences for other in similar_to(audience, store))
+    near = (other for audience in audiences for other in similar_to(audience, store))
+    return any(other.contradiction and not (old and other.memory.id == old.id) for other in near)
 
 
 def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
@@ -252,7 +344,7 @@ def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
 
 def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:
     def add_questions(stored: Memory) -> Memory:
-        new = [text for text in proposal.questions if text not in [asked.text for asked in stored.questions]]
+        new = [text for text in proposal.written.questions if text not in [asked.text for asked in stored.questions]]
         return stored.with_changes(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored
 
     store.modify([memory.id], add_questions)
@@ -261,8 +353,8 @@ def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> N
 def disclose(provider: Provider, files: Sequence[TranscriptFile]) -> None:
     """Print, before anything is sent, the content and the receiver."""
     receiver = f"{safe(provider.name)} ({safe(provider.model)})"
-    content = f"what you typed in at most {pluralize(len(files), 'session')}"
-    terminal.say(f"{receiver} is sent {content}, a call each, without what may hold a secret")
+    content = f"what you typed in at most {pluralize(len(files), 'session')}, with the agent's last words to each turn"
+    terminal.say(f"{receiver} is sent {content} and the project's notes, without code and what may hold a secret")
 
 
 def print_report(report: AskingReport, *, dry_run: bool) -> None:
