@@ -1,4 +1,4 @@
-"""`subcog setup` asks which agents get the hook, and which work subcog may do by itself. `init` asks the same once."""
+"""`subcog setup` asks which agents get the hook, and what subcog may do by itself. `init` asks the same once."""
 
 import math
 from contextlib import suppress
@@ -9,14 +9,18 @@ from typer import Option
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli.claude_code import claude_notes, registration
+from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.proposals import learning_runs
+from subcog_hooks.cli.jobs import job_list
+from subcog_hooks.cli.proposals import enrichment, learning_runs
+from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING
 from subcog_hooks.cli.support import client_settings, context, embedding, import_from, inputs, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
+from subcog_hooks.llm import providers
 from subcog_hooks.settings.defaults import (
+    AGENT_WORDS,
     AT_ONCE,
     BACKGROUND_LLM,
     CLAUDE,
@@ -26,15 +30,15 @@ from subcog_hooks.settings.defaults import (
     LEARNED_IN_BACKGROUND,
     LLM_LEARNS,
     NO_LLM,
-    NOT_LEARNED,
     NOTES_SETTING,
     SESSIONS_SETTING,
 )
-from subcog_hooks.store import state_values
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store import import_record, learned, state_values
 from subcog_hooks.store.memory import now_ms
 
-CALLS_SETTING = "llm.calls_a_day"
-COUNTED_DAYS = 30  # days of sessions by which the calls a day are estimated
+COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
+AGENT_CHARACTERS, MAX_GISTS = 600, 60  # The limits that a question about a session keeps.
 HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the current repository
 
 
@@ -42,21 +46,21 @@ def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, a model only in a terminal.")] = False,
     no: Annotated[bool, Option("--no", help="Switch the background work off at once.")] = False,
 ) -> None:
-    """Choose the agents with the hook and subcog's background work, and show the choices.
+    """Choose what subcog may do by itself, and show the choices.
 
-    It can bring in notes that exist, ask your own Claude about finished sessions, and act at once on what it finds. Without a
-    terminal, and without an option, it only shows what is on.
+    It asks only what is open: about agents without the hook, about notes that exist, and whether your own Claude may read
+    finished sessions. Without a terminal, and without an option, it only shows what is on.
 
     Example: subcog setup --no
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
     if no:
-        for setting, value in ((NOTES_SETTING, False), (SESSIONS_SETTING, NOT_LEARNED), (BACKGROUND_LLM, NO_LLM)):
-            write_setting(setting, value)
+        for setting in (NOTES_SETTING, SESSIONS_SETTING, BACKGROUND_LLM, AGENT_WORDS):
+            write_setting(setting, DEFAULTS[setting])  # All are off unless somebody switched them on.
     elif yes or terminal.interactive:
         _ask_for_agents(frozenset(), is_sure=yes)
         _ask_for_notes(is_sure=yes)
-        _ask_for_claude(is_sure=yes)
+        _ask_for_model(is_sure=yes)
     _show_choices()
     if not no:
         terminal.say("`subcog setup --no` switches the background work off, `subcog uninstall --for` takes an agent's hook out")
@@ -72,8 +76,9 @@ def ask_once(*, yes: bool, no: bool) -> None:
         _ask_for_brief(is_sure=yes)
     if not settings.is_set(NOTES_SETTING):
         _ask_for_notes(is_sure=yes)
-    if not settings.is_set(BACKGROUND_LLM) and not settings.is_set(SESSIONS_SETTING):
-        _ask_for_claude(is_sure=yes)
+    refuses_models = settings.is_set(BACKGROUND_LLM) and settings[BACKGROUND_LLM] == NO_LLM
+    if not (settings.is_set(AGENT_WORDS) or refuses_models):
+        _ask_for_model(is_sure=yes)
 
 
 def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
@@ -105,37 +110,55 @@ def _ask_for_brief(*, is_sure: bool) -> None:
 
 
 def _ask_for_notes(*, is_sure: bool) -> None:
+    """Ask about notes that do not come yet: this repository's records and rules, and those of Claude Code in all projects."""
+    here, is_wanted = _read_here(), bool(context.settings()[NOTES_SETTING])
+    if here:
+        found = [
+            pluralize(len(reading.rows), "decision record") if name == decision_records.ADR else f"rules of {name}"
+            for name, reading in here.items()
+        ]
+        if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):
+            for name, reading in here.items():
+                _import_here(name, reading)
+    found = [] if is_wanted else _describe_notes_of_claude()
+    if found:
+        question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"
+        is_wanted = _confirm(question, is_sure=is_sure)
+    if here or found:
+        write_setting(NOTES_SETTING, is_wanted)  # After a no, too: `init` does not ask again.
+    if found and is_wanted and (report := claude_notes.import_changed(context.home())):
+        terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
+    embedding.start_background_jobs()
+
+
+def _describe_notes_of_claude() -> list[str]:
     notes, projects, others = claude_notes.count_notes()
-    here = _read_here()
     found = []
     if notes:
         found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(projects, 'project')}")
     if others:
         found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
-    for name, reading in here.items():
-        is_adr = name == decision_records.ADR
-        found.append(f"{pluralize(len(reading.rows), 'decision record') if is_adr else f'rules of {name}'} here")
-    if not found:
-        return
-    is_wanted = _confirm(f"Found: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure)
-    write_setting(NOTES_SETTING, is_wanted)
-    if not is_wanted:
-        return
-    if (notes or others) and (report := claude_notes.import_changed(context.home())):
-        terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
-    for name, reading in here.items():
-        _import_here(name, reading)
-    embedding.start_background_jobs()
+    return found
 
 
 def _read_here() -> dict[str, SourceReading]:
-    """Return the decision records and rule files of the current repository, by source. What cannot be read is left out."""
+    """Return the decision records and rule files of the current repository that do not come yet, by source.
+
+    A source that cannot be read is left out.
+    """
     readings = {}
+    imported = _list_imported()
     for name, _ in import_from.find_sources():
-        if name in HERE_SOURCES:
+        if name in HERE_SOURCES and name not in imported:
             with suppress(SubcogError):
                 readings[name] = import_from.read_source(name, None, context.here())
     return {name: reading for name, reading in readings.items() if reading.rows}
+
+
+def _list_imported() -> list[str]:
+    here = context.here()
+    entries = import_record.read_imports(context.home()) if here else []
+    return [entry.source for entry in entries if here and entry.root == here.root and entry.source in HERE_SOURCES]
 
 
 def _import_here(name: str, reading: SourceReading) -> None:
@@ -152,38 +175,60 @@ def _import_here(name: str, reading: SourceReading) -> None:
     terminal.say(f"added {report.added} of {name}")
 
 
-def _ask_for_claude(*, is_sure: bool) -> None:
-    if registration.find_program(CLAUDE) is None:
-        return  # There is nobody to ask.
+def _ask_for_model(*, is_sure: bool) -> None:
+    """Ask whether a model may read finished sessions, unless it does. Your own Claude is asked about where none is chosen."""
+    settings = context.settings()
+    if job_list.wants_model_proposals(settings):
+        return
+    model = CLAUDE if settings[BACKGROUND_LLM] == NO_LLM else str(settings[BACKGROUND_LLM])
+    try:
+        providers.background_provider(settings.with_value(BACKGROUND_LLM, model), context.home())
+        enrichment.require_calls(settings)
+    except SubcogError as error:
+        terminal.say(f"no model can read your sessions: {error}")
+        return
     if not terminal.interactive:
         terminal.say("`subcog setup` asks in a terminal alone whether your own Claude may read your sessions")
         return
-    settings = context.settings()
-    calls = min(int(settings[CALLS_SETTING]), max(1, _sessions_a_day()) + 1)
-    terminal.say(
-        "Your own Claude can read, while you don't work, what you typed in finished sessions, and keep what is worth keeping; "
-        f"and write the questions that your notes answer. About {pluralize(calls, 'small call')} a day, of your own plan "
-        f"(at most {settings[CALLS_SETTING]}). It is sent what you typed and your notes, without what may hold a secret."
-    )
+    terminal.say(_describe_reading("Your own Claude, on your own plan," if model == CLAUDE else model, settings))
     is_wanted = _confirm("May it?", is_sure=is_sure, default=False)
-    write_setting(BACKGROUND_LLM, CLAUDE if is_wanted else NO_LLM)
+    write_setting(AGENT_WORDS, is_wanted)
     if not is_wanted:
-        write_setting(SESSIONS_SETTING, NOT_LEARNED)
         return
-    write_setting(LLM_LEARNS, True)
-    write_setting(ENRICH, True)
-    question = (
-        "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
-        "back. Otherwise it waits for `subcog review`."
-    )
-    write_setting(SESSIONS_SETTING, AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND)
+    for setting, value in ((BACKGROUND_LLM, model), (LLM_LEARNS, True), (ENRICH, True)):
+        write_setting(setting, value)
+    if settings[SESSIONS_SETTING] not in (LEARNED_IN_BACKGROUND, AT_ONCE):
+        question = (
+            "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
+            "back. Otherwise it waits for `subcog review`."
+        )
+        write_setting(SESSIONS_SETTING, AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND)
     embedding.start_background_jobs()
 
 
-def _sessions_a_day() -> int:
+def _describe_reading(reader: str, settings: Settings) -> str:
+    """Return the words that a person says yes to: the texts that are sent, and the number of calls."""
+    recent, unread = _count_sessions()
+    limit = int(settings[CALLS_SETTING])
+    days = pluralize(math.ceil(unread / limit), "day")
+    later = pluralize(min(limit, math.ceil(recent / COUNTED_DAYS) + 1), "small call")
+    earlier = "You agreed that your typed words are sent; now more is. " if settings[LLM_LEARNS] else ""
+    return (
+        f"{earlier}{reader} can read finished sessions while you don't work, and keep what is worth keeping. For each session "
+        f"it is sent what you typed, the last {AGENT_CHARACTERS} characters of the agent's answer to each prompt, no code, and "
+        f"up to {MAX_GISTS} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
+        f"It also writes the questions that your notes answer, and is sent the notes for that. "
+        f"{pluralize(unread, 'session')} of the last {COUNTED_DAYS} days can be read, the newest first; at {limit} calls a day "
+        f"({CALLS_SETTING}) that takes about {days}. Later it is about {later} a day."
+    )
+
+
+def _count_sessions() -> tuple[int, int]:
+    """Return the number of sessions of the last days, and how many of them no model was asked about."""
     since = now_ms() - COUNTED_DAYS * learning_runs.DAY_MS
-    recent = [file for file in learning_runs.find_all_transcripts(None) if file.changed >= since]
-    return math.ceil(len(recent) / COUNTED_DAYS)
+    recent = [file.path for file in learning_runs.find_all_transcripts(None) if file.changed >= since]
+    with context.existing_state(context.home()) as state:
+        return len(recent), sum(state is None or learned.find_asked_position(state, path) is None for path in recent)
 
 
 def _show_choices() -> None:
@@ -192,7 +237,11 @@ def _show_choices() -> None:
         calls = state_values.llm_calls_today(state, now_ms()) if state else 0
     model = str(settings[BACKGROUND_LLM])
     terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
+    if imported := _list_imported():
+        terminal.result(f"notes of this project  {', '.join(imported)}")
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
+    if job_list.wants_model_proposals(settings):
+        asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
     terminal.result(f"a model at rest        {asked}")
     for line in llm_use.describe_calls(context.home()):
         terminal.result(f"                       {line}")

@@ -21,7 +21,8 @@ NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # of second_look.mode
 LEARN, SECOND_LOOK = "surfacing.learn", "second_look.mode"
 PARENTS = "project.parents"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
-PROMPT_LLM, BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.provider", "llm.at_rest", "llm.enrich", "llm.learn"
+PROMPT_LLM, BACKGROUND_LLM, ENRICH = "llm.provider", "llm.at_rest", "llm.enrich"
+LLM_LEARNS, AGENT_WORDS = "llm.learn", "llm.agent_words"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
 SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable changes nothing
@@ -99,6 +100,7 @@ DEFAULTS: dict[str, Value] = {
     "llm.client": "",
     ENRICH: False,
     LLM_LEARNS: False,
+    AGENT_WORDS: False,
     "llm.calls_a_day": 50,
     SHARE_URL: "",
     "share.projects": "",

@@ -522,6 +522,12 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "background where capture.sessions is on",
         is_personal=True,
     ),
+    SwitchKey(
+        defaults.AGENT_WORDS,
+        "Whether that LLM may be sent the agent's last words to each prompt with what you typed, as `subcog setup` asks; "
+        "without it no session is sent in the background",
+        is_personal=True,
+    ),
     NumberKey("llm.calls_a_day", 0, 10_000, "How many times a day an LLM is asked at rest", is_personal=True),
     ServerKey(
         defaults.SHARE_URL,

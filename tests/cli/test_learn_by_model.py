@@ -376,21 +376,24 @@ def test_the_other_provider_is_asked_in_its_own_language(subcog: Run, sessions: 
     assert request.json["tools"][0]["name"] == "memories"
 
 
-def test_at_rest_the_model_is_asked_where_both_settings_say_so(
+def test_at_rest_the_model_is_asked_where_all_settings_say_so(
     subcog: Run, sessions: Path, server: LlmServer, home: Home
 ) -> None:
     written = session(sessions, "one", HINT, day=LATELY)
     written.path.touch()
     session(sessions, "old", "the ferry was full on Fridays in those days, as far as I know", day="2020-01-01")
     server.play(proposes(memory()))
-    for setting, value, count in (("llm.learn", "true", 0), ("capture.sessions", "ask", 0), ("capture.sessions", "on", 1)):
+    for setting, value, count in (
+        *(("llm.learn", "true", 0), ("capture.sessions", "ask", 0), ("capture.sessions", "on", 0)),
+        ("llm.agent_words", "true", 1),
+    ):
         subcog("config", "set", setting, value)
         Path(home.job_record).unlink(missing_ok=True)
         subcog("at-rest")
         assert len(server.requests) == count
     assert [row["content"] for row in waiting(subcog)] == [ABOUT_HINT]
     doctor = subcog("doctor").out
-    assert "by llm.learn it is sent what you type in sessions; 1 of 50 calls today" in doctor
+    assert "by llm.learn it is sent what you type in sessions, and the agent's last words; 1 of 50 calls today" in doctor
     assert "1 proposed by openai, asked about 1 session" in doctor
 
 

@@ -187,7 +187,7 @@ def test_init_asks_once_for_the_notes_and_imports_them(bare: Machine, shop: Path
     memory = notes_of(bare, shop)
     (memory / "prices.md").write_text(topic("project", OLD))
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
-    asked.read_until("Found: 1 note that Claude Code wrote in 1 project. They come again when they change. Bring")
+    asked.read_until("Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and whenever they change")
     asked.type("y\n")
     assert asked.end() == 0
     assert list(bare.stored()) == [OLD]

@@ -19,7 +19,7 @@ HINT = "the staging box gets wiped over night so put nothing there you want to s
 ABOUT_HINT = "The staging box is wiped every night."
 MEMORY = {"quote": HINT, "memory": ABOUT_HINT, "questions": [], "kind": "fact", "scope": "project"}
 IDLE_S = 4 * 3_600
-CHOSEN = {"llm.at_rest": "claude", "llm.learn": "true", "capture.sessions": "auto"}
+CHOSEN = {"llm.at_rest": "claude", "llm.learn": "true", "llm.agent_words": "true", "capture.sessions": "auto"}
 
 pytestmark = linux
 

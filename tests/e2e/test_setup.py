@@ -1,30 +1,55 @@
 """`subcog setup` and the questions of `init`: what is asked, what each answer writes, and that nothing is on unasked."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests import transcripts
 from tests.e2e.machine import Machine, assert_one_line_error, posix, write_program
 from tests.e2e.screen import OnTerminal
+from tests.e2e.test_import_from import notes_of, topic
 
-VALUES = ("capture.claude_memory", "llm.at_rest", "capture.sessions")
-OFF, ON = ["false", "none", "off"], ["true", "claude", "auto"]
+VALUES = ("capture.claude_memory", "llm.at_rest", "llm.agent_words", "capture.sessions")
+OFF, ON = ["false", "none", "false", "off"], ["true", "claude", "true", "auto"]
 ADR = "# 1. Use PostgreSQL\n\n## Status\n\nAccepted\n\n## Decision\n\nAll services store their data in PostgreSQL.\n"
+STAGING = "Staging lies behind the VPN."
+MODEL_WORDS = (
+    "For each session it is sent what you typed, the last 600 characters of the agent's answer to each prompt, no code, and "
+    "up to 60 of the project's notes, a line each. What may hold a secret, or is marked private, is left out."
+)
+RECORDS = "Found here: 1 decision record. They come again when they change. Bring them in? [Y/n]"
+NOTES = "Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and whenever they change, in every project?"
+MAY_IT, AT_ONCE = "May it? [y/N]", "Act at once on what it finds?"
 
 
 def values(machine: Machine) -> list[str]:
     return [machine.run("config", "get", name).stdout.decode().strip() for name in VALUES]
 
 
-def answer_on_terminal(machine: Machine, *words: str) -> str:
-    asked = OnTerminal([machine.command, *words], machine.folder, machine.environment)
+def answer_on_terminal(machine: Machine, *words: str, answers: Sequence[tuple[str, str]] = ()) -> str:
+    """Run a command on a terminal, answer each question once it is there, and return all that was shown, in one line."""
+    asked = OnTerminal([machine.command, *words], machine.folder, machine.environment, columns=2_000)
+    for question, answer in answers:
+        asked.read_until(question)
+        asked.type(f"{answer}\n")
     assert asked.end() == 0
-    return asked.written
+    return " ".join(asked.written.split())
 
 
 def with_claude(machine: Machine) -> None:
     """Put a client on the PATH that knows no event which some clients lack. It answers nothing else."""
     program = write_program(machine.root / "client" / "claude", "echo '2.1.100 (Claude Code)'")
     machine.environment["PATH"] = f"{program.parent}:{machine.environment['PATH']}"
+
+
+def with_session(machine: Machine, name: str) -> None:
+    projects, yesterday = machine.root / "user" / ".claude" / "projects", f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d}"
+    transcripts.session(projects, name, "never use npm", folder=str(machine.folder), day=yesterday).path.touch()
+
+
+def with_note_of_claude(machine: Machine) -> None:
+    (notes_of(machine, machine.folder) / "staging.md").write_text(topic("project", STAGING))
 
 
 def with_decision(machine: Machine) -> None:
@@ -50,6 +75,7 @@ def test_nothing_is_switched_on_without_a_terminal(bare: Machine) -> None:
 def test_yes_switches_all_on_and_no_all_off(bare: Machine) -> None:
     with_claude(bare)
     with_decision(bare)
+    with_note_of_claude(bare)
     assert "claude, 0 of" in answer_on_terminal(bare, "setup", "--yes")
     assert values(bare) == ON
     assert b"PostgreSQL" in bare.run("list").stdout
@@ -63,22 +89,71 @@ def test_yes_switches_all_on_and_no_all_off(bare: Machine) -> None:
 def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     with_claude(bare)
     with_decision(bare)
-    projects = bare.root / "user" / ".claude" / "projects"
-    transcripts.session(projects, "one", "from now on, never use npm", folder=str(bare.folder))
-    asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
-    asked.read_until("Found: 1 decision record here. They come again when they change. Bring them in? [Y/n]")
-    asked.type("\n")
-    asked.read_until("About 2 small calls a day, of your own plan (at most 50)")
-    asked.read_until("May it? [y/N]")
-    asked.type("y\n")
-    asked.read_until("Act at once on what it finds?")
-    asked.type("n\n")
-    assert asked.end() == 0
-    assert values(bare) == ["true", "claude", "on"]
-    again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
-    assert again.end() == 0
-    assert "May it?" not in again.written
-    assert "has the hook already" in again.written
+    for number in range(3):
+        with_session(bare, f"s{number}")
+    bare.run("config", "set", "llm.calls_a_day", "2")
+    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((RECORDS, ""), (MAY_IT, "y"), (AT_ONCE, "n")))
+    assert MODEL_WORDS in shown
+    assert "3 sessions of the last 30 days can be read, the newest first; at 2 calls a day (llm.calls_a_day)" in shown
+    assert "that takes about 2 days. Later it is about 2 small calls a day." in shown
+    assert values(bare) == ["false", "claude", "true", "on"]
+    again = answer_on_terminal(bare, "init", "--no-skills")
+    assert ("Found" in again, "May it?" in again, "has the hook already" in again) == (False, False, True)
+
+
+@posix
+def test_setup_asks_only_what_is_open_and_shows_the_choices(bare: Machine) -> None:
+    with_claude(bare)
+    with_decision(bare)
+    with_session(bare, "one")
+    answer_on_terminal(bare, "setup", answers=((RECORDS, "n"), (MAY_IT, "n")))
+    assert values(bare) == OFF
+    assert "Found" not in answer_on_terminal(bare, "init", "--no-skills")
+    answer_on_terminal(bare, "setup", answers=((RECORDS, "y"), (MAY_IT, "y"), (AT_ONCE, "y")))
+    shown = answer_on_terminal(bare, "setup")
+    assert "[" not in shown
+    assert b"\n  setup " in bare.run("--help").stdout
+    for choice in ("project adr", "claude, 0 of 50 calls today, 1 session to read", "act at once"):
+        assert choice in shown
+    with_note_of_claude(bare)
+    (bare.root / "user" / ".codex").mkdir()
+    answer_on_terminal(bare, "setup", answers=(("Found Codex CLI.", "n"), (NOTES, "")))
+    assert values(bare) == ON
+
+
+@posix
+def test_a_yes_brings_in_what_was_asked_and_nothing_else(bare: Machine) -> None:
+    with_decision(bare)
+    with_note_of_claude(bare)
+    answer_on_terminal(bare, "setup", answers=((RECORDS, "y"), (NOTES, "n")))
+    assert (values(bare), len(bare.stored()), STAGING in bare.stored()) == (OFF, 1, False)
+    answer_on_terminal(bare, "setup", answers=((NOTES, "y"),))
+    assert (values(bare), len(bare.stored()), STAGING in bare.stored()) == (["true", *OFF[1:]], 2, True)
+
+
+@posix
+@pytest.mark.parametrize("command", ["setup", "init"])
+def test_who_agreed_to_typed_words_alone_is_asked_again(bare: Machine, command: str) -> None:
+    with_claude(bare)
+    bare.configure(llm__at_rest="claude", llm__learn="true", capture__sessions="auto", surfacing__brief_characters="0")
+    bare.run("at-rest")
+    assert b"sessions by a model" not in bare.run("doctor").stdout
+    shown = answer_on_terminal(bare, command, answers=((MAY_IT, "n"),))
+    assert ("You agreed that your typed words are sent; now more is." in shown, AT_ONCE in shown) == (True, False)
+    assert values(bare)[1:] == ["claude", "false", "auto"]
+    answer_on_terminal(bare, "setup", answers=((MAY_IT, "y"),))
+    assert values(bare)[1:] == ON[1:]
+
+
+@posix
+def test_setup_says_why_no_model_is_offered(bare: Machine) -> None:
+    bare.environment["PATH"] = "/usr/bin:/bin"
+    for named, missing in (("", "claude on the PATH outside of this repository"), ("/nowhere/claude", "/nowhere/claude")):
+        if named:
+            bare.configure(llm__client=named)
+        reason = f"there is no {missing}; install Claude Code, or name its executable by llm.client"
+        assert f"no model can read your sessions: {reason}" in answer_on_terminal(bare, "setup")
+    assert values(bare) == OFF
 
 
 @posix
@@ -102,17 +177,6 @@ def test_init_asks_about_each_installed_agent_once(bare: Machine) -> None:
 
 
 @posix
-def test_setup_asks_again_and_takes_an_answer_back(bare: Machine) -> None:
-    with_claude(bare)
-    answer_on_terminal(bare, "setup", "--yes")
-    asked = OnTerminal([bare.command, "setup"], bare.folder, bare.environment)
-    asked.read_until("May it? [y/N]")
-    asked.type("\n")
-    assert asked.end() == 0
-    assert values(bare)[1:] == ["none", "off"]
-
-
-@posix
 @pytest.mark.parametrize(("variable", "value"), [("CLAUDECODE", "true"), ("GEMINI_CLI", "1"), ("CODEX_THREAD_ID", "019b")])
 def test_an_agent_does_not_answer_for_the_person(bare: Machine, variable: str, value: str) -> None:
     bare.environment[variable] = value
@@ -129,4 +193,5 @@ def test_a_script_brings_notes_in_and_asks_no_model(bare: Machine) -> None:
     for command in ("setup", "init"):
         done = bare.run(command, "--yes")
         assert (done.code, b"asks in a terminal alone" in done.stderr) == (0, True)
-    assert values(bare) == ["true", *OFF[1:]]
+    assert b"PostgreSQL" in bare.run("list").stdout
+    assert values(bare) == OFF

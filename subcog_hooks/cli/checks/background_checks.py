@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
+from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK
 from subcog_hooks.store import decision_log, hook_traces, job_record, recorded_decisions, second_looks, state_values
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
@@ -116,7 +116,8 @@ def check_background_llm(home: Home, settings: loading.Settings, findings: Findi
     senders = "`subcog enrich`, `search --rank` and second looks"
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
-    typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
+    words = "and the agent's last words" if settings[AGENT_WORDS] else "once `subcog setup` has your yes"
+    typed = f"; by llm.learn it is sent what you type in sessions, {words}" if settings[LLM_LEARNS] else ""
     with suppress(StoreError):
         calls = "; ".join((calls, *llm_use.describe_calls(home)))
     findings.good(f"{name}; {senders} send it the texts of memories{typed}; {calls}")

@@ -83,9 +83,12 @@ def _wants_questions(settings: Settings) -> bool:
     return bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
 
 
-def _wants_model_proposals(settings: Settings) -> bool:
-    is_asked = bool(settings[defaults.LLM_LEARNS]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
-    return is_asked and settings[defaults.SESSIONS_SETTING] in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE)
+def wants_model_proposals(settings: Settings) -> bool:
+    """Return whether a model reads sessions in the background: it may, and its notes are wanted."""
+    if settings[defaults.SESSIONS_SETTING] not in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE):
+        return False
+    may_read = bool(settings[defaults.LLM_LEARNS] and settings[defaults.AGENT_WORDS])
+    return may_read and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
 
 
 def _run_later(module: str, name: str) -> Callable[[Home, JobPace], str]:
@@ -124,7 +127,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("changed files", 6 * HOUR_S, 10 * MINUTE_S, _always, _has_projects, _note_changed_files),
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
-    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),
+    Job("sessions by a model", 6 * HOUR_S, HOUR_S, wants_model_proposals, _always, _ask_model),
     Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
