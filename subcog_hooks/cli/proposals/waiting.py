@@ -14,15 +14,18 @@ from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import author, context
-from subcog_hooks.cli.support.amendment import apply_changes
+from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten
+from subcog_hooks.cli.support.output import pluralize
+from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
-from subcog_hooks.store import decision_log, recorded_decisions, state_values
+from subcog_hooks.store import decision_log, learned, recorded_decisions, state_values
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
@@ -240,6 +243,25 @@ def settle(store: Store, changes: Mapping[str, Mapping[str, object]], message: s
     after = store.modify(list(changes), change)
     context.update_index_and_vectors(store)
     return Settlement(message, before, tuple(after))
+
+
+def drop_unanswered(home: Home, _: Pace) -> str:
+    """Forget the proposals from sessions that nobody has answered in 30 days; the next session's start says so.
+
+    Return a summary, "" for none. Raises StoreError.
+    """
+    with context.existing_state(home) as state:
+        old = learned.find_old_proposals(state, now_ms()) if state else []
+        with context.reading() as readable:
+            memories = readable.by_ids(old).values() if readable else ()
+        waiting = [memory for memory in memories if memory.status == PENDING]
+        if not state or not waiting:
+            return ""
+        with context.writing() as store:
+            mark_forgotten(store, waiting)
+        dropped = f"{pluralize(len(waiting), 'proposal')} dropped"
+        state_values.note_news(state, f"{dropped}, which nobody has answered in 30 days")
+        return dropped
 
 
 MAX_REFUSALS = 5  # in a row, before the person is asked to switch the source off
