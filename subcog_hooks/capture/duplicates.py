@@ -187,6 +187,30 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
     return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))
 
 
+def group_copies(memories: Sequence[Memory], index: LexicalIndex) -> list[list[Memory]]:
+    """Group memories of one audience that say the same: one has all words of the other, and they do not contradict.
+
+    Each joins the first group whose first memory it copies, or begins one.
+    """
+    stems = index.analysers.body_terms
+    groups: list[tuple[set[str], list[Claim], list[Memory]]] = []
+    for memory in memories:
+        own_words, claims = _word_set(memory, index), parse_claims(memory.content, stems)
+        for first_words, first_claims, group in groups:
+            is_covered = own_words <= first_words or first_words <= own_words
+            if (
+                is_covered
+                and _jaccard(own_words, first_words) >= MIN_SIMILARITY
+                and audience_of(memory.scope, memory.project) == audience_of(group[0].scope, group[0].project)
+                and not contradiction_of_claims(claims, first_claims)
+            ):
+                group.append(memory)
+                break
+        else:
+            groups.append((own_words, claims, [memory]))
+    return [group for _, _, group in groups]
+
+
 def word_share(first: str, second: str, index: LexicalIndex) -> float:
     """Return the share of words that two texts have in common, 0.0 to 1.0."""
     return _jaccard(*[set(index.analysers.body_terms(text[:MAX_COMPARED])) for text in (first, second)])

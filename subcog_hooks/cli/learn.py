@@ -5,9 +5,9 @@ from typing import Annotated
 
 from typer import Option
 
-from subcog_hooks.cli.proposals import asking, enrichment, learning_runs
+from subcog_hooks.cli.proposals import asking, enrichment, learning_runs, undoing
 from subcog_hooks.cli.support import context, embedding, inputs, progress
-from subcog_hooks.cli.support.amendment import erase, mark_forgotten
+from subcog_hooks.cli.support.amendment import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
@@ -17,8 +17,8 @@ from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
-from subcog_hooks.store import learned, state_values
-from subcog_hooks.store.memory import ACTIVE, STATUSES
+from subcog_hooks.store import learned
+from subcog_hooks.store.memory import STATUSES
 
 
 def learn(
@@ -36,8 +36,13 @@ def learn(
     as_jsonl: Annotated[bool, Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
     forget: Annotated[bool, Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
     undo: Annotated[
-        bool, Option("--undo", help="Forget what was last noted from sessions by itself (`capture.sessions = auto`).")
-    ] = False,
+        str | None,
+        Option(
+            "--undo",
+            metavar="DAY|SESSION|ID",
+            help="Take back what was noted by itself on a day, from a session, or one memory.",
+        ),
+    ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
 ) -> None:
     """Propose memories from what you typed in past sessions. They are in your own words.
@@ -49,11 +54,11 @@ def learn(
 
     Example: subcog learn --dry-run --since 30d
     """
-    if forget or undo:
-        if (forget and undo) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
+    if forget or undo is not None:
+        if (forget and undo is not None) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
             raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")
-        if undo:
-            _undo_noted()
+        if undo is not None:
+            undoing.undo_noted(undo)
         else:
             _forget_sessions(is_sure=yes)
         return
@@ -87,7 +92,7 @@ def learn(
 
 def _print_fate(count: int, noted: int) -> None:
     if noted:
-        terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
+        terminal.say(f"{noted} came at once; `subcog learn --undo today` takes them back")
     if noted < count:
         terminal.say("the agent gets no memory that waits for `subcog review`")
 
@@ -135,23 +140,6 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
     owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""
     about = f"{proposal.kind}{owner}  {evidence}"
     terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.judgement.text), ""))
-
-
-def _undo_noted() -> None:
-    """Forget the memories that the last session's start named as noted, and those noted since."""
-    with context.existing_state(context.home()) as state:
-        ids = state_values.find_noted(state) if state else []
-        with context.reading() as readable:
-            stored = readable.by_ids(ids) if readable else {}
-        live = [memory for memory in stored.values() if memory.status == ACTIVE]
-        if not live:
-            raise nothing_found("nothing was noted automatically since the last time")
-        with context.writing() as store:
-            mark_forgotten(store, live)
-        if state:
-            state_values.forget_noted(state)
-    for memory in live:
-        terminal.result(f"forgotten  {memory.id}  {safe(memory.content)}")
 
 
 def _forget_sessions(*, is_sure: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.duplicates import NearDuplicate
+from subcog_hooks.capture.duplicates import NearDuplicate, group_copies
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
@@ -25,11 +25,12 @@ from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 
 KEYS = (
-    "k keep, d drop, e edit and keep, n leave it for later, u undo, q quit",
-    "r replace the memory like it, m merge both; K keep, D drop all of its source",
+    "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",
+    "K keep, D drop all of its session or source",
 )
 KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
-ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
+ALL_OF_SOURCE = ("K", "D")  # keys
+MAX_QUESTIONS = 7  # memories that a run asks about
 SETTLED_BY = "only the person keeps or drops waiting memories"
 MAX_PROMPTS = 3  # shown prompts to which a memory would have come
 PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
@@ -48,11 +49,11 @@ def review(
     ] = None,
     as_user: AsUser = False,
 ) -> None:
-    """Ask about each waiting memory: keep, edit, drop or merge it. Until then none is given to the agent.
+    """Ask about the seven surest waiting memories: keep, edit or drop each. Until then none is given to the agent.
 
-    Each is shown with its source, similar memories, and the prompts to which it would have come, among your last hundred.
-    Changes of memories that `subcog enrich` proposes follow.
-    A dropped memory is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
+    Each is shown with its source, its copies, similar memories, and the prompts to which it would have come, among your last
+    hundred. Changes of memories that `subcog enrich` proposes follow. A dropped memory is forgotten; `u` undoes the last step.
+    Unanswered proposals from sessions are dropped after 30 days. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
     """
@@ -171,10 +172,11 @@ def _short_origin(memory: Memory) -> str:
 class _ReviewSession:
     def __init__(self, memories: list[Memory]) -> None:
         self._memories = memories
+        self._questions: list[list[Memory]] = []  # a memory, and its copies
         self._position = 0
         self._steps: list[tuple[int, Settlement]] = []  # positions and changes, for undo
         self._settled: set[str] = set()
-        self._quotes = learning_runs.load_proposal_records()
+        self._records = learning_runs.load_proposal_records()
         self._tried_prompts = 0
         self._decisions_by_id: Mapping[str, list[Decision]] = {}
 
@@ -188,14 +190,23 @@ class _ReviewSession:
             pass  # the hook has heard no prompt yet
         except (StoreError, OSError) as error:
             terminal.say(f"your last prompts could not be tried ({error})")
+        self._memories.sort(key=self._rank)
+        with context.reading() as store:
+            assert store is not None
+            self._questions = group_copies(self._memories, context.index_of(store))[:MAX_QUESTIONS]
         try:
             return self._ask_about_each()
         finally:  # also after Ctrl-C: settled memories stay settled
             self._print_progress()
 
+    def _rank(self, memory: Memory) -> tuple[float, int]:
+        """Return the sort key by which the surest memories come first, and then those that most prompts would have got."""
+        certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
+        return -certainty, -len(self._decisions_by_id.get(memory.id, ()))
+
     def _ask_about_each(self) -> bool:
-        while self._position < len(self._memories):
-            memory = self._memories[self._position]
+        while self._position < len(self._questions):
+            memory = self._questions[self._position][0]
             if memory.id in self._settled:
                 self._position += 1
             elif not self._ask_about(memory):
@@ -204,7 +215,9 @@ class _ReviewSession:
 
     def _print_progress(self) -> None:
         left = len(self._memories) - len(self._settled)
-        terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._memories)} are settled")
+        more = "; `subcog review` goes on" if len(self._questions) == MAX_QUESTIONS == self._position else ""
+        counts = f"{len(self._settled)} settled, {left} still wait{more}"
+        terminal.say(counts if left else f"all {len(self._memories)} are settled")
         if self._settled:
             embedding.start_background_jobs()
 
@@ -244,33 +257,30 @@ class _ReviewSession:
 
     def _offer_to_refuse_kind(self, key: str, memory: Memory) -> None:
         """Count refusals of this kind of memory; after five in a row, ask whether to refuse it always."""
-        for kind in waiting.count_refusals([memory], refused=key == "d"):
+        for kind in waiting.count_refusals([memory], refused=key in "dD"):
             terminal.say(f"   {waiting.MAX_REFUSALS} times in a row you refused {kind.phrase}: never again? y or n")
             if next_key().lower() == "y":
                 terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
     def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
+        copies = self._questions[self._position][1:]
         with context.writing() as store:
             if key == "k":
-                return waiting.accept(store, [memory])
+                return waiting.accept(store, [memory], copies)
             if key == "d":
-                return waiting.reject(store, [memory])
+                return waiting.reject(store, [memory, *copies])
             if key in ALL_OF_SOURCE:
                 open_memories = [candidate for candidate in self._memories if candidate.id not in self._settled]
                 same = [candidate for candidate in open_memories if waiting.is_of_same_source(candidate, memory)]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(message=f"{change.message}: all {len(same)} {name}")
-            if key in WITH_NEIGHBOUR and near:
+            if key == "r":
+                if not near:
+                    raise UsageError("nothing is like it", "keep it, or drop it")
                 other = _choose_neighbour(near)
-                if other is None:
-                    return None
-                return (waiting.supersede if key == "r" else waiting.merge)(store, memory, other)
-            if key == "e":
-                return _edit_and_keep(memory, store)
-        if key in WITH_NEIGHBOUR:
-            raise UsageError("nothing is like it", "keep it, or drop it")
-        return None
+                return waiting.supersede(store, memory, other, copies) if other else None
+            return _edit_and_keep(memory, store) if key == "e" else None
 
     def _undo(self) -> bool:
         if not self._steps:
@@ -292,16 +302,18 @@ class _ReviewSession:
 
     def _show_memory(self, memory: Memory, near: Sequence[NearDuplicate]) -> None:
         terminal.result("")
-        position = f"{self._position + 1} of {len(self._memories)}"
+        position = f"{self._position + 1} of {len(self._questions)}"
         terminal.pieces((position, ACCENT), (f"  {redact_line(memory.content)}", ""), indent=3)
         terminal.pieces((f"   {_short_origin(memory)}", DIM))
         if is_from_session(memory):
-            for name, text in learning_runs.review_notes(memory, self._quotes.get(memory.id)):
+            for name, text in learning_runs.review_notes(memory, self._records.get(memory.id)):
                 terminal.pieces((f"   {name}: ", DIM), (safe(text), ""))
         cues = ("file", memory.paths), ("trigger", memory.triggers), ("tag", memory.tags), ("keyword", memory.keywords)
         for name, values in (("asked", [question.text for question in memory.questions]), *cues):
             if values:
                 terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
+        for copy in self._questions[self._position][1:]:
+            terminal.pieces(("   copy: ", DIM), (f"{copy.id} {redact_line(copy.content)[:PREVIEW_CHARACTERS]}", ""))
         for number, similar in enumerate(near, 1):
             preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
             terminal.pieces((f"   {number}. {similar.likeness}: ", DIM), (preview, ""))

@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.defaults import AT_ONCE, COUNTED_IN_BACKGROUND, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import sessions, state_values
 
 TYPE_CHECKING = False
@@ -87,8 +87,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if is_silent:
         return
     shows_remarks = OF_CLIENT not in payload  # A remark that other clients drop does not count as shown.
-    untold = state_values.find_untold(call.state) if shows_remarks and call.settings[SESSIONS_SETTING] == AT_ONCE else []
-    remark = (_noted_text(call, untold) or _reminder_text(call)) if shows_remarks else ""
+    untold, news = (state_values.find_untold(call.state), state_values.find_news(call.state)) if shows_remarks else ([], [])
+    remark = (_news_text(call, untold, news) or _reminder_text(call)) if shows_remarks else ""
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
@@ -104,7 +104,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if not outputs:
         write(add_message(b"{}", remark))
     if not call.is_trial:
-        _write_unless_busy(call, lambda: _note_remark(call, untold))
+        _write_unless_busy(call, lambda: _note_remark(call, untold, news))
 
 
 def _was_compacting(call: HookCall) -> bool:
@@ -134,25 +134,36 @@ def _hand_over_start(
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
 
 
-def _note_remark(call: HookCall, untold: Sequence[str]) -> None:
-    if untold:
+def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> None:
+    if untold or news:
         state_values.note_told(call.state, untold, call.now_ms)
+        state_values.forget_news(call.state, news)
     else:
         state_values.note_reminder(call.state, call.now_ms)
 
 
+def _news_text(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> str:
+    """Return the line about memories stored without an answer, and other news, "" for none. Raises StoreError."""
+    return f"subcog: {'; '.join(parts)}" if (parts := [*filter(None, [_noted_text(call, untold)]), *news]) else ""
+
+
 def _noted_text(call: HookCall, untold: Sequence[str]) -> str:
-    """Return the line for the person about memories that were stored without an answer, "" for none. Raises StoreError."""
     memories = [memory for memory in call.store.by_ids(untold).values() if memory.is_live(call.now_ms)] if untold else []
     if not memories:
         return ""
     from subcog_hooks.redaction.masking import mask_secrets  # Few sessions begin with such a line.
+    from subcog_hooks.store import learned
     from subcog_hooks.text.sanitise import cut, one_line
 
-    texts = [f"“{cut(one_line(mask_secrets(memory.content)), MAX_NOTED_UNITS)}”" for memory in memories[:MAX_NOTED]]
-    more = f" and {len(memories) - MAX_NOTED} more" if len(memories) > MAX_NOTED else ""
+    records = {memory.id: learned.find_proposal(call.state, memory.id) for memory in memories}
+    memories.sort(key=lambda memory: -record.certainty if (record := records[memory.id]) else 0.0)
+    surest = [
+        f"“{cut(one_line(mask_secrets(memory.content)), MAX_NOTED_UNITS)}” [{memory.id}]" for memory in memories[:MAX_NOTED]
+    ]
     things = "1 thing" if len(memories) == 1 else f"{len(memories)} things"
-    return f"subcog: noted {things} from your sessions: {'; '.join(texts)}{more} (`subcog learn --undo` takes them back)"
+    named = ", the surest" if len(memories) > MAX_NOTED else ""
+    undo = "`subcog learn --undo ID` takes one back, a date in the place of ID all of that day"
+    return f"noted {things} from your sessions{named}: {', '.join(surest)} ({undo})"
 
 
 def _reminder_text(call: HookCall) -> str:

@@ -261,7 +261,7 @@ class AskedTerms:
 
     def _side_by_side(self, stems: list[str]) -> float:
         """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
-        if not self._pairs:
+        if not self._of_pairs:  # There are none, or only words that each memory has.
             return 0.0
         weights = self._by_stem
         before = ""

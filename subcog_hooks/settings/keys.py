@@ -479,7 +479,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "capture.remind",
-        "Whether a session that begins tells you, once a day, how many memories wait for `subcog review`",
+        "Whether a session that begins tells you, once a week, how many memories wait for `subcog review`",
         is_personal=True,
     ),
     WordsKey(

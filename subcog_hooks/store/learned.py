@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.store import state_values
+from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 _UNCOMPARED = "uncompared"
 MAX_FIXES = 5_000
+MAX_WAIT_MS = 30 * state_values.DAY_MS  # of a proposal for an answer; then it is dropped
+_STORED = "stored: "  # the prefix of a proposal's memory; the number is the time of storing
 _FIX, _FIX_END = "fix ", "fix!"  # the prefix of flags that name the sessions of a fix; and the next prefix in sort order
 
 
@@ -147,7 +150,8 @@ def forget_heard_turn(state: State, turn: HeardTurn) -> None:
 
 
 def note_proposed(state: State, memory: str, proposal: ProposalRecord) -> None:
-    """Record the origin of a proposal, unless its record has more sessions already."""
+    """Record the origin of a proposal, unless its record has more sessions already, and the time of its first storing."""
+    state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (_STORED + memory, now_ms()))
     values = (memory, proposal.certainty, proposal.sessions, proposal.since, proposal.alone)
     state.run(
         "INSERT INTO proposed VALUES (?, ?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
@@ -161,6 +165,16 @@ def find_proposal(state: State, memory: str) -> ProposalRecord | None:
     for _, proposal in _select_proposals(state, "WHERE memory = ?", (memory,)):
         return proposal
     return None
+
+
+def find_stored_times(state: State) -> dict[str, int]:
+    """Return when each proposal was stored first, in milliseconds since the epoch, by the memory's id."""
+    return state_values.find_numbers(state, _STORED)
+
+
+def find_old_proposals(state: State, now_ms: int) -> list[str]:
+    """Return the memories of proposals that were stored MAX_WAIT_MS ago."""
+    return [id_ for id_, at_ms in find_stored_times(state).items() if at_ms <= now_ms - MAX_WAIT_MS]
 
 
 def find_proposals(state: State) -> dict[str, ProposalRecord]:
@@ -182,9 +196,7 @@ def find_fix_sessions(state: State, key: str) -> dict[str, int]:
 
     A fix is a command that failed and then worked in another form. key: a hash of the project and the two forms.
     """
-    begin = f"{_FIX}{key} "
-    rows = state.run("SELECT name, until FROM flags WHERE name >= ? AND name < ?", (begin, f"{_FIX}{key}!"))
-    return {str(name)[len(begin) :]: _int_or_zero(at_ms) for name, at_ms in rows}
+    return state_values.find_numbers(state, f"{_FIX}{key} ")
 
 
 def has_fixes(state: State) -> bool:
@@ -216,6 +228,9 @@ def note_fix(state: State, key: str, session: str, at_ms: int) -> None:
 def forget_all(state: State) -> None:
     """Delete the heard turns, fixes and proposals. Read positions stay: erased memories are not proposed again."""
     state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (_FIX, _FIX_END))
+    state_values.forget_noted(state, state_values.find_noted(state))
+    for id_ in find_stored_times(state):
+        state_values.delete_number(state, _STORED + id_)
     for table in ("heard", "proposed"):
         state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these two
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.state import State
 
-REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next day begins an hour earlier
+REMIND_EVERY_MS = 164 * 3_600_000  # once a week, also where a day begins some hours earlier
 
 _REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review
 _NOTED, _UNTOLD = "noted: ", 0  # the prefix of a memory's name; its number, until a session's start has named it
+_NEWS = "news: "  # the prefix of a line for the person; the next session's start shows it once
 _CHANGED = "changed: "  # the prefix of a memory's id and a phrase about its file; the number is the memory's date
 _REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
@@ -34,6 +35,13 @@ def put_number(state: State, name: str, number: int) -> None:
 
 def delete_number(state: State, name: str) -> None:
     state.run("DELETE FROM flags WHERE name = ?", (name,))
+
+
+def find_numbers(state: State, prefix: str) -> dict[str, int]:
+    """Return the numbers whose names begin with `prefix`, which ends in a blank, by the rest of the name."""
+    names = (prefix, f"{prefix[:-1]}!")  # "!" follows the blank.
+    rows = state.run("SELECT name, until FROM flags WHERE name >= ? AND name < ?", names)
+    return {str(name).removeprefix(prefix): number for name, number in rows if isinstance(number, int)}
 
 
 def is_ahead(state: State, name: str, now_ms: int, longest_ms: int) -> bool:
@@ -216,26 +224,40 @@ def note_noted(state: State, id: str) -> None:
 
 def find_untold(state: State) -> list[str]:
     """Return the ids of such memories that no session's start has named."""
-    rows = state.run("SELECT name FROM flags WHERE substr(name, 1, ?) = ? AND until = ?", (len(_NOTED), _NOTED, _UNTOLD))
-    return [str(name).removeprefix(_NOTED) for (name,) in rows]
+    return [id_ for id_, told_ms in find_numbers(state, _NOTED).items() if told_ms == _UNTOLD]
 
 
 def note_told(state: State, ids: Sequence[str], now_ms: int) -> None:
-    """Record that a session's start has named these memories; earlier ones can no longer be taken back together."""
-    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ? AND until <> ?", (len(_NOTED), _NOTED, _UNTOLD))
+    """Record that a session's start has named these memories."""
     for id_ in ids:
         put_number(state, _NOTED + id_, now_ms)
 
 
 def find_noted(state: State) -> list[str]:
-    """Return the ids that the last naming session's start had, and those not named yet."""
-    rows = state.run("SELECT name FROM flags WHERE substr(name, 1, ?) = ? ORDER BY name", (len(_NOTED), _NOTED))
-    return [str(name).removeprefix(_NOTED) for (name,) in rows]
+    """Return the ids of all such memories."""
+    return list(find_numbers(state, _NOTED))
 
 
-def forget_noted(state: State) -> None:
-    """Forget which memories were stored without the person's answer."""
-    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ?", (len(_NOTED), _NOTED))
+def forget_noted(state: State, ids: Sequence[str]) -> None:
+    """Forget that these memories were stored without the person's answer."""
+    for id_ in ids:
+        delete_number(state, _NOTED + id_)
+
+
+def note_news(state: State, line: str) -> None:
+    """Let the next session's start show a line to the person."""
+    put_number(state, _NEWS + line, 0)
+
+
+def find_news(state: State) -> list[str]:
+    """Return the lines that no session's start has shown."""
+    return list(find_numbers(state, _NEWS))
+
+
+def forget_news(state: State, lines: Sequence[str]) -> None:
+    """Delete lines that a session's start has shown."""
+    for line in lines:
+        delete_number(state, _NEWS + line)
 
 
 def replace_changes(state: State, changes: Mapping[str, tuple[str, int]]) -> None:

@@ -93,8 +93,8 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert kind is not None
     assert kind.name == "llm.learn false"
     assert subcog("review", "--since", "soon").code == 2
-    assert ABOUT_HINT in subcog("learn", "--undo").out
-    assert subcog("learn", "--undo").code == 1
+    assert ABOUT_HINT in subcog("learn", "--undo", "today").out
+    assert subcog("learn", "--undo", "today").code == 1
     assert subcog("review", "--since", "30y").code == 1
     with Store.reader(home) as store:
         assert store.get(noted.id).status == "deleted"

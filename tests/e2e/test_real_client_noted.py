@@ -78,7 +78,7 @@ def test_what_was_said_is_known_in_the_next_session(client: str, model: str, san
     assert ABOUT_HINT in text
     assert "written by a model" in text
     assert "noted" not in next_session(client, sandbox, model)[0]
-    assert ABOUT_HINT in sandbox.run(subcog_command, "learn", "--undo")
+    assert ABOUT_HINT in sandbox.run(subcog_command, "learn", "--undo", "today")
     assert ABOUT_HINT not in next_session(client, sandbox, model)[1]
 
 

@@ -126,6 +126,14 @@ def test_a_shared_script_or_no_word_brings_no_memory(machine: Machine) -> None:
     assert [hit["id"] for hit in results if hit["relevance"] > 0.2] == []
 
 
+def test_a_prompt_of_words_that_each_memory_has_is_answered(bare: Machine) -> None:
+    texts = [f"The winch {i} keeps old ropes." for i in range(140)]
+    statuses = ["active"] * 40 + ["pending"] * 100
+    bare.imports(*({"id": f"w-{i}", "content": texts[i], "status": status} for i, status in enumerate(statuses)))
+    bare.run("review", *(word for i in range(40, 140) for word in ("--accept", f"w-{i}")))  # The index counts them twice.
+    assert "w-7" in bare.recall("What has the winch 7 to do with old ropes?")
+
+
 # ---- settings -------------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,8 @@ from contextlib import closing
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import suggestions
+from subcog_hooks.store import learned, suggestions
+from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.state import State
 from subcog_hooks.store.suggestions import KEYWORD, Suggestion
 from tests.e2e.machine import Machine, assert_one_line_error, posix
@@ -21,6 +22,13 @@ OLD = "The harbour crane is inspected on Mondays, before the first ship arrives.
 NEW = "The harbour crane is inspected on Mondays and Fridays, before the first ship arrives."
 APART = "Ropes are replaced every spring, by the harbour's own people."
 QUESTION = "When do we look after the lifting gear?"
+COPIES = {
+    "rope": "Ropes are replaced every spring, by the harbour's own people.",
+    "crane": "The harbour crane is inspected on Mondays, before the first ship arrives.",
+    "crane-2": "The harbour crane is inspected on Mondays.",
+    "quay": "The quay is lit from 6 to 8.",
+    "quay-2": "The quay is lit from 7 to 9.",
+}
 ASKED = "When is the harbour crane inspected, and before which ship?"
 
 
@@ -129,11 +137,9 @@ def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str
     asked.type("u")
     asked.read_until("undone")
     assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
-    asked.type("m")
-    asked.read_until("merged into")
+    asked.type("d")
+    asked.read_until("dropped")
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "pending"}
-    (kept,) = bare.rows("list", "--jsonl")
-    assert (kept["tags"], kept["questions"]) == (["crane"], [{"text": QUESTION, "by": "agent"}])
     asked.type("éxd")  # the first is no key, in two bytes
     assert asked.end() == 0
     assert asked.written.count("q quit") == 3  # in the beginning, for é and for x
@@ -175,29 +181,29 @@ def test_all_of_a_source_go_one_way_and_come_back(bare: Machine, waiting: list[s
 
 @posix
 @pytest.mark.parametrize("colour", [{"NO_COLOR": "1"}, {}], ids=["plain", "coloured"])
-def test_twenty_are_reviewed_while_the_window_resizes(bare: Machine, colour: dict[str, str]) -> None:
+def test_seven_are_reviewed_while_the_window_resizes(bare: Machine, colour: dict[str, str]) -> None:
     places = "north south east west upper lower inner outer old new".split()
     texts = [f"The {place} {thing} is painted by its own crew." for place in places for thing in ("crane", "barge")]
     bare.imports(*({"id": f"c-{n:02}", "content": text, "status": "pending"} for n, text in enumerate(texts)))
     asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, **colour}, columns=100, rows=24)
-    keys = "kkdkn" * 4
+    keys = "kkdknkd"
     for number, key in enumerate(keys, 1):
-        asked.read_until(f"{number} of 20")
-        if number == 9:
+        asked.read_until(f"{number} of 7")
+        if number == 2:
             before = len(asked.written)
             asked.resize(40, 12)
-        if number == 15:
+        if number == 6:
             after = len(asked.written)
             asked.resize(160, 50)
-        if number == 12:
-            asked.type("u")  # the eleventh comes back
+        if number == 4:
+            asked.type("u")  # the third comes back
             asked.read_until("undone")
-            asked.type(keys[10])
+            asked.type(keys[2])
         asked.type(key)
     assert asked.end() == 0
-    assert "16 settled, 4 still wait" in asked.written
+    assert "6 settled, 14 still wait; `subcog review` goes on" in asked.written
     statuses_of = list(statuses(bare).values())
-    assert {status: statuses_of.count(status) for status in set(statuses_of)} == {"active": 12, "deleted": 4, "pending": 4}
+    assert {status: statuses_of.count(status) for status in set(statuses_of)} == {"active": 4, "deleted": 2, "pending": 14}
     narrow = Screen(200, 1_000).feed(asked.written[before:after]).lines
     assert max(map(len, narrow[3:])) <= 40
     coloured = re.findall(r"\x1b\[[0-9;]*m", asked.written)
@@ -236,14 +242,14 @@ def test_what_another_process_did_meanwhile_stays(bare: Machine, waiting: list[s
 
 
 @posix
-@pytest.mark.parametrize("key", ["r", "m"])
-def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine, waiting: list[str], key: str) -> None:
+@pytest.mark.usefixtures("waiting")
+def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine) -> None:
     asked = reviewing(bare)
     asked.read_until("1 of 2")
     asked.read_until("prompts")
     (old,) = [row["id"] for row in bare.rows("list", "--jsonl")]
     bare.run("forget", old)
-    asked.type(key)
+    asked.type("r")
     asked.read_until(f"{old} is deleted by now")
     asked.type("q")
     assert asked.end() == 0
@@ -299,10 +305,41 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     assert statuses(bare)["Tides are read hourly."] == (status or "pending")  # what was let through does not wait again
 
 
-def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waiting: list[str]) -> None:
+@posix
+def test_the_surest_come_first_and_copies_together(bare: Machine) -> None:
+    bare.imports(*({"id": id_, "content": text, "status": "pending"} for id_, text in COPIES.items()))
+    state = State.open(Home(str(bare.home)), 1_000)
+    for id_, certainty in {"rope": 0.7, "crane": 0.7, "crane-2": 0.68, "quay": 0.9}.items():
+        learned.note_proposed(state, id_, ProposalRecord(certainty, 1, 0, certainty))
+    state.close()
+    bare.prompt(ASKED)
+    asked = reviewing(bare, NO_COLOR="1")
+    asked.read_until(f"1 of 4  {COPIES['quay']}")
+    asked.type("n")
+    asked.read_until(f"2 of 4  {COPIES['crane']}")
+    asked.type("k")
+    asked.read_until(f"3 of 4  {COPIES['rope']}")
+    assert f"copy: crane-2 {COPIES['crane-2']}" in asked.written
+    assert {id_: statuses(bare)[text] for id_, text in COPIES.items()} == {
+        "rope": "pending",
+        "crane": "active",
+        "crane-2": "deleted",
+        "quay": "pending",
+        "quay-2": "pending",
+    }
+    asked.type("udnn")
+    assert asked.end() == 0
+    assert f"4 of 4  {COPIES['quay-2']}" in asked.written  # Another number is no copy.
+    assert [statuses(bare)[COPIES[id_]] for id_ in ("crane", "crane-2")] == ["deleted"] * 2
+
+
+def test_a_session_is_told_once_a_week_that_something_waits(bare: Machine, waiting: list[str]) -> None:
     first = json.loads(bare.hook(bare.beginning("startup")).stdout)
     assert first == {"systemMessage": "subcog: 2 memories wait for `subcog review`"}
-    assert bare.hook(bare.beginning("startup")).stdout == b""
+    for hours, output in ((0, b""), (160, b""), (5, json.dumps(first, separators=(",", ":")).encode() + b"\n")):
+        with closing(sqlite3.connect(bare.home / "state.db")) as database, database:
+            database.execute("UPDATE flags SET until = until - ? WHERE name = 'reminded'", (hours * 3_600_000,))
+        assert bare.hook(bare.beginning("startup")).stdout == output
     (bare.home / "state.db").unlink()
     del bare.environment["SUBCOG_SURFACING_BRIEF_CHARACTERS"]
     with_brief = json.loads(bare.hook(bare.beginning("startup")).stdout)

@@ -204,7 +204,7 @@ def test_review_shows_the_text_first(used: Machine, columns: int) -> None:
     screen = screen_of(used, columns, ["review"], [("1 of 2", "n"), ("2 of 2", "q")])
     assert screen.too_long == []
     assert not broken_words(screen, " ".join(screen_of(used, LONG_LINE, ["review"], [("1 of 2", "n"), ("2 of 2", "q")]).lines))
-    first = next(number for number, line in enumerate(screen.lines) if line.startswith("1 of 2  In `dry dock` 4 the crane"))
+    first = next(number for number, line in enumerate(screen.lines) if line.startswith("2 of 2  In `dry dock` 4 the crane"))
     origin = next(line for line in screen.lines[first + 1 :] if "noted by an agent" in line)
     assert origin.startswith("   noted by an agent, 20")
     assert "learnings of harbour  " in origin

@@ -12,7 +12,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.store import state_values, suggestions
+from subcog_hooks.store import learned, state_values, suggestions
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -52,6 +52,13 @@ def has_unasked_changes(home: Home) -> bool:
         return False
     with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
         return state_values.find_asked_revision(state) != store.revision()
+    return False
+
+
+def has_old_proposals(home: Home) -> bool:
+    """Return whether a proposal is so old that it is dropped where it still waits."""
+    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+        return state is not None and bool(learned.find_old_proposals(state, now_ms()))
     return False
 
 
@@ -105,6 +112,7 @@ _repeat_imports = _run_later("support.import_from", "repeat_in_background")
 _note_changed_files = _run_later("support.stale_files", "note_changes_in_background")
 _learn_sessions = _run_later("proposals.learning_runs", "learn_in_background")
 _ask_model = _run_later("proposals.asking", "ask_in_background")
+_drop_unanswered = _run_later("proposals.waiting", "drop_unanswered")
 _teach_questions = _run_later("proposals.teaching", "teach_in_background")
 _write_questions = _run_later("proposals.enrichment", "enrich_in_background")
 
@@ -128,6 +136,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, wants_model_proposals, _always, _ask_model),
+    Job("unanswered proposals", 6 * HOUR_S, 10 * MINUTE_S, _always, has_old_proposals, _drop_unanswered),
     Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),

@@ -308,10 +308,16 @@ def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> di
     repeats: dict[str, Memory] = {}
     for proposal in written:
         near = [memory for memory in stored if memory.project in (None, proposal.owner)]
-        quoted = next((memory for memory in near if proposal.written.quote in memory.content), None)
+        quoted = next(
+            (memory for memory in near if proposal.written.quote in memory.content or _is_forgotten_row(memory, proposal)), None
+        )
         if memory := quoted or _same_in_meaning(proposal, near) or _same_in_words(proposal, store):
             repeats[proposal.id] = memory
     return repeats
+
+
+def _is_forgotten_row(memory: Memory, proposal: WrittenProposal) -> bool:
+    return memory.status == "deleted" and memory.source == proposal.source
 
 
 def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:

@@ -14,16 +14,20 @@ from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import author, context
-from subcog_hooks.cli.support.amendment import apply_changes, merge_changes
+from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten
+from subcog_hooks.cli.support.output import pluralize
+from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
-from subcog_hooks.store import decision_log, recorded_decisions, state_values
+from subcog_hooks.store import decision_log, learned, recorded_decisions, state_values
 from subcog_hooks.store.decision import Decision
+from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -33,7 +37,6 @@ KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
 OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
 SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
-MERGED_FIELDS = ("tags", "keywords", "triggers", "paths", "questions")  # fields that a merge copies
 
 
 class Settlement(NamedTuple):
@@ -45,21 +48,21 @@ class Settlement(NamedTuple):
 
 
 def find_waiting(store: Store, since_ms: int = 0) -> list[Memory]:
-    """Return the waiting memories: the most often stated in sessions first, then the surest, then the oldest.
+    """Return the waiting memories: the surest first, then the oldest.
 
     since_ms: their earliest date, milliseconds since the epoch; with one, active memories from sessions come, too.
     """
     pending = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
-    records = learning_runs.load_proposal_records() if since_ms or any(map(proposals.is_from_session, pending)) else {}
+    records = learning_runs.load_proposal_records()
     if since_ms:
         noted = [memory for memory in store.by_ids(list(records)).values() if memory.is_live(now_ms())]
         pending = [memory for memory in (*pending, *noted) if memory.created_at >= since_ms]
+    return sorted(pending, key=lambda memory: -certainty_of(records.get(memory.id)))
 
-    def rank(memory: Memory) -> tuple[float, float]:
-        record = records.get(memory.id)
-        return (-record.sessions, -record.certainty) if record else (-1.0, 0.0)
 
-    return sorted(pending, key=rank)
+def certainty_of(record: ProposalRecord | None) -> float:
+    """Return the certainty that a memory is worth keeping, 0 where no session has shown it."""
+    return record.certainty if record else 0.0
 
 
 def find_pending(store: Store, id_: str) -> Memory:
@@ -108,9 +111,12 @@ def store_of(memory: Memory) -> str:
 
 
 def is_of_same_source(memory: Memory, other: Memory) -> bool:
-    """Return whether two memories come from the same program, file or person."""
-    name = store_of(memory)
-    return name == store_of(other) if name else source_of(memory) == source_of(other)
+    """Return whether two memories come from the same session, program, file or person."""
+    return _origin_of(memory) == _origin_of(other)
+
+
+def _origin_of(memory: Memory) -> str:
+    return proposals.session_id(memory) if proposals.is_from_session(memory) else store_of(memory) or source_of(memory)
 
 
 def settled_sources(setting: str) -> list[str]:
@@ -172,34 +178,29 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
-    """Activate waiting memories. Raises StoreError, UsageError."""
-    _require_waiting(store, memories)
-    return _apply(store, {memory.id: {"status": "active"} for memory in memories}, "kept")
+def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
+    """Activate waiting memories, and forget their copies. Raises StoreError, UsageError."""
+    _require_waiting(store, [*memories, *copies])
+    return settle(store, _with_status("active", memories) | _with_status("deleted", copies), "kept")
 
 
 def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
     """Forget waiting memories, as `forget` does. Raises StoreError, UsageError."""
     _require_waiting(store, memories)
-    return _apply(store, {memory.id: {"status": "deleted"} for memory in memories}, "dropped")
+    return settle(store, _with_status("deleted", memories), "dropped")
 
 
-def supersede(store: Store, memory: Memory, old: Memory) -> Settlement:
-    """Activate a waiting memory in place of an active one. Raises StoreError, UsageError."""
-    _require_waiting(store, [memory])
+def supersede(store: Store, memory: Memory, old: Memory, copies: Sequence[Memory]) -> Settlement:
+    """Activate a waiting memory in place of an active one, and forget its copies. Raises StoreError, UsageError."""
+    _require_waiting(store, [memory, *copies])
     _require_live(store, old)
-    superseded = {"status": "superseded", "superseded_by": memory.id}
-    return _apply(store, {memory.id: {"status": "active"}, old.id: superseded}, f"kept in the place of {old.id}")
+    changes = _with_status("active", [memory]) | _with_status("deleted", copies)
+    changes[old.id] = {"status": "superseded", "superseded_by": memory.id}
+    return settle(store, changes, f"kept in the place of {old.id}")
 
 
-def merge(store: Store, memory: Memory, into: Memory) -> Settlement:
-    """Copy the cues of a waiting memory to an active one, and forget the waiting one.
-
-    Raises StoreError, UsageError, InvalidMemory.
-    """
-    _require_waiting(store, [memory])
-    changes = merge_changes(_require_live(store, into), {field: getattr(memory, field) for field in MERGED_FIELDS})
-    return _apply(store, {memory.id: {"status": "deleted"}, into.id: changes}, f"merged into {into.id}")
+def _with_status(status: str, memories: Sequence[Memory]) -> dict[str, Mapping[str, object]]:
+    return {memory.id: {"status": status} for memory in memories}
 
 
 def undo(store: Store, change: Settlement) -> None:
@@ -225,14 +226,14 @@ def _require_waiting(store: Store, memories: Sequence[Memory]) -> None:
             raise UsageError(f"{memory.id} is {stored.status} by now", "another process was quicker")
 
 
-def _require_live(store: Store, memory: Memory) -> Memory:
+def _require_live(store: Store, memory: Memory) -> None:
     stored = store.get(memory.id)
     if not stored.is_live(now_ms()):
         raise UsageError(f"{memory.id} is {stored.status} by now", "keep this one, or drop it")
-    return stored
 
 
-def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], message: str) -> Settlement:
+def settle(store: Store, changes: Mapping[str, Mapping[str, object]], message: str) -> Settlement:
+    """Make changes by memory id, all or none. Raises StoreError, InvalidMemory."""
     before = tuple(store.get(id_) for id_ in changes)
 
     def change(old: Memory) -> Memory:
@@ -242,6 +243,25 @@ def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], message: s
     after = store.modify(list(changes), change)
     context.update_index_and_vectors(store)
     return Settlement(message, before, tuple(after))
+
+
+def drop_unanswered(home: Home, _: Pace) -> str:
+    """Forget the proposals from sessions that nobody has answered in 30 days; the next session's start says so.
+
+    Return a summary, "" for none. Raises StoreError.
+    """
+    with context.existing_state(home) as state:
+        old = learned.find_old_proposals(state, now_ms()) if state else []
+        with context.reading() as readable:
+            memories = readable.by_ids(old).values() if readable else ()
+        waiting = [memory for memory in memories if memory.status == PENDING]
+        if not state or not waiting:
+            return ""
+        with context.writing() as store:
+            mark_forgotten(store, waiting)
+        dropped = f"{pluralize(len(waiting), 'proposal')} dropped"
+        state_values.note_news(state, f"{dropped}, which nobody has answered in 30 days")
+        return dropped
 
 
 MAX_REFUSALS = 5  # in a row, before the person is asked to switch the source off
