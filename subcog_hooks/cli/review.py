@@ -12,7 +12,7 @@ from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
 from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.support import author, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_edits, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_edits
 from subcog_hooks.cli.support.common_options import AsUser, Texts, id_option
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
@@ -155,7 +155,7 @@ def _print_row(memory: Memory, store: Store) -> None:
             "share": round(similar.share, 2),
             "contradiction": similar.contradiction,
         }
-        for similar in similar_to(memory, store)
+        for similar in waiting.find_near(memory, store)
     ]
     row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
     terminal.json({**row, "from": waiting.source_of(memory), "near": near})
@@ -224,7 +224,7 @@ class _ReviewSession:
     def _ask_about(self, memory: Memory) -> bool:
         """Show a memory, and apply the person's answer. Return whether to go on."""
         with context.reading() as store:
-            near = [similar for similar in similar_to(memory, store) if similar.memory.id != memory.id] if store else []
+            near = waiting.find_near(memory, store) if store else []
         self._show_memory(memory, near)
         while True:
             key = next_key()

@@ -18,6 +18,8 @@ from subcog_hooks.cli.support import client_settings, context, embedding, import
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
+from subcog_hooks.learn.quoting import MAX_NOTES
+from subcog_hooks.learn.transcript import MAX_REPLY
 from subcog_hooks.llm import providers
 from subcog_hooks.settings.defaults import (
     AGENT_WORDS,
@@ -38,7 +40,6 @@ from subcog_hooks.store import import_record, learned, state_values
 from subcog_hooks.store.memory import now_ms
 
 COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
-AGENT_CHARACTERS, MAX_GISTS = 600, 60  # The limits that a question about a session keeps.
 HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the current repository
 
 
@@ -215,8 +216,8 @@ def _describe_reading(reader: str, settings: Settings) -> str:
     earlier = "You agreed that your typed words are sent; now more is. " if settings[LLM_LEARNS] else ""
     return (
         f"{earlier}{reader} can read finished sessions while you don't work, and keep what is worth keeping. For each session "
-        f"it is sent what you typed, the last {AGENT_CHARACTERS} characters of the agent's answer to each prompt, no code, and "
-        f"up to {MAX_GISTS} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
+        f"it is sent what you typed, the last {MAX_REPLY} characters of the agent's answer to each prompt, no code, and "
+        f"up to {MAX_NOTES} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
         f"It also writes the questions that your notes answer, and is sent the notes for that. "
         f"{pluralize(unread, 'session')} of the last {COUNTED_DAYS} days can be read, the newest first; at {limit} calls a day "
         f"({CALLS_SETTING}) that takes about {days}. Later it is about {later} a day."

@@ -85,11 +85,11 @@ def test_of_what_a_model_says_only_what_follows_comes_at_once(bare: Machine) -> 
     proposals: list[dict[str, object]] = []
     for name, (turns, sentence, scope) in LIES.items():
         quote = QUOTES.get(name, turns[-1])
-        proposals.append({"quote": quote, "memory": sentence, "questions": [], "kind": "fact", "scope": scope})
+        proposals.append({"quote": quote, "memory": sentence, "kind": "fact", "scope": scope, "certainty": 0.95})
         write(bare, name, *turns, folder=str(folder))
     for number, (sentence, turn) in enumerate(HONEST.items()):
         quote = turn.partition("\n")[0]
-        proposals.append({"quote": quote, "memory": sentence, "questions": [], "kind": "fact", "scope": "project"})
+        proposals.append({"quote": quote, "memory": sentence, "kind": "fact", "scope": "project", "certainty": 0.95})
         write(bare, f"honest {number}", turn, folder=str(folder))
     bare.run("remember", "Database dumps are kept for 30 days.")  # for all projects
     bare.run("remember", "The nightly job never locks the ledger.", cwd=folder)

@@ -272,7 +272,13 @@ class _AskingRun:
 
 
 def _supersede(store: Store, old: str, new: str) -> None:
-    store.modify([old], lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=new))
+    """Let a new memory take the place of an older one; a waiting one is dropped."""
+
+    def end(memory: Memory) -> Memory:
+        is_waiting = memory.status == PENDING
+        return memory.with_changes(status="deleted" if is_waiting else SUPERSEDED, superseded_by=None if is_waiting else new)
+
+    store.modify([old], end)
 
 
 def _find_notes(owner: str | None) -> dict[str, str]:

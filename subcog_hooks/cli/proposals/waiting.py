@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
@@ -14,7 +15,7 @@ from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import author, context
-from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten
+from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten, similar_to
 from subcog_hooks.cli.support.output import pluralize
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreError, UsageError
@@ -34,6 +35,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
+REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
 OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
 SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
@@ -179,9 +181,31 @@ def _words(text: str) -> list[str]:
 
 
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
-    """Activate waiting memories, and forget their copies. Raises StoreError, UsageError."""
+    """Activate waiting memories in place of those that they replace, and forget their copies. Raises StoreError, UsageError."""
     _require_waiting(store, [*memories, *copies])
-    return settle(store, _with_status("active", memories) | _with_status("deleted", copies), "kept")
+    replaced = {old.id: _superseded_by(memory) for memory in memories if (old := find_replaced(memory, store))}
+    return settle(store, _with_status("active", memories) | replaced | _with_status("deleted", copies), "kept")
+
+
+def find_replaced(memory: Memory, store: Store) -> Memory | None:
+    """Return the active memory that a waiting one replaces, as the model said. Raises StoreError."""
+    with context.existing_state(context.home()) as state:
+        id_ = learned.find_replaced(state, memory.id) if state else ""
+    old = store.by_ids([id_]).get(id_)
+    return old if old and old.is_live(now_ms()) else None
+
+
+def find_near(memory: Memory, store: Store) -> list[NearDuplicate]:
+    """Return the active memories that a waiting one replaces, resembles or contradicts. Raises StoreError."""
+    near = [similar for similar in similar_to(memory, store) if similar.memory.id != memory.id]
+    old = find_replaced(memory, store)
+    if old is None:
+        return near
+    return [NearDuplicate(old, 1.0, REPLACES), *(similar for similar in near if similar.memory.id != old.id)]
+
+
+def _superseded_by(memory: Memory) -> dict[str, object]:
+    return {"status": "superseded", "superseded_by": memory.id}
 
 
 def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
@@ -195,7 +219,7 @@ def supersede(store: Store, memory: Memory, old: Memory, copies: Sequence[Memory
     _require_waiting(store, [memory, *copies])
     _require_live(store, old)
     changes = _with_status("active", [memory]) | _with_status("deleted", copies)
-    changes[old.id] = {"status": "superseded", "superseded_by": memory.id}
+    changes[old.id] = _superseded_by(memory)
     return settle(store, changes, f"kept in the place of {old.id}")
 
 
