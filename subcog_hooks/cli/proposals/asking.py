@@ -30,6 +30,7 @@ from subcog_hooks.learn.proposals import (
 )
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile, name_session
+from subcog_hooks.learn.turn_scores import NAMESPACES, WORK_STATE
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import AT_ONCE, LLM_LEARNS, SESSIONS_SETTING
@@ -292,9 +293,17 @@ def _find_notes(owner: str | None) -> dict[str, str]:
 
 
 def _find_replaced(proposal: WrittenProposal, store: Store | None) -> Memory | None:
-    id_ = proposal.written.replaces
-    memory = store.by_ids([id_]).get(id_) if store and id_ else None
-    return memory if memory and memory.status in (ACTIVE, PENDING) else None
+    """Return the memory that a proposal replaces: the note that it names, or the project's last state of the work."""
+    if store is None:
+        return None
+    if id_ := proposal.written.replaces:
+        memory = store.by_ids([id_]).get(id_)
+        return memory if memory and memory.status in (ACTIVE, PENDING) else None
+    if proposal.kind != WORK_STATE:
+        return None
+    audiences = (audience_of(proposal.scope, proposal.owner),)
+    states = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING), namespaces=(NAMESPACES[WORK_STATE],)))
+    return max(filter(is_written_by_model, states), key=lambda memory: memory.created_at, default=None)
 
 
 def _is_shown_again(proposal: WrittenProposal, repeat: Memory) -> bool:
