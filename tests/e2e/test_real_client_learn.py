@@ -14,7 +14,10 @@ from tests.transcripts import Writer
 
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"
 ABOUT_HINT = "The staging box is wiped every night."
-MEMORY = {"quote": HINT, "memory": ABOUT_HINT, "questions": [], "kind": "fact", "scope": "project"}
+MEMORY = {
+    **{"quote": HINT, "by": "person", "memory": ABOUT_HINT, "questions": [], "kind": "fact", "scope": "project"},
+    **{"certainty": 0.9, "standing": False, "replaces": ""},
+}
 INVENTED = {**MEMORY, "quote": "the staging box gets wiped by hand"}
 RUNNING = ("--permission-mode", "default", "--allowed-tools", "Bash")
 
@@ -46,10 +49,10 @@ def test_the_users_client_reads_a_session_and_leaves_none(client: str, sandbox: 
         api.calls.append(ToolCall("StructuredOutput", {"memories": [MEMORY, INVENTED]}))
         told = sandbox.run(subcog_command, "learn")
     assert "claude (haiku) is sent what you typed in at most 1 session" in told
-    assert "left out 1 proposal of the model: they quote nothing that was typed in that session" in told
+    assert "left out 1 proposal of the model: they quote nothing that was said in that session" in told
     (request,) = [request for request in api.requests if request.is_main]
     assert HINT in request.model_text
-    assert "keep that in mind" not in request.model_text
+    assert "keep that in mind" in request.model_text
     (row,) = waiting(sandbox, subcog_command)
     assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, of what you said in session one")
     assert os.listdir(projects) == ["-shop"]
