@@ -139,7 +139,7 @@ class WrittenProposal(Proposal):
     cautions: the reasons for which it waits for the person. is_active: it is not to wait.
     """
 
-    __slots__ = ("by", "cautions", "is_active", "stated", "written")
+    __slots__ = ("_shown", "_typed", "by", "cautions", "is_active", "stated", "written")
 
     def __init__(
         self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None, typed: Sequence[str]
@@ -153,10 +153,17 @@ class WrittenProposal(Proposal):
         self.written = written
         self.by = by
         self.stated = self.certainty = written.certainty
-        turn = shown.reply if self.quotes_agent else shown.turn.text
-        context = f"{shown.before}\n{shown.reply}\n{owner or ''}"
-        self.cautions = find_cautions(written.memory, written.quote, turn, scope=self.scope, context=context, typed=typed)
+        self._shown = shown
+        self._typed = typed
+        self.cautions = self.find_cautions(written.memory)
         self.is_active = False
+
+    def find_cautions(self, sentence: str) -> list[str]:
+        """Return the reasons for which this sentence would wait, for all that the quoted words say."""
+        shown = self._shown
+        turn = shown.reply if self.quotes_agent else shown.turn.text
+        context = f"{shown.before}\n{shown.reply}\n{self.owner or ''}"
+        return find_cautions(sentence, self.written.quote, turn, scope=self.scope, context=context, typed=self._typed)
 
     @property
     def quotes_agent(self) -> bool:
@@ -164,7 +171,8 @@ class WrittenProposal(Proposal):
 
     @property
     def source(self) -> str:
-        return f"{SESSION_SOURCE}{self.path}:{self.turn.reply_uuid}" if self.quotes_agent else super().source
+        uuid = self.turn.reply_uuid if self.quotes_agent else ""
+        return f"{SESSION_SOURCE}{self.path}:{uuid}" if uuid else super().source
 
     @property
     def expires_at(self) -> int | None:

@@ -26,6 +26,7 @@ HINT = "the staging box gets wiped over night so put nothing there you want to s
 ABOUT_HINT = "The staging box is wiped every night."
 WHERE = "Can I leave the fixtures on staging?"
 AGENTS = "I will put the fixtures on the staging box for you now."
+LATELY, BEFORE = (time.strftime("%Y-%m-%d", time.gmtime(time.time() - days * 86_400)) for days in (3, 5))
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
@@ -70,7 +71,7 @@ def test_a_proposal_that_quotes_typed_words_waits_with_its_turn(subcog: Run, ses
     )
     assert row["questions"] == [{"text": WHERE, "by": "model"}]
     assert str(row["source"]).endswith("one.jsonl:one-r2")
-    assert row["from"] == "written by a model, of what you said in session one"
+    assert row["from"] == "written by a model, from session one"
     subcog("review", "--accept", str(row["id"]))
     assert "written by a model" in subcog("show", str(row["id"])).out
 
@@ -89,7 +90,7 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "agent", "written by a model")
     assert [question.text for question in noted.questions] == [WHERE]
     (row,) = subcog("review", "--since", "30y", "--jsonl").rows
-    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, of what you said in session one")
+    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, from session one")
     kind = refused_kind_of(noted)
     assert kind is not None
     assert kind.name == "llm.learn false"
@@ -99,6 +100,125 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert subcog("review", "--since", "30y").code == 1
     with Store.reader(home) as store:
         assert store.get(noted.id).status == "deleted"
+
+
+FERRY = "the ferry of the harbour leaves at the full hour, as far as I know"
+ABOUT_FERRY = "The ferry of the harbour leaves at the full hour."
+
+
+def at_once(subcog: Run) -> None:
+    assert subcog("config", "set", "capture.sessions", "auto").code == 0
+
+
+def active(home: Home) -> dict[str, str]:
+    with Store.reader(home) as store:
+        return {memory.content: memory.id for memory in store.all(("active",))}
+
+
+def test_words_of_the_agent_wait_until_another_session_shows_them(
+    subcog: Run, sessions: Path, server: LlmServer, home: Home
+) -> None:
+    at_once(subcog)
+    about = "The fixtures go on the staging box."
+    proposed = memory("I will put the fixtures on the staging box", about, by="person")  # The model mistakes the author.
+    server.play(proposes(proposed))
+    session(sessions, "one", HINT)
+    (row,) = subcog("learn", "--llm", "--jsonl").rows
+    assert (row["by"], row["role"], row["uuid"], row["active"]) == ("agent", "assistant", "one-r1", False)
+    (row,) = waiting(subcog)
+    assert (row["content"], str(row["source"]).rpartition(":")[2]) == (about, "one-r1")
+    session(sessions, "two", HINT, day="2026-03-05")
+    subcog("learn", "--llm")
+    assert list(active(home)) == [about]
+
+
+def test_the_model_sees_the_notes_and_says_which_has_changed(
+    subcog: Run, sessions: Path, server: LlmServer, home: Home
+) -> None:
+    at_once(subcog)
+    session(sessions, "one", HINT)
+    server.play(proposes(memory()))
+    subcog("learn", "--llm")
+    old = active(home)[ABOUT_HINT]
+    session(sessions, "two", FERRY, day="2026-03-05")
+    server.play(proposes(memory(FERRY, ABOUT_FERRY, replaces=old)))
+    subcog("learn", "--llm")
+    assert f"Notes kept so far:\n[{old}] {ABOUT_HINT}" in sent_texts(server)[-1]
+    assert list(active(home)) == [ABOUT_FERRY]
+    with Store.reader(home) as store:
+        assert store.get(old).superseded_by == active(home)[ABOUT_FERRY]
+    session(sessions, "before", "the ferry used to leave at half past each hour", day="2026-03-01")  # It is read later.
+    server.play(proposes(memory("leave at half past each hour", "The ferry leaves at half past.", replaces=ABOUT_FERRY)))
+    assert "the model proposed 0" in subcog("learn", "--llm").err
+    assert list(active(home)) == [ABOUT_FERRY]
+    subcog("learn", "--undo", "two")
+    assert list(active(home)) == [ABOUT_HINT]
+
+
+def test_in_place_of_a_typed_note_it_comes_only_with_a_yes(subcog: Run, sessions: Path, server: LlmServer, home: Home) -> None:
+    at_once(subcog)
+    session(sessions, "one", FERRY)
+    note = {"id": "old", "content": "The harbour has no ferry on Sundays.", "project": "/home/dev/shop"}
+    (sessions / "note.jsonl").write_text(json.dumps({**note, "created_at": "2026-01-01T10:00:00Z"}))
+    subcog("import", str(sessions / "note.jsonl"), "--trust", "user")
+    server.play(proposes(memory(FERRY, ABOUT_FERRY, replaces="old")))
+    subcog("learn", "--llm")
+    (row,) = waiting(subcog)
+    assert row["near"][0]["contradiction"] == "it has changed since"  # type: ignore[index]
+    assert subcog("review", "--accept", str(row["id"])).code == 0
+    assert list(active(home)) == [ABOUT_FERRY]
+
+
+def test_a_state_of_the_work_ends_with_the_next_and_after_14_days(
+    subcog: Run, sessions: Path, server: LlmServer, home: Home
+) -> None:
+    at_once(subcog)
+    works = {
+        "old": ("2026-03-02", "the importer is half done, the reader comes next as far as I see"),
+        "one": (BEFORE, "the mailer is half done, the queue of the mailer comes next"),
+        "two": (LATELY, "the queue of the mailer is done, the dashboard comes next"),
+    }
+    server.play(proposes(*(memory(text, f"Work: {text}.", kind="state") for _, text in works.values())))
+    for name, (at_day, text) in works.items():
+        session(sessions, name, text, day=at_day)
+        subcog("learn", "--llm")
+    assert list(active(home)) == [f"Work: {works['two'][1]}."]
+    with Store.reader(home) as store:
+        (state,) = store.all(("active",))
+    assert state.expires_at == state.created_at + 14 * state_values.DAY_MS
+
+
+def test_until_the_scale_is_known_only_the_surest_two_come(subcog: Run, sessions: Path, server: LlmServer, home: Home) -> None:
+    at_once(subcog)
+    texts = [f"the {thing} lies beside the quay of the old town" for thing in ("pump", "crane", "barge", "sluice")]
+    session(sessions, "one", *texts)
+    sure = (0.86, 0.95, 0.9, 0.8)
+    server.play(
+        proposes(*(memory(text, f"{text[:1].upper()}{text[1:]}.", certainty=n) for text, n in zip(texts, sure, strict=True)))
+    )
+    rows = subcog("learn", "--llm", "--jsonl").rows
+    assert [(row["certainty"], row["active"]) for row in rows] == [(0.95, True), (0.9, True), (0.86, False), (0.8, False)]
+    many = [f"the quay number {number} has a light of its own" for number in range(5)]
+    for number in range(6):
+        day = f"2026-03-1{number}"
+        session(sessions, f"s{number}", *(f"{text} since {number}" for text in many), day=day)
+        low = (memory(f"{text} since {number}", f"{text} since {number}, all.", certainty=0.3) for text in many)
+        server.play(proposes(*low))
+        subcog("learn", "--llm")
+    session(sessions, "last", FERRY, day="2026-03-20")
+    server.play(proposes(memory(FERRY, ABOUT_FERRY, certainty=0.6)))  # This model is never surer by now.
+    subcog("learn", "--llm")
+    assert ABOUT_FERRY in active(home)
+
+
+def test_a_long_session_takes_two_calls(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    turns = [f"{number}: " + "the quay of the old town has a light of its own " * 34 for number in range(30)]
+    session(sessions, "one", *turns)
+    subcog("learn", "--llm")
+    texts = sent_texts(server)
+    assert len(texts) == 2
+    assert [f"{number}: the quay" in texts[number // 15] for number in range(30)] == [True] * 30
+    assert max(map(len, texts)) <= 45_000
 
 
 def test_at_once_a_contradiction_waits(subcog: Run, sessions: Path, server: LlmServer) -> None:
@@ -184,9 +304,6 @@ def test_a_failing_server_costs_a_call_but_no_other_proposal(
     assert (done.code, done.err.count("\n")) == (5, 1)
     assert [row["content"] for row in waiting(subcog)] == [RULE]
     assert "1 of 50 calls today" in subcog("doctor").out
-
-
-LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
 
 
 def unless(word: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:

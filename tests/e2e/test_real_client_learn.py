@@ -54,7 +54,7 @@ def test_the_users_client_reads_a_session_and_leaves_none(client: str, sandbox: 
     assert HINT in request.model_text
     assert "keep that in mind" in request.model_text
     (row,) = waiting(sandbox, subcog_command)
-    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, of what you said in session one")
+    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, from session one")
     assert os.listdir(projects) == ["-shop"]
 
 

@@ -227,14 +227,10 @@ class _AskingRun:
             if (proposal.expires_at or now_ms()) < now_ms() or (old and old.created_at >= proposal.turn.at_ms):
                 report.outdated += 1
                 continue
-            is_shown_again = bool(repeat and _is_shown_again(proposal, repeat))
-            if is_shown_again and self._may_act(proposal, store, repeat):
-                self._act(proposal)
-                old = repeat
-            elif repeat and repeat is not old:
+            if repeat and repeat is not old:
                 self._join(proposal, repeat, store)
                 continue
-            elif not proposal.quotes_agent and self._may_act(proposal, store, old):
+            if not proposal.quotes_agent and self._may_act(proposal, proposal.cautions, store, old):
                 self._act(proposal)
             new.append(proposal)
             if old:
@@ -247,21 +243,27 @@ class _AskingRun:
         return replaced
 
     def _join(self, proposal: WrittenProposal, repeat: Memory, store: Store | None) -> None:
-        """Add the questions of a proposal that repeats a waiting memory in the person's own words, and count it."""
-        if proposal.written.quote not in repeat.content or repeat.status != PENDING:
-            self.report.repeated += 1
+        """Add what a proposal says of a stored memory: its questions, or that a second session shows words of an agent."""
+        writes = store and not self._options.dry_run
+        if proposal.written.quote in repeat.content and repeat.status == PENDING:
+            self.report.joined += 1
+            if store and writes:
+                _add_questions(store, repeat, proposal)
             return
-        self.report.joined += 1
-        if store and not self._options.dry_run:
-            _add_questions(store, repeat, proposal)
+        self.report.repeated += 1
+        cautions = proposal.find_cautions(repeat.content)
+        if store and writes and _is_shown_again(proposal, repeat) and self._may_act(proposal, cautions, store, None):
+            store.modify([repeat.id], lambda memory: memory.with_changes(status=ACTIVE))
+            state_values.note_noted(self._state, repeat.id)
+            self._act(proposal)
 
     def _act(self, proposal: WrittenProposal) -> None:
         proposal.is_active = True
         self._count_acting(name_session(proposal.path), proposal.turn.at_ms)
 
-    def _may_act(self, proposal: WrittenProposal, store: Store | None, old: Memory | None) -> bool:
+    def _may_act(self, proposal: WrittenProposal, cautions: Sequence[str], store: Store | None, old: Memory | None) -> bool:
         """Return whether a proposal needs no answer of the person. old: the memory that it replaces."""
-        if proposal.cautions or not (self._options.dry_run or context.settings()[SESSIONS_SETTING] == AT_ONCE):
+        if cautions or not (self._options.dry_run or context.settings()[SESSIONS_SETTING] == AT_ONCE):
             return False
         if not model_scores.is_sure(proposal.stated, proposal.certainty, self._certainties):
             return False

@@ -225,7 +225,7 @@ def turn_in_context(memory: Memory) -> TurnInContext | None:
         for turn in _read_turns(path):
             if current:
                 return TurnInContext(before, current, turn if turn.session == current.session else None)
-            if row in (turn.uuid, str(turn.offset)):
+            if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
                 current = turn
                 before = before if before and before.session == turn.session else None
             else:
@@ -263,6 +263,8 @@ def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[st
         lines.append(("behind", call))
     if " ".join(in_context.turn.text.split()) != memory.content:
         lines.append(("turn", _redact_and_cut(in_context.turn.text, MAX_TURN_CHARS)))
+    if memory.source.endswith(f":{in_context.turn.reply_uuid}"):
+        lines.append(("answer", _redact_and_cut(in_context.turn.reply, MAX_TURN_CHARS)))
     if in_context.after and (call := _tool_call_text(in_context.after)):
         lines.append(("then", call))
     if in_context.after:

@@ -84,7 +84,7 @@ def source_of(memory: Memory) -> str:
     ('noted by an agent', 'adr/0001.md')
     """
     if proposals.is_written_by_model(memory):
-        return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_id(memory)}"
+        return f"{WRITTEN_BY_MODEL}, from session {proposals.session_id(memory)}"
     if proposals.is_from_session(memory) and memory.trust == TOOL_TRUST:
         return f"shown by session {proposals.session_id(memory)}"
     if proposals.is_from_session(memory):
