@@ -115,9 +115,7 @@ def active(home: Home) -> dict[str, str]:
         return {memory.content: memory.id for memory in store.all(("active",))}
 
 
-def test_words_of_the_agent_wait_until_another_session_shows_them(
-    subcog: Run, sessions: Path, server: LlmServer, home: Home
-) -> None:
+def test_words_of_the_agent_wait_for_a_second_session(subcog: Run, sessions: Path, server: LlmServer, home: Home) -> None:
     at_once(subcog)
     about = "The fixtures go on the staging box."
     proposed = memory("I will put the fixtures on the staging box", about, by="person")  # The model mistakes the author.
@@ -169,14 +167,12 @@ def test_in_place_of_a_typed_note_it_comes_only_with_a_yes(subcog: Run, sessions
     assert list(active(home)) == [ABOUT_FERRY]
 
 
-def test_a_state_of_the_work_ends_with_the_next_and_after_14_days(
-    subcog: Run, sessions: Path, server: LlmServer, home: Home
-) -> None:
+def test_a_state_of_the_work_ends_with_the_next_one(subcog: Run, sessions: Path, server: LlmServer, home: Home) -> None:
     at_once(subcog)
     works = {
         "old": ("2026-03-02", "the importer is half done, the reader comes next as far as I see"),
-        "one": (BEFORE, "the mailer is half done, the queue of the mailer comes next"),
-        "two": (LATELY, "the queue of the mailer is done, the dashboard comes next"),
+        "one": (BEFORE, "the mailer is half done by now, the queue of the mailer comes next"),
+        "two": (LATELY, "the queue of the mailer is done by now, the dashboard comes next"),
     }
     server.play(proposes(*(memory(text, f"Work: {text}.", kind="state") for _, text in works.values())))
     for name, (at_day, text) in works.items():

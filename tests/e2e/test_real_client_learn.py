@@ -15,8 +15,15 @@ from tests.transcripts import Writer
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"
 ABOUT_HINT = "The staging box is wiped every night."
 MEMORY = {
-    **{"quote": HINT, "by": "person", "memory": ABOUT_HINT, "questions": [], "kind": "fact", "scope": "project"},
-    **{"certainty": 0.9, "standing": False, "replaces": ""},
+    "quote": HINT,
+    "by": "person",
+    "memory": ABOUT_HINT,
+    "questions": [],
+    "kind": "fact",
+    "scope": "project",
+    "certainty": 0.9,
+    "standing": False,
+    "replaces": "",
 }
 INVENTED = {**MEMORY, "quote": "the staging box gets wiped by hand"}
 RUNNING = ("--permission-mode", "default", "--allowed-tools", "Bash")

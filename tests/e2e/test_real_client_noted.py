@@ -18,8 +18,15 @@ from tests.e2e.typing_client import typing
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"
 ABOUT_HINT = "The staging box is wiped every night."
 MEMORY = {
-    **{"quote": HINT, "by": "person", "memory": ABOUT_HINT, "questions": [], "kind": "fact", "scope": "project"},
-    **{"certainty": 0.9, "standing": False, "replaces": ""},
+    "quote": HINT,
+    "by": "person",
+    "memory": ABOUT_HINT,
+    "questions": [],
+    "kind": "fact",
+    "scope": "project",
+    "certainty": 0.9,
+    "standing": False,
+    "replaces": "",
 }
 IDLE_S = 4 * 3_600
 CHOSEN = {"llm.at_rest": "claude", "llm.learn": "true", "llm.agent_words": "true", "capture.sessions": "auto"}
