@@ -227,7 +227,7 @@ class _AskingRun:
             if (proposal.expires_at or now_ms()) < now_ms() or (old and old.created_at >= proposal.turn.at_ms):
                 report.outdated += 1
                 continue
-            if repeat and repeat is not old:
+            if repeat and not (old and old.id == repeat.id):
                 self._join(proposal, repeat, store)
                 continue
             if not proposal.quotes_agent and self._may_act(proposal, proposal.cautions, store, old):
