@@ -1,23 +1,27 @@
 """The brief of a session: its most useful memories for any task, as many as fit. Nothing is written here.
 
-A memory's score is a sum: its relevance to earlier prompts of the project, its kind (rules before facts), its age rank, its
-share of the branch's words, and a penalty for agents' notes. The kind comes from `standing`, else from the namespace, else from
-the text.
+A memory's score is a sum: its relevance to earlier prompts of the project, its kind, its age rank, its share of the branch's
+words, and a penalty for agents' notes. The kind comes from `standing`, else from the namespace: rules before other notes, and
+facts behind them. The default namespace counts nothing. Memories that their own words tie to another place or time are left
+out.
 
-The first three weights are chosen on the histories of six people, by the number of helped prompts. They had their own memories
-alone, or among 250 of other work. A bonus for short memories added nothing there, nor did the text beside a known namespace.
-The other two weights are chosen on one project of tests/eval/ground_truth/sessions. The first is, too, as far as the six people
-leave it open. The words of the last commits added nothing there, nor did recently changed files.
+The weights of the first three parts and the shares of the groups are chosen on the histories of six people, by the number of
+helped prompts, leaving out each person in turn. They had their own memories alone, or among 250 of other work: a careful
+reader's, the same without a namespace, or a model's. The text as evidence of a rule added nothing there. The other two weights
+are chosen on one project of tests/eval/ground_truth/sessions. The words of the last commits added nothing there, nor did
+recently changed files.
 """
 
 from __future__ import annotations
 
-from _bisect import insort_right  # `bisect` adds 200 lines of Python around it.
+import sys
 from math import log
 
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
+from subcog_hooks.hook.payload import text_of
 from subcog_hooks.store import project, sessions
-from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES
+from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL
+from subcog_hooks.text import ties
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +37,12 @@ MAX_MISSES = 40  # memories in a row that do not fit or repeat others
 MAX_DEFERRED = 100  # memories that are tried again once their side has had its share
 MAX_LINE_UNITS = 400  # UTF-16 units of a memory's text, which is cut there
 MIN_ROOM_UNITS = 20  # Hardly any text fits into fewer UTF-16 units.
-FAIR_SHARE = 2 / 3  # This share of the room may go to the project's memories, and to those for all projects.
+PROJECT, ALL_PROJECTS, STANDING = "project", "all projects", "standing"
+GROUP_SHARES = {PROJECT: 0.75, ALL_PROJECTS: 0.75, STANDING: 0.4}  # of the room, while memories of other groups fit
 MIN_OVERLAP = 0.8  # Two memories with this share of common words say nearly the same.
 
-DEMAND_WEIGHT = 0.15  # tests/eval/test_sessions.py measures it.
-KIND_WEIGHT, AGE_WEIGHT, BRANCH_WEIGHT, AGENT_PENALTY = 2.0, 4.0, 2.0, 1.5
+DEMAND_WEIGHT = 0.4
+AGE_WEIGHT, BRANCH_WEIGHT, AGENT_PENALTY = 4.0, 2.0, 1.5
 MAX_BRANCH_SHARE = 3.0  # A memory counts as having three unique words of the branch at most.
 MIN_BRANCH_WORD = 3  # letters
 MAX_BRANCH_WORDS = 8  # A repository may give a branch any name.
@@ -47,14 +52,12 @@ PLAIN_WORDS = frozenset(  # These words of branches say how people work, not on 
 )
 MAX_SCANNED = 600  # characters of a memory that are compared with the branch
 FAINT_DEMAND = 0.05  # Half of this demand counts as nothing.
-KINDS = {  # The namespace of a note tells how surely it holds in every session.
-    **dict.fromkeys(("patterns", "pattern", "preferences", "preference", "rules", "rule", "learnings", "learning"), 1.0),
-    **dict.fromkeys(("conventions", "convention", "standards", "standard", "procedures", "procedure"), 1.0),
-    **dict.fromkeys(("decisions", "decision"), 0.5),
-    **dict.fromkeys(("context", "progress", "changelog", "changes", "history", "releases"), 0.0),
+STANDING_KIND, RULE, FACT = 6.0, 0.5, -0.5
+KINDS = {  # by namespace; any other namespace, and the default, may hold anything
+    **dict.fromkeys(("patterns", "pattern", "preferences", "preference", "rules", "rule"), RULE),
+    **dict.fromkeys(("conventions", "convention", "standards", "standard"), RULE),
+    **dict.fromkeys(("context", "progress", "changelog", "changes", "history", "releases"), FACT),
 }
-STANDING_KIND = 3.0  # The oldest memory that somebody has called standing comes before the newest fact.
-TEXT_WEIGHT = 0.7  # The text counts where the namespace says nothing: 0.3, 0.7 and 1.0 were tried on those histories.
 _SEPARATORS = str.maketrans(dict.fromkeys("\n\t`'\"()[]{}<>.,:;!?/\\|=+*&#@~-_", " "))
 
 
@@ -64,39 +67,21 @@ class BriefScore:
     demand, kind, age, branch, trust: its parts; age and the penalty for an agent's note are negative.
     """
 
-    __slots__ = ("_kind", "age", "branch", "demand", "memory", "trust")
+    __slots__ = ("age", "branch", "demand", "kind", "memory", "trust")
 
     def __init__(self, memory: Outline, demand: float, age_rank: float, branch_share: float = 0.0) -> None:
         """demand: relevance to earlier prompts; age_rank: 0.0 for the newest of all memories to 1.0 for the oldest."""
         self.memory = memory
         self.demand = DEMAND_WEIGHT * log(1.0 + demand / FAINT_DEMAND)
+        self.kind = kind_of(memory)
         self.age = -AGE_WEIGHT * age_rank
         self.branch = BRANCH_WEIGHT * branch_share
         self.trust = -AGENT_PENALTY if memory.noted == AUTHOR_PHRASES[AGENT] else 0.0
-        self._kind = stated_kind(memory)
-
-    @property
-    def kind(self) -> float:
-        """The advantage of a rule over a fact. The text decides where neither `standing` nor the namespace does."""
-        if self._kind is None:
-            from subcog_hooks.text.standing_rules import certainty_of  # Most namespaces tell the kind.
-
-            self._kind = TEXT_WEIGHT * certainty_of(self.memory.content)
-        return KIND_WEIGHT * self._kind
 
     @property
     def total(self) -> float:
         """The sum of all parts."""
-        return self.kind + self._others
-
-    @property
-    def upper_bound(self) -> float:
-        """The total, or its highest possible value for an unread text."""
-        return KIND_WEIGHT * (TEXT_WEIGHT if self._kind is None else self._kind) + self._others
-
-    @property
-    def _others(self) -> float:
-        return self.demand + self.age + self.branch + self.trust
+        return self.demand + self.kind + self.age + self.branch + self.trust
 
     @property
     def key(self) -> tuple[float, int, int]:
@@ -104,32 +89,37 @@ class BriefScore:
         return -self.total, -self.memory.created_at, self.memory.seq
 
 
-def stated_kind(memory: Outline) -> float | None:
-    """Return the certainty that a memory holds in every session: 0.0 for a fact, 1.0 for a rule, 3.0 for a standing memory.
-
-    None where neither `standing` nor the namespace tells it.
-    """
+def kind_of(memory: Outline) -> float:
+    """Return the advantage of a standing memory or a rule; a fact has a disadvantage."""
     if memory.standing is not None:
         return STANDING_KIND if memory.standing else 0.0
-    return KINDS.get(memory.namespace.lower())
+    return KINDS.get(memory.namespace.lower(), 0.0)
 
 
-def score_memories(call: HookCall) -> list[BriefScore]:
+def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     """Return the scores of the memories that could be in the brief of a session here, in no order. Raises StoreError.
 
     Memories with triggers, paths or conditions are left out: their cues bring them.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    memories = call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    memories = _without_unused(call, call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand)))
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
     memories.sort(key=lambda memory: (-memory.created_at, memory.seq))
     last = max(1, len(memories) - 1)
-    shares = _branch_shares(call, memories)
+    shares = _branch_shares(branch_words(branch), memories)
     return [
         BriefScore(memory, demand.get(memory.id, 0.0), position / last, shares.get(memory.id, 0.0))
         for position, memory in enumerate(memories)
     ]
+
+
+def _without_unused(call: HookCall, memories: list[Outline]) -> list[Outline]:
+    """Leave out the memories of models that nothing has told, opened or edited for long. A brief is no use of them."""
+    old_ms = call.now_ms - sessions.UNUSED_MS
+    old = {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}
+    unused = old & sessions.find_unused(call.state, call.project, call.now_ms) if old else old
+    return [memory for memory in memories if memory.id not in unused]
 
 
 def branch_words(branch: str) -> list[str]:
@@ -143,10 +133,9 @@ def branch_words(branch: str) -> list[str]:
     return words[:MAX_BRANCH_WORDS]
 
 
-def _branch_shares(call: HookCall, memories: Sequence[Outline]) -> dict[str, float]:
+def _branch_shares(words: Sequence[str], memories: Sequence[Outline]) -> dict[str, float]:
     """Return each memory's share of the branch's words, by id: 1.0 for each unique word, less for a frequent one."""
-    words = branch_words(project.find_branch(call.here.root) or "") if call.here and len(memories) > 1 else []
-    if not words:
+    if not words or len(memories) < 2:
         return {}
     texts = [(memory.id, " " + memory.content[:MAX_SCANNED].lower().translate(_SEPARATORS)) for memory in memories]
     shares: dict[str, float] = {}
@@ -157,36 +146,33 @@ def _branch_shares(call: HookCall, memories: Sequence[Outline]) -> dict[str, flo
     return {id_: min(MAX_BRANCH_SHARE, share) for id_, share in shares.items()}
 
 
-def rank_scores(scores: Sequence[BriefScore]) -> Iterator[BriefScore]:
-    """Yield the scores, the highest first. A text is read only where its memory could be the next."""
-    waiting: list[tuple[tuple[float, int, int], BriefScore]] = []  # scores with a known total, in order
-    for score in sorted(scores, key=lambda score: -score.upper_bound):
-        while waiting and -waiting[0][0][0] > score.upper_bound:
-            yield waiting.pop(0)[1]
-        insort_right(waiting, (score.key, score))
-    for _, score in waiting:
-        yield score
+def rank_memories(call: HookCall) -> Iterator[BriefScore]:
+    """Yield the scores of the memories that could be in the brief of a session here, the highest first. Raises StoreError.
+
+    Memories that are for another place or time by their own words are left out. A text is read only when its turn comes.
+    """
+    root = call.here.root if call.here else ""
+    branch = (project.find_branch(root) if root else None) or ""
+    here = ties.Surroundings(sys.platform, branch, text_of(call.payload, "cwd"), root, ties.iso_day(call.now_ms))
+    for score in sorted(score_memories(call, branch), key=lambda score: score.key):
+        if not ties.is_elsewhere(score.memory.content, score.memory.created_at, here):
+            yield score
 
 
-def select_fitting(
-    ordered: Iterable[Outline], room: int, before: Sequence[Memory] = (), *, is_mixed: bool = True
-) -> list[Outline]:
+def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memory] = ()) -> list[Outline]:
     """Return the memories that fit, in their order, without near repeats.
 
     room: UTF-16 units of all texts; before: memories that come in any case and take their room first. The frame and the heads
-    of the lines must fit into the longest block. is_mixed: there are memories of the project and of all projects; neither side
-    takes more than FAIR_SHARE of the room while memories of the other side fit.
+    of the lines must fit into the longest block. No group of GROUP_SHARES takes more than its share while others fit.
     """
     chosen_words = [_words_of(memory.content) for memory in before]
-    block_room = HARD_CAP_UNITS - frame_units(MAX_RECENT)
-    for memory_before in before:
-        room -= text_units(memory_before)
-        block_room -= entry_units(memory_before)
+    room -= sum(map(text_units, before))
+    block_room = HARD_CAP_UNITS - frame_units(MAX_RECENT) - sum(map(entry_units, before))
     ids_before = {memory.id for memory in before}
-    shares = dict.fromkeys((True, False), FAIR_SHARE * room if is_mixed else room)
+    shares = {group: share * room for group, share in GROUP_SHARES.items()}
     chosen: dict[int, Outline] = {}
     deferred: list[tuple[int, Outline]] = []
-    misses, side_misses = 0, {True: 0, False: 0}
+    misses, group_misses = 0, dict.fromkeys(GROUP_SHARES, 0)
 
     def try_memory(position: int, memory: Outline, units: int) -> bool:
         nonlocal room, block_room
@@ -205,14 +191,17 @@ def select_fitting(
     for position, memory in enumerate(ordered):
         if room < MIN_ROOM_UNITS or misses > MAX_MISSES:
             break
-        side = memory.scope == "project"
-        # The length is computed only while memories of this side may still fit.
-        units = text_units(memory) if shares[side] >= MIN_ROOM_UNITS and side_misses[side] <= MAX_MISSES else HARD_CAP_UNITS
-        if units > shares[side]:
+        groups = _groups_of(memory)
+        # The length is computed only while memories of these groups may still fit.
+        full = [group for group in groups if group_misses[group] > MAX_MISSES]
+        units = 0 if full else text_units(memory)
+        if full := full or [group for group in groups if units > shares[group]]:
             deferred.append((position, memory))
-            side_misses[side] += 1
+            for group in full:
+                group_misses[group] += 1
         elif try_memory(position, memory, units):
-            shares[side] -= units
+            for group in groups:
+                shares[group] -= units
             misses = 0
         else:
             misses += 1
@@ -221,6 +210,10 @@ def select_fitting(
             break
         try_memory(position, memory, text_units(memory))
     return [chosen[position] for position in sorted(chosen)]
+
+
+def _groups_of(memory: Outline) -> list[str]:
+    return [PROJECT if memory.scope == PROJECT else ALL_PROJECTS, *([STANDING] if memory.standing else [])]
 
 
 def block_units(memories: Sequence[Memory]) -> int:

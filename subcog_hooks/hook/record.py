@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.hook.verdict import bars_from_settings
+from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
+from subcog_hooks.hook.verdict import bars_from_settings, injected_judgements
 from subcog_hooks.store import decision_log, sessions
 from subcog_hooks.store.decision import (
     INJECTED,
@@ -21,6 +21,7 @@ from subcog_hooks.store.decision import (
     Decision,
     PromptIntent,
 )
+from subcog_hooks.store.memory import WRITTEN_BY_MODEL
 from subcog_hooks.store.sessions import LastPrompt
 
 TYPE_CHECKING = False
@@ -67,6 +68,12 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     try:
         call.state.begin_briefly()
         decision_log.keep_decision(call.state, decision, call.now_ms)
+        if event == START_EVENT:
+            injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
+            by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
+            sessions.note_shown(call.state, call.project, by_models, call.now_ms)
+        else:
+            sessions.note_used(call.state, call.session, verdict.ids, call.now_ms)
         call.state.commit()
     except StoreBusy:
         pass  # Nobody waits for records.

@@ -293,10 +293,7 @@ def _brief_memories(call: HookCall, before: Sequence[Memory], room: int) -> list
     """Return the most useful other memories that fit. before: memories that come in any case. Raises StoreError."""
     from subcog_hooks.hook import brief  # Some users have no brief.
 
-    scores = brief.score_memories(call)
-    is_mixed = len({score.memory.scope == "project" for score in scores}) > 1
-    ranked = (score.memory for score in brief.rank_scores(scores))
-    chosen = brief.select_fitting(ranked, room, before, is_mixed=is_mixed)
+    chosen = brief.select_fitting((score.memory for score in brief.rank_memories(call)), room, before)
     memories = call.store.by_ids([outline.id for outline in chosen])
     return [memories[outline.id] for outline in chosen if outline.id in memories]
 

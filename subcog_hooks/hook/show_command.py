@@ -193,6 +193,7 @@ def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: Abstract
         if opened := openings.note_opened(state, session, ids, now_ms):
             metrics.increase_counter(state, metrics.OPENED, by=len(opened))
             sessions.record_given(state, session, opened, now_ms, "")
+            sessions.note_used(state, session, opened, now_ms)
         state.commit()
     finally:
         state.close()

@@ -21,20 +21,19 @@ _UNCONDITIONAL = (
     " AND triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
     f" AND NOT (substr(source, 1, {len(CLAUDE_SOURCE)}) = '{CLAUDE_SOURCE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
-_OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), namespace, scope, created_at, trust, source, standing"
-_ROW_COLUMNS = (
-    "seq, id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
-)
+_COLUMNS = "namespace, scope, created_at, trust, source, standing, updated_at"
+_OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), {_COLUMNS}"
+_ROW_COLUMNS = f"seq, id, content, {_COLUMNS}, triggers, paths, conditions, expires_at"
 
 
 class Outline:
     """A memory without triggers, paths, conditions or expiry in the past, which the client does not load itself.
 
-    seq: its row number; content: its first MAX_CONTENT_READ characters. created_at: ms since the epoch. standing: None where
-    nobody has set it.
+    seq: its row number; content: its first MAX_CONTENT_READ characters. created_at, updated_at: ms since the epoch.
+    standing: None where nobody has set it.
     """
 
-    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing")
+    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing", "updated_at")
 
     def __init__(
         self,
@@ -47,6 +46,7 @@ class Outline:
         trust: str,
         source: str,
         standing: int | None,
+        updated_at: int,
     ) -> None:
         self.seq = seq
         self.id = id
@@ -56,6 +56,7 @@ class Outline:
         self.created_at = created_at
         self.noted = author_phrase(trust, source)
         self.standing = None if standing is None else bool(standing)
+        self.updated_at = updated_at
 
 
 def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:

@@ -331,6 +331,32 @@ def find_near(state: State, project: str, limit: int) -> dict[str, float]:
     return {str(memory): float(weight or 0.0) for memory, weight in rows}
 
 
+UNUSED_MS, UNUSED_SESSIONS = 60 * _DAY_MS, 20  # A model's memory without a use in both leaves the brief.
+
+
+def note_shown(state: State, project: str, memories: Iterable[str], now_ms: int) -> None:
+    """Note that a brief begins to show memories. From then on they have to be used."""
+    for memory in memories:
+        state.run("INSERT OR IGNORE INTO sought VALUES (?, ?, 0.0, ?)", (project, memory, now_ms))
+
+
+def note_used(state: State, session: str, memories: Iterable[str], now_ms: int) -> None:
+    """Note that a session's tool calls brought memories, or that its agent opened them. `note_near` notes those of prompts."""
+    here = "(SELECT project FROM sessions WHERE session = ?)"
+    for memory in memories:
+        state.run(f"UPDATE sought SET at = ? WHERE memory = ? AND project = {here}", (now_ms, memory, session))  # noqa: S608
+
+
+def find_unused(state: State, project: str, now_ms: int) -> set[str]:
+    """Return the memories of a project's briefs and prompts that had no use for UNUSED_MS and UNUSED_SESSIONS."""
+    latest = "SELECT last_at FROM sessions WHERE project = ? ORDER BY last_at DESC LIMIT 1 OFFSET ?"
+    rows = state.run(
+        f"SELECT memory FROM sought WHERE project = ? AND at < min(?, ({latest}))",  # noqa: S608 - constant text
+        (project, now_ms - UNUSED_MS, project, UNUSED_SESSIONS),
+    )
+    return {str(row[0]) for row in rows}
+
+
 def prune_near(state: State) -> None:
     """Delete the oldest weights where there are more than MAX_ROWS."""
     (count,) = state.run("SELECT count(*) FROM sought")[0]

@@ -2,10 +2,9 @@
 
 Two projects, written for this (ground_truth/sessions) by people who had not seen the code: 200 memories each, 20 sessions in
 order, each with its branch, its last commits, what was changed or edited, its prompts, and the memories without which an agent
-would go wrong. By the first were chosen the weights of the branch's words and of an agent's word; the second is reported. What
-was sought in the sessions before counts for less than it could by the histories of people alone, where .1 to .25 are equal:
-here, where each session goes on to something else, it costs the first a seventh of what it is given and all that the branch
-brings it, and the second nothing.
+would go wrong. By the first were chosen the weights of the branch's words and of an agent's word; the second is reported. Here
+each session goes on to something else, and what earlier prompts were near to costs a quarter of what is given. Histories of
+people decide on it: among 250 notes of other work it helps them at six prompts of a hundred more.
 
 With `-s` it prints what each evidence adds, also those that were left out.
 """
@@ -35,14 +34,14 @@ SESSIONS = OWN / "sessions"
 CHOSEN, REPORTED = "quake", "gym"
 PROJECT = "git.example.com/acme/work"
 BEGAN, DAY = 1_772_445_600_000, 86_400_000  # milliseconds: when the first session was, and a day
-LEAST = {CHOSEN: 0.16, REPORTED: 0.13}  # of what is wanted, at the start of its session
+LEAST = {CHOSEN: 0.17, REPORTED: 0.17}  # of what is wanted, at the start of its session
 
 Row = dict[str, object]
 WITHOUT = {
     "branch": ["BRANCH_WEIGHT"],
     "trust": ["AGENT_PENALTY"],
     "use": ["DEMAND_WEIGHT"],
-    "any": ["BRANCH_WEIGHT", "AGENT_PENALTY", "DEMAND_WEIGHT"],
+    "both": ["BRANCH_WEIGHT", "AGENT_PENALTY"],
 }
 EVIDENCE: dict[str, Callable[[Row], list[str]]] = {  # in the place of the branch's name
     "subjects of the last commits": lambda row: [str(commit["subject"]) for commit in _rows_of(row, "commits")],
@@ -165,6 +164,6 @@ def test_a_session_begins_with_what_its_work_needs(name: str, tmp_path: Path) ->
     shares = played(name, tmp_path)
     print(name, *(f"{kind} {share:.3f}" for kind, share in shares.items()), sep="\n  ")
     assert shares["all"] >= LEAST[name]
-    assert shares["all"] >= shares["without any"] + 0.03
-    assert shares["all"] >= shares["without branch"] + (0.02 if name == REPORTED else 0.0)
+    assert shares["all"] >= shares["without both"] + 0.03
+    assert shares["all"] >= shares["without branch"] + 0.02
     assert shares["all"] >= shares["without trust"]

@@ -14,6 +14,7 @@ from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import project, sessions
+from subcog_hooks.store.memory import DEFAULT_NAMESPACE, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import utf16_units
@@ -125,15 +126,23 @@ def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make:
     store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
     store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
     store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
-    assert [(score.memory.id, score.kind) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 2.0)]
+    assert [(score.memory.id, score.kind) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 0.5)]
 
 
-def test_where_the_namespace_says_nothing_the_text_tells(store: Store, make: Maker, home: Home) -> None:
-    store.add([make(RULE, id="rule", namespace="harbour", created_at=5)])
-    store.add([make("The crane broke on 3 May.", id="event", namespace="harbour", created_at=5)])
-    kinds = {score.memory.id: score.kind for score in _rank_all(home)}
-    assert kinds["rule"] > 1.0
-    assert kinds["event"] < 0.2
+def test_a_namespace_that_nobody_typed_costs_nothing(store: Store, make: Maker, home: Home) -> None:
+    for namespace in (DEFAULT_NAMESPACE, "decisions", "blockers", "tech-debt", "harbour"):
+        store.add([make(f"Note of {namespace}.", id=namespace, namespace=namespace, created_at=5)])
+    assert {score.kind for score in _rank_all(home)} == {0.0}
+
+
+def test_standing_memories_leave_room_for_others(store: Store, make: Maker, begin: Begin) -> None:
+    rules = [make(f"Rule {n} of the harbour has {n} ropes.", id=f"r{n:02}", standing=True, created_at=n) for n in range(60)]
+    store.add(rules)
+    add_many(store, make, 30)
+    ids = printed_ids(begin())
+    rules_given = [id_ for id_ in ids if id_.startswith("r")]
+    assert ids[: len(rules_given)] == rules_given
+    assert 0.25 * len(ids) < len(ids) - len(rules_given) < 0.5 * len(ids)
 
 
 @pytest.mark.parametrize("many", ["project", "user"])
@@ -173,7 +182,7 @@ def test_memories_of_earlier_prompts_come_before_newer_ones(store: Store, make: 
 
 def _rank_all(home: Home) -> list[brief.BriefScore]:
     call = HookCall({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
-    return list(brief.rank_scores(brief.score_memories(call)))
+    return list(brief.rank_memories(call))
 
 
 def test_what_has_words_of_the_branch_comes_before_what_is_newer(
@@ -201,6 +210,27 @@ def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: 
     assert positions["agent"][1] == -1.5
 
 
+def test_a_models_note_without_use_leaves_the_brief(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    made = {"trust": "agent", "source": "session:/s.jsonl:1"}
+    store.add([make("The quay has two cranes.", id="model", **made), make("Ropes are coiled clockwise.", id="person")])
+    store.add([make("The harbour closes at nine.", id="edited", updated_at=now_ms(), **made)])
+    old_ms = now_ms() - sessions.UNUSED_MS - 1
+    state = State.open(home, 1_000)
+    state.begin()
+    sessions.note_shown(state, "", ["model", "edited"], old_ms)
+    for number in range(sessions.UNUSED_SESSIONS - 1):
+        sessions.begin_session(state, f"s{number}", "", "startup", now_ms())
+    state.commit()
+    everything = {"model", "person", "edited"}
+    assert {*printed_ids(begin(session="a"))} == everything
+    assert {*printed_ids(begin(session="b"))} == everything - {"model"}
+    state.begin()
+    sessions.note_used(state, "b", ["model"], now_ms())
+    state.commit()
+    assert {*printed_ids(begin(session="c"))} == everything
+    state.close()
+
+
 def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Begin, home: Home) -> None:
     add_many(store, make, 5)
     state = State.open(home, 1_000)
@@ -224,7 +254,7 @@ def test_a_branchs_name_counts_no_more_than_three_rare_words(
     store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
     state = State.open(home, 1_000)
     call = HookCall({}, "", project.find_project(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
-    branch = {score.memory.id: score.branch for score in brief.score_memories(call)}
+    branch = {score.memory.id: score.branch for score in brief.rank_memories(call)}
     assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
     assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
     state.close()
@@ -294,8 +324,8 @@ def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sessions, "MAX_ROWS", 10)
     home.create()
     state = State.open(home, 1_000)
-    for now_ms in range(12):
-        sessions.note_near(state, "", [(f"m{now_ms}", 0.5)], now_ms)
+    for time_ms in range(12):
+        sessions.note_near(state, "", [(f"m{time_ms}", 0.5)], time_ms)
     sessions.prune_near(state)
-    assert set(sessions.find_near(state, "", 99)) == {f"m{now_ms}" for now_ms in range(6, 12)}
+    assert set(sessions.find_near(state, "", 99)) == {f"m{time_ms}" for time_ms in range(6, 12)}
     state.close()
