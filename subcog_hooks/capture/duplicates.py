@@ -1,7 +1,10 @@
-"""Near-duplicates of a memory, and memories that it contradicts."""
+"""Near-duplicates of a memory, and memories that it contradicts.
+
+Two notes with different values never say the same. The newer one contradicts the older one, if both have one subject.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.recall import query, words
@@ -9,18 +12,22 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
+from subcog_hooks.text.names import EDGES, find_names, has_name, has_parts
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 Stems = Callable[[str], list[str]]
 
 MAX_CLAUSES = 40  # clauses of a note
 MAX_NOTE = 600  # characters; two similar clauses mean little in a longer text
+MAX_COMPARED = 4_000  # characters compared
 MIN_JACCARD = 0.6  # share of both clauses' words (Jaccard) without numbers, units and negations
 MIN_COVERED = 0.8  # share of the shorter clause's words
 MIN_SHARED_WORDS = 2  # shared words, if only the shorter clause is covered
 MIN_DENIED_WORDS = 3  # shared words of a clause and its denial, in notes with other topics
 MIN_NOTE_SHARE = 0.5  # share of the shorter note's words, for fewer shared words
+MIN_FRAME_WORDS = 2  # shared words of two notes that differ in a word which is no value
 
+_OPPOSITE = "it says the opposite"
 _CLAUSE = re.compile(
     r"[.!?](?=\s|$)|[;\n()—]|:(?!\s*\d)|,\s|\s(?:because|since|so that|but|which|unless|although)\s", re.IGNORECASE
 )
@@ -30,6 +37,9 @@ _NEGATIONS = frozenset(
     "not no never none neither nor cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt mustnt"
     " couldnt".split()
 )
+_CHOOSING = frozenset("use uses using prefer prefers is are be with from off against into via target targets branch".split())
+_CONTRASTS = frozenset(("instead", "rather", "over"))  # "instead of npm" names npm as "not npm" does
+_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _FILLERS = frozenset("least about around roughly approximately exactly currently default".split())
 _LONG_FORMS = {  # of words that people write short in one note and in full in another
     "db": "database",
@@ -63,6 +73,7 @@ _UNITS = {
     }.items()
     for word in words.split()
 }
+_UNIT_BEHIND = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?=[a-zµ%]{1,3}\b)", re.IGNORECASE)  # 30 of 30s
 
 
 class Claim(NamedTuple):
@@ -89,6 +100,116 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
     return None
 
 
+class _FrameWord(NamedTuple):
+    """A word of a note in its place.
+
+    is_value: another value may stand there; is_denied: a negation or contrast precedes it in its clause.
+    """
+
+    text: str
+    stem: str
+    is_value: bool
+    is_denied: bool
+
+
+class Statement(NamedTuple):
+    """A note, read for a comparison: its text in lower case, the names in it, and the claims and words of a short one."""
+
+    text: str
+    names: tuple[str, ...]
+    claims: list[Claim]
+    words: list[_FrameWord]
+
+
+class Difference(NamedTuple):
+    """The difference between two similar notes. is_contradiction: they have one subject, so the newer note holds."""
+
+    description: str
+    is_contradiction: bool
+
+
+def parse_statement(note: str, stems: Stems) -> Statement:
+    """Read a note for `find_difference`. stems: of a text's words, in order."""
+    spaced = _UNIT_BEHIND.sub(r"\1 ", note[:MAX_COMPARED])
+    names = tuple(find_names(spaced))
+    words = list(_read_words(spaced, names, stems)) if len(note) <= MAX_NOTE else []
+    return Statement(spaced.casefold(), names, parse_claims(note, stems), words)
+
+
+def find_difference(new: Statement, old: Statement) -> Difference | None:
+    """Return how a note differs from an older, similar one: by a value, a negation or the subject; None for other wording.
+
+    >>> stems = lambda word: [word.lower()]
+    >>> def differ(new, old): return find_difference(parse_statement(new, stems), parse_statement(old, stems))
+    >>> differ("Use yarn for installs.", "Use pnpm for installs.")
+    Difference(description='pnpm there, yarn here', is_contradiction=True)
+    >>> differ("In mobile use yarn, never npm.", "In web use pnpm, never npm.").is_contradiction
+    False
+    >>> differ("For installs use pnpm.", "Use pnpm for installs.")
+    """
+    if new.text == old.text:
+        return None
+    if new.words and sorted(word.stem for word in new.words) == sorted(word.stem for word in old.words):
+        return Difference(_OPPOSITE, is_contradiction=True) if _denies_other_words(new.words, old.words) else None
+    difference = _difference_in_frame(new.words, old.words)
+    if difference and not difference.is_contradiction:
+        return difference
+    if description := contradiction_of_claims(new.claims, old.claims):
+        return Difference(description, is_contradiction=True)
+    names, others = _own_names(new, old), _own_names(old, new)
+    if names and others and not difference:
+        return Difference(f"{others[0]} there, {names[0]} here", is_contradiction=False)
+    return difference
+
+
+def _own_names(note: Statement, other: Statement) -> list[str]:
+    return [name for name in note.names if not has_name(other.text, name) and not has_parts(other.text, name)]
+
+
+def _read_words(note: str, names: Sequence[str], stems: Stems) -> Iterator[_FrameWord]:
+    before, is_first, is_denied = "", True, False
+    for token in note.split():
+        text = token.strip(EDGES)
+        word = text.casefold().replace("’", "").replace("'", "")
+        is_denied |= word in _NEGATIONS or word in _CONTRASTS
+        if word and word not in _NEGATIONS and not _is_function_word(text, word):
+            is_name = word.removesuffix("s") in _DAYS or (text.casefold() in names and text[0] != "#")  # #411 is a subject
+            yield _FrameWord(text, " ".join(stems(text)), before in _CHOOSING or (is_name and not is_first), is_denied)
+            is_first = False
+        before = word
+        is_denied &= token[-1] not in ".,;:!?"
+
+
+def _denies_other_words(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> bool:
+    """Return whether notes of the same words deny other words; in another order, each has to deny what the other asserts."""
+    denied, denied_before = ({word.stem for word in words if word.is_denied} for words in (new, old))
+    if [word.stem for word in new] == [word.stem for word in old]:
+        return denied != denied_before
+    return bool(denied and denied_before) and denied.isdisjoint(denied_before)
+
+
+def _difference_in_frame(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> Difference | None:
+    """Compare notes with the same number of words, at most half of which differ."""
+    pairs = list(zip(new, old, strict=False))
+    changed = [position for position, (word, other) in enumerate(pairs) if word.stem != other.stem]
+    shared = len(pairs) - len(changed)
+    if not changed or len(new) != len(old) or shared < len(changed):
+        return None
+    starts = [pairs[position] for position in changed if position - 1 not in changed]
+    has_values = all(word.is_value and other.is_value for word, other in starts)
+    here, there = (" ".join(words[position].text for position in changed) for words in (new, old))
+    changed_words = {*f"{here} {there}".casefold().split()}
+    is_wording = shared < MIN_FRAME_WORDS or changed_words <= EVERYDAY or any(word.endswith("ly") for word in changed_words)
+    if is_wording and not has_values:
+        return None
+    is_contradiction = has_values and not all(word.is_denied for word, _ in starts)  # two things may be forbidden
+    return Difference(f"{there} there, {here} here", is_contradiction)
+
+
+def _is_function_word(text: str, word: str) -> bool:
+    return word in STOP and not (text.isupper() and len(text) == len("US"))  # two capitals name a country or department
+
+
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
     shared = new.words & old.words
     has_own_subjects = new.words > shared < old.words  # each is about another thing
@@ -105,7 +226,7 @@ def _difference(new: Claim, old: Claim, length: int) -> str | None:
         return None
     is_long = is_same and len(shared) >= MIN_DENIED_WORDS
     is_denied = is_long or (len(shared) >= MIN_SHARED_WORDS and len(shared) >= MIN_NOTE_SHARE * length)
-    return "it says the opposite" if is_denied else None
+    return _OPPOSITE if is_denied else None
 
 
 def _parse_claim(clause: str, stems: Stems) -> Claim:
@@ -136,7 +257,7 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
         is_negated ^= token in _NEGATIONS
         if match[1] or token in _NEGATIONS:
             continue
-        stem = "" if token in STOP or token in _FILLERS else " ".join(stems(token))
+        stem = "" if _is_function_word(match[0], token) or token in _FILLERS else " ".join(stems(token))
         if pending_number:
             count(stem or last_word, f"{pending_number} {token}" if stem else pending_number)
             pending_number = ""
@@ -151,15 +272,19 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
 
 MIN_SIMILARITY = 0.5  # Jaccard of word stems from which a person should look
 MAX_CANDIDATES = 10
-MAX_COMPARED = 4_000  # characters compared
 
 
 class NearDuplicate(NamedTuple):
-    """A memory like a new one. share: of their words that both have, 0.0 to 1.0; contradiction: how it contradicts, or None."""
+    """A memory like a new one. share: of their words that both have, 0.0 to 1.0; difference: None, if both say the same."""
 
     memory: Memory
     share: float
-    contradiction: str | None
+    difference: Difference | None
+
+    @property
+    def contradiction(self) -> str | None:
+        """How the new memory contradicts this one, or None."""
+        return self.difference.description if self.difference and self.difference.is_contradiction else None
 
     @property
     def likeness(self) -> str:
@@ -177,37 +302,37 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
     hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
     rows = store.by_seqs([seq for _, seq in hits[:MAX_CANDIDATES]])
     own_words, stems = _word_set(memory, index), index.analysers.body_terms
-    claims = parse_claims(memory.content, stems)
+    statement = parse_statement(memory.content, stems)
     near = []
     for other in rows.values():
         share = _jaccard(own_words, _word_set(other, index))
-        difference = contradiction_of_claims(claims, parse_claims(other.content, stems))
-        if other.id != memory.id and (share >= MIN_SIMILARITY or difference):
-            near.append(NearDuplicate(other, share, difference))
+        candidate = NearDuplicate(other, share, find_difference(statement, parse_statement(other.content, stems)))
+        if other.id != memory.id and (share >= MIN_SIMILARITY or candidate.contradiction):
+            near.append(candidate)
     return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))
 
 
 def group_copies(memories: Sequence[Memory], index: LexicalIndex) -> list[list[Memory]]:
-    """Group memories of one audience that say the same: one has all words of the other, and they do not contradict.
+    """Group memories of one audience that say the same: one has all words of the other, and they do not differ.
 
     Each joins the first group whose first memory it copies, or begins one.
     """
     stems = index.analysers.body_terms
-    groups: list[tuple[set[str], list[Claim], list[Memory]]] = []
+    groups: list[tuple[set[str], Statement, list[Memory]]] = []
     for memory in memories:
-        own_words, claims = _word_set(memory, index), parse_claims(memory.content, stems)
-        for first_words, first_claims, group in groups:
+        own_words, statement = _word_set(memory, index), parse_statement(memory.content, stems)
+        for first_words, first, group in groups:
             is_covered = own_words <= first_words or first_words <= own_words
             if (
                 is_covered
                 and _jaccard(own_words, first_words) >= MIN_SIMILARITY
                 and audience_of(memory.scope, memory.project) == audience_of(group[0].scope, group[0].project)
-                and not contradiction_of_claims(claims, first_claims)
+                and not find_difference(statement, first)
             ):
                 group.append(memory)
                 break
         else:
-            groups.append((own_words, claims, [memory]))
+            groups.append((own_words, statement, [memory]))
     return [group for _, _, group in groups]
 
 

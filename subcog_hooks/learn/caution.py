@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.learn.pasted_documents import text_around_documents
 from subcog_hooks.text.analysis import Analysers
+from subcog_hooks.text.names import EDGES, find_names, has_name, has_parts
 from subcog_hooks.text.standing_rules import ORDERS
 from subcog_hooks.text.typed_prompt import prepare_prompt
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
@@ -25,8 +26,6 @@ UNLIKE = "has hardly a word of its turn"
 MIN_SHARED = 0.1  # share of a sentence's words in its turn; a sentence about another turn has less in six of ten cases
 MIN_SUBJECT_TURNS = 2  # typed turns of a session with the name of its subject
 
-_EDGES = "\"'`()[],;:!?.…“”‘’"
-_NAME_CHARACTERS = frozenset("`<>{}\\@$=|_/#~")
 _ROWS = dict(read_rows(__file__, "caution.tsv"))
 _WORDS = {name: frozenset(row.split()) for name, row in _ROWS.items()}
 _CLAUSE_END = re.compile(r"[.!?](?=\s|$)|[;:,()—–\n]|\b(?:and|but|then|so)\b")
@@ -82,31 +81,6 @@ def find_cautions(
     return [reason for reason, holds in cautions.items() if holds]
 
 
-def find_names(sentence: str) -> Iterator[str]:
-    """Yield the words of a sentence that name something: paths, addresses, identifiers, numbers; in lower case.
-
-    >>> list(find_names("Run `make lint` from src/api, never curl https://x.example/run."))
-    ['make', 'lint', 'src/api', 'https://x.example/run']
-    """
-    in_code = False
-    for word in sentence.casefold().split():
-        ticks = word.count("`")
-        bare = word.strip(_EDGES)
-        has_dot = "." in bare and len(bare) > len("e.g")
-        if bare and (in_code or ticks or has_dot or set(bare) & _NAME_CHARACTERS or any(map(str.isdigit, bare))):
-            yield bare
-        in_code ^= bool(ticks % 2)
-
-
-def has_name(text: str, name: str) -> bool:
-    """Return whether a text in lower case has a whole name: 1984 does not contain 8.
-
-    >>> has_name("stage 18, in src/api/v2", "src/api"), has_name("stage 18", "8")
-    (True, False)
-    """
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
 def adds(sentence: str, support: str, typed: Sequence[str] = ()) -> bool:
     """Return whether a sentence has a name, number, path, negation or quantity that its support does not have.
 
@@ -121,19 +95,13 @@ def adds(sentence: str, support: str, typed: Sequence[str] = ()) -> bool:
     subjects = {name for name in _find_capitals(sentence) if sum(has_name(turn, name) for turn in typed) >= MIN_SUBJECT_TURNS}
     quantities = _WORDS["numbers"].intersection(_split_words(sentence))
     names = {*find_names(sentence), *_find_capitals(sentence), *quantities} - subjects
-    return any(not has_name(text, name) and not _has_parts(text, name) for name in names)
-
-
-def _has_parts(text: str, name: str) -> bool:
-    """Return whether a text has all parts of a name: elixir and phoenix for elixir/phoenix."""
-    parts = [part.removesuffix("s") for part in re.split(r"[-/_.`]", name) if part]
-    return len(name) > 1 and all(len(part) > 1 and re.search(rf"(?<!\w){re.escape(part)}", text) for part in parts)
+    return any(not has_name(text, name) and not has_parts(text, name) for name in names)
 
 
 def _find_capitals(sentence: str) -> Iterator[str]:
     """Yield the capitalised words of a sentence, in lower case; the first of a clause only as the subject of a verb."""
     for clause in re.split(r"(?:[.!?:;]|\s[-—–])\s+|\(", sentence):
-        words = [re.sub(r"['’]s$", "", word.strip(_EDGES)) for word in clause.split()]
+        words = [re.sub(r"['’]s$", "", word.strip(EDGES)) for word in clause.split()]
         for position, word in enumerate(words):
             is_name = word[:1].isupper() and (position > 0 or _is_subject(word.casefold(), "".join(words[1:2])))
             if len(word) > 1 and (is_name or any(map(str.isupper, word[1:]))):

@@ -1,7 +1,7 @@
 """Compare the turns of sessions: a meaning that several sessions repeat is proposed, however unsure each turn is.
 
-One proposal then stands for all turns with its meaning. Nothing that decides is changed before the comparison ends, so a run
-after a kill has the same result.
+One proposal then stands for all turns with its meaning, and replaces waiting ones with an older value. Nothing that decides
+is changed before the comparison ends, so a run after a kill has the same result.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,8 @@ def propose_repeated(
             continue
         proposal = new_by_id.get(first_id) or unsure.get(first_id)
         if proposal and first_id not in new_by_id:
-            if not any(other.key in uncompared for other in group.utterances):
+            keys = {other.key for other in group.utterances}
+            if keys.isdisjoint(uncompared) or not (group.is_repeated or keys - unsure.keys()):
                 continue
             proposal = _propose_in_context(proposal, options)
             report.proposed += store_new([proposal], store, options, session_folders, report)
@@ -82,7 +83,11 @@ def _session_memories(store: Store | None) -> dict[str, Memory]:
     every = store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ()
     own = (memory for memory in every if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST)
     memories = {memory.id: memory for memory in own}
-    current = [memory for memory in memories.values() if memory.status != SUPERSEDED or memory.superseded_by in memories]
+    current = [
+        memory
+        for memory in memories.values()
+        if memory.status != SUPERSEDED or (memory.superseded_by in memories and not proposals.is_outdated(memory, store))
+    ]
     current.sort(key=lambda memory: (_READING_ORDER.get(memory.status, len(_READING_ORDER)), memory.created_at, memory.id))
     return {memory.id: memory for memory in current}
 

@@ -16,6 +16,7 @@ from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
 from subcog_hooks.learn.fixes import EMPTY_LINE, FixProposal, SessionTimes
 from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn
+from subcog_hooks.learn.repetition import is_different
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
@@ -217,6 +218,13 @@ def is_from_session(memory: Memory) -> bool:
     return memory.source.startswith(SESSION_SOURCE) and memory.trust != IMPORTED
 
 
+def is_outdated(memory: Memory, store: Store | None) -> bool:
+    """Return whether a memory from a session was superseded by another value, which a newer turn may take back."""
+    if not store or not memory.superseded_by or not is_from_session(memory):
+        return False
+    return any(is_different(new.content, memory.content) for new in store.by_ids([memory.superseded_by]).values())
+
+
 def session_id(memory: Memory) -> str:
     """Return the id of the session that a memory came from, which names the session's transcript.
 
@@ -292,7 +300,7 @@ def store_new(
         row = proposal.row(session_folders.root_of(proposal.folder), time_ms)
         audiences = (audience_of("user", None), audience_of(row.memory.scope, row.memory.project))
         same = store.by_hash(row.memory.content_hash) if store else ()
-        if not any(audience_of(other.scope, other.project) in audiences for other in same):
+        if not any(audience_of(other.scope, other.project) in audiences and not is_outdated(other, store) for other in same):
             rows.append((proposal.source, row))
     import_options = ImportOptions(dry_run=options.dry_run)
     imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)

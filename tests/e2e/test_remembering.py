@@ -80,6 +80,8 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         ("We use Redis for the session cache, because it is fast.", "We do not use Redis.", "it says the opposite"),
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
         ("Test DB on port 5435", "Test database runs on port 5434", "5435 there, 5434 here"),
+        ("Pin Terraform to v1.5.7 in CI.", "Pin Terraform to v1.6.0 in CI.", "v1.5.7 there, v1.6.0 here"),
+        ("We use Vitest for unit tests.", "We use Jest for unit tests.", "Vitest there, Jest here"),
     ):
         before = remembered(bare, old)
         done = bare.run("remember", new)
@@ -92,6 +94,8 @@ def test_another_subject_contradicts_nothing(bare: Machine) -> None:
     remembered(bare, "The upload timeout is 30 seconds.")
     for text in ("The download timeout is 45 seconds.", "The upload timeout is logged.", "We do not use Redis."):
         assert b"contradicts" not in bare.run("remember", text).stderr
+    remembered(bare, "The EU cluster keeps logs for 30 days")
+    assert b"contradicts" not in bare.run("remember", "The US cluster keeps logs for 90 days").stderr
 
 
 @posix

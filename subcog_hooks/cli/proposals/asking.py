@@ -362,7 +362,7 @@ def _contradicts(proposal: WrittenProposal, store: Store, old: Memory | None) ->
 
 def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
     near = similar_to(proposal.row(None, now_ms()).memory, store)
-    return next((other.memory for other in near if not other.contradiction), None)
+    return next((other.memory for other in near if not other.difference), None)
 
 
 def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.duplicates import NearDuplicate
+from subcog_hooks.capture.duplicates import Difference, NearDuplicate
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
@@ -201,7 +201,8 @@ def find_near(memory: Memory, store: Store) -> list[NearDuplicate]:
     old = find_replaced(memory, store)
     if old is None:
         return near
-    return [NearDuplicate(old, 1.0, REPLACES), *(similar for similar in near if similar.memory.id != old.id)]
+    difference = Difference(REPLACES, is_contradiction=True)
+    return [NearDuplicate(old, 1.0, difference), *(similar for similar in near if similar.memory.id != old.id)]
 
 
 def _superseded_by(memory: Memory) -> dict[str, object]:

@@ -6,7 +6,6 @@ Nothing is changed. Likeness is the cosine of document vectors, over all pairs i
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +38,6 @@ MAX_NEAREST = 10  # memories that a memory is compared with
 BLOCK = 512  # rows in one matrix product: 20 MB
 MIN_TEXT_LENGTH = 20  # characters; shorter memories are not searched for in the client's files
 MAX_FILE_BYTES = 1_000_000  # of a client's file
-_NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class StoreFinding(NamedTuple):
@@ -96,20 +94,20 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
     A memory for all projects stays: a project that repeats or contradicts it cannot take it from the others.
     """
     analysers = Analysers()
-    claims: dict[str, list[duplicates.Claim]] = {}
+    statements: dict[str, duplicates.Statement] = {}
     findings = []
     for pair in sorted(pairs, key=lambda near: (-near.cosine, near.old.id, near.new.id)):
         for memory in (pair.old, pair.new):
-            if memory.id not in claims:
-                claims[memory.id] = duplicates.parse_claims(memory.content, analysers.body_terms)
-        new, old = claims[pair.new.id], claims[pair.old.id]
-        difference = duplicates.contradiction_of_claims(new, old) if new and old else None
+            if memory.id not in statements:
+                statements[memory.id] = duplicates.parse_statement(memory.content, analysers.body_terms)
+        difference = duplicates.find_difference(statements[pair.new.id], statements[pair.old.id])
         is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
-        if difference:
+        if difference and difference.is_contradiction:
             whom = "the older one, which is for all projects" if is_exception else "the older one"
             command = f"subcog edit {pair.old.id}" if is_exception else f"subcog supersede {pair.old.id} {pair.new.id}"
-            findings.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), f"it contradicts {whom}: {difference}", command))
-        elif _is_duplicate(pair):
+            why = f"it contradicts {whom}: {difference.description}"
+            findings.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), why, command))
+        elif not difference and _is_duplicate(pair):
             replaced, kept = (pair.new, pair.old) if is_exception else (pair.old, pair.new)
             why = f"{pair.cosine:.0%} alike in meaning"
             findings.append(StoreFinding(DUPLICATE, (pair.new, pair.old), why, f"subcog supersede {replaced.id} {kept.id}"))
@@ -118,10 +116,7 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
 
 def _is_duplicate(pair: NearPair) -> bool:
     is_long = max(len(pair.old.content), len(pair.new.content)) > duplicates.MAX_NOTE
-    if pair.cosine < (SAME_DOCUMENT if is_long else SAME_STATEMENT):
-        return False
-    numbers, others = (set(_NUMBERS.findall(memory.content)) for memory in (pair.old, pair.new))
-    return not (numbers - others and others - numbers)  # Each has a number of its own: another thing or version.
+    return pair.cosine >= (SAME_DOCUMENT if is_long else SAME_STATEMENT)
 
 
 def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[NearPair], int]:
