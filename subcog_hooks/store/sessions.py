@@ -347,12 +347,12 @@ def note_used(state: State, session: str, memories: Iterable[str], now_ms: int) 
         state.run(f"UPDATE sought SET at = ? WHERE memory = ? AND project = {here}", (now_ms, memory, session))  # noqa: S608
 
 
-def find_unused(state: State, project: str, now_ms: int) -> set[str]:
-    """Return the memories of a project's briefs and prompts that had no use for UNUSED_MS and UNUSED_SESSIONS."""
+def find_unused(state: State, project: str, now_ms: int, unused_ms: int = UNUSED_MS) -> set[str]:
+    """Return the memories of a project's briefs and prompts that had no use for that long and for UNUSED_SESSIONS."""
     latest = "SELECT last_at FROM sessions WHERE project = ? ORDER BY last_at DESC LIMIT 1 OFFSET ?"
     rows = state.run(
         f"SELECT memory FROM sought WHERE project = ? AND at < min(?, ({latest}))",  # noqa: S608 - constant text
-        (project, now_ms - UNUSED_MS, project, UNUSED_SESSIONS),
+        (project, now_ms - unused_ms, project, UNUSED_SESSIONS),
     )
     return {str(row[0]) for row in rows}
 

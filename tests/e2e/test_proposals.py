@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from tests import transcripts
-from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
+from tests.e2e.machine import NO_BRIEF, REMOTE, Machine, assert_one_line_error, ids_in, posix
 from tests.e2e.screen import OnTerminal
 from tests.llm_server import Handler, LlmServer, says_text
 
@@ -178,3 +178,40 @@ def test_a_proposal_without_an_answer_is_dropped_after_30_days(bare: Machine, se
     bare.run("learn")
     assert rule not in bare.stored("pending")
     assert server.requests
+
+
+@pytest.mark.usefixtures("server")
+def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> None:
+    at = bare.root / "harbour"
+    bare.environment[NO_BRIEF] = "950"
+    ids = {bare.stored()[text]["id"] for text in NOTED.values()}
+
+    news: list[str] = []
+
+    def begin(session: str) -> set[object]:
+        output = json.loads(bare.hook(bare.beginning("startup", session, at)).stdout or b"{}")
+        news.append(output.get("systemMessage", ""))
+        return {*ids_in(output.get("hookSpecificOutput", {}).get("additionalContext", ""))} & ids
+
+    def days_later(days: int) -> set[object]:
+        """Return the noted memories of a session's start after some days with 21 sessions and a run of the jobs."""
+        change_state(bare, "UPDATE sought SET at = at - ?", days * DAY_MS)
+        change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
+        for number in range(21):
+            begin(f"{days}-{number}")
+        (bare.home / "at-rest.json").unlink(missing_ok=True)
+        bare.run("at-rest")
+        return begin(f"after {days}")
+
+    assert days_later(0) == ids
+    used = bare.stored()[NOTED["pump"]]["id"]
+    days_later(59)
+    bare.prompt("does the pump need oil?", cwd=at)
+    assert days_later(2) == {used}
+    assert {*bare.stored()} == {*NOTED.values()}
+    days_later(60)
+    assert [*bare.stored()] == [NOTED["pump"]]
+    (line,) = [line for line in news if "archived" in line]
+    assert "3 notes archived, which nothing has used in 120 days; `subcog edit --status active" in line
+    assert bare.run(*line.split("`")[1].split()[1:]).code == 0
+    assert {*bare.stored()} == {*NOTED.values()}

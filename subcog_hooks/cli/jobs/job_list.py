@@ -112,7 +112,7 @@ _repeat_imports = _run_later("support.import_from", "repeat_in_background")
 _note_changed_files = _run_later("support.stale_files", "note_changes_in_background")
 _learn_sessions = _run_later("proposals.learning_runs", "learn_in_background")
 _ask_model = _run_later("proposals.asking", "ask_in_background")
-_drop_unanswered = _run_later("proposals.waiting", "drop_unanswered")
+_end_unwanted = _run_later("proposals.waiting", "end_unwanted")
 _teach_questions = _run_later("proposals.teaching", "teach_in_background")
 _write_questions = _run_later("proposals.enrichment", "enrich_in_background")
 
@@ -136,7 +136,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, wants_model_proposals, _always, _ask_model),
-    Job("unanswered proposals", 6 * HOUR_S, 10 * MINUTE_S, _always, has_old_proposals, _drop_unanswered),
+    Job("unanswered proposals", 6 * HOUR_S, 10 * MINUTE_S, _always, has_old_proposals, _end_unwanted),
     Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),

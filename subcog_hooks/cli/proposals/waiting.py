@@ -26,16 +26,18 @@ from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
-from subcog_hooks.store import decision_log, learned, recorded_decisions, state_values
+from subcog_hooks.store import decision_log, learned, recorded_decisions, sessions, state_values
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
+from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
+ARCHIVED_DAYS = 120  # without a use
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
 OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
 SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
@@ -270,23 +272,39 @@ def settle(store: Store, changes: Mapping[str, Mapping[str, object]], message: s
     return Settlement(message, before, tuple(after))
 
 
-def drop_unanswered(home: Home, _: Pace) -> str:
-    """Forget the proposals from sessions that nobody has answered in 30 days; the next session's start says so.
+def end_unwanted(home: Home, _: Pace) -> str:
+    """Forget proposals that nobody has answered in 30 days, and archive a model's notes that nothing has used in 120.
 
-    Return a summary, "" for none. Raises StoreError.
+    The next session's start says so. Return a summary, "" for none. Raises StoreError.
     """
-    with context.existing_state(home) as state:
-        old = learned.find_old_proposals(state, now_ms()) if state else []
-        with context.reading() as readable:
-            memories = readable.by_ids(old).values() if readable else ()
-        waiting = [memory for memory in memories if memory.status == PENDING]
-        if not state or not waiting:
+    with context.existing_state(home) as state, context.reading() as readable:
+        if not state or not readable:
             return ""
-        with context.writing() as store:
+        old = readable.by_ids(learned.find_old_proposals(state, now_ms())).values()
+        waiting = [memory for memory in old if memory.status == PENDING]
+        unused = _find_unused(readable, state)
+    if not waiting and not unused:
+        return ""
+    with context.writing() as store, context.open_state() as state:
+        if waiting:
             mark_forgotten(store, waiting)
-        dropped = f"{pluralize(len(waiting), 'proposal')} dropped"
-        state_values.note_news(state, f"{dropped}, which nobody has answered in 30 days")
-        return dropped
+            dropped = f"{pluralize(len(waiting), 'proposal')} dropped, which nobody has answered in 30 days"
+            state_values.note_news(state, dropped)
+        if unused:
+            settle(store, _with_status("archived", unused), "archived")
+            ids = " ".join(memory.id for memory in unused)
+            line = f"{pluralize(len(unused), 'note')} archived, which nothing has used in {ARCHIVED_DAYS} days; "
+            state_values.note_news(state, f"{line}`subcog edit --status active {ids}` brings back")
+    return f"{len(waiting)} dropped, {len(unused)} archived"
+
+
+def _find_unused(store: Store, state: State) -> list[Memory]:
+    """Return the active notes of models that no prompt, call, person or agent has used for ARCHIVED_DAYS."""
+    unused_ms = ARCHIVED_DAYS * learning_runs.DAY_MS
+    notes = [memory for memory in store.select(Filter()) if proposals.is_written_by_model(memory)]
+    projects = {memory.project for memory in notes if memory.project}
+    unused = {id_ for project in projects for id_ in sessions.find_unused(state, project, now_ms(), unused_ms)}
+    return [memory for memory in notes if memory.id in unused and memory.updated_at < now_ms() - unused_ms]
 
 
 MAX_REFUSALS = 5  # in a row, before the person is asked to switch the source off
