@@ -1,15 +1,14 @@
 """The brief of a session: its most useful memories for any task, as many as fit. Nothing is written here.
 
 A memory's score is a sum: its relevance to earlier prompts of the project, its kind, its age rank, its share of the branch's
-words, and a penalty for agents' notes. The kind comes from `standing`, else from the namespace: rules before other notes, and
-facts behind them. The default namespace counts nothing. Memories that their own words tie to another place or time are left
-out.
+words, and a penalty for agents' notes. Standing memories rank first, facts and states last. Memories for another place or time,
+by their own words, are left out.
 
 The weights of the first three parts and the shares of the groups are chosen on the histories of six people, by the number of
 helped prompts, leaving out each person in turn. They had their own memories alone, or among 250 of other work: a careful
-reader's, the same without a namespace, or a model's. The text as evidence of a rule added nothing there. The other two weights
-are chosen on one project of tests/eval/ground_truth/sessions. The words of the last commits added nothing there, nor did
-recently changed files.
+reader's, the same without a namespace, or a model's. Other namespaces added nothing there, nor did the text as evidence of a
+rule. The other two weights are chosen on one project of tests/eval/ground_truth/sessions. The words of the last commits added
+nothing there, nor did recently changed files.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ PROJECT, ALL_PROJECTS, STANDING = "project", "all projects", "standing"
 GROUP_SHARES = {PROJECT: 0.75, ALL_PROJECTS: 0.75, STANDING: 0.4}  # of the room, while memories of other groups fit
 MIN_OVERLAP = 0.8  # Two memories with this share of common words say nearly the same.
 
-DEMAND_WEIGHT = 0.4
+DEMAND_WEIGHT = 0.25
 AGE_WEIGHT, BRANCH_WEIGHT, AGENT_PENALTY = 4.0, 2.0, 1.5
 MAX_BRANCH_SHARE = 3.0  # A memory counts as having three unique words of the branch at most.
 MIN_BRANCH_WORD = 3  # letters
@@ -52,12 +51,8 @@ PLAIN_WORDS = frozenset(  # These words of branches say how people work, not on 
 )
 MAX_SCANNED = 600  # characters of a memory that are compared with the branch
 FAINT_DEMAND = 0.05  # Half of this demand counts as nothing.
-STANDING_KIND, RULE, FACT = 6.0, 0.5, -0.5
-KINDS = {  # by namespace; any other namespace, and the default, may hold anything
-    **dict.fromkeys(("patterns", "pattern", "preferences", "preference", "rules", "rule"), RULE),
-    **dict.fromkeys(("conventions", "convention", "standards", "standard"), RULE),
-    **dict.fromkeys(("context", "progress", "changelog", "changes", "history", "releases"), FACT),
-}
+STANDING_KIND, FACT_KIND = 6.0, -0.5
+FACT_NAMESPACES = frozenset("context progress changelog changes history releases".split())
 _SEPARATORS = str.maketrans(dict.fromkeys("\n\t`'\"()[]{}<>.,:;!?/\\|=+*&#@~-_", " "))
 
 
@@ -90,10 +85,10 @@ class BriefScore:
 
 
 def kind_of(memory: Outline) -> float:
-    """Return the advantage of a standing memory or a rule; a fact has a disadvantage."""
-    if memory.standing is not None:
-        return STANDING_KIND if memory.standing else 0.0
-    return KINDS.get(memory.namespace.lower(), 0.0)
+    """Return the advantage of a standing memory. Facts and states have a small disadvantage."""
+    if memory.standing:
+        return STANDING_KIND
+    return FACT_KIND if memory.namespace.lower() in FACT_NAMESPACES else 0.0
 
 
 def score_memories(call: HookCall, branch: str) -> list[BriefScore]:

@@ -117,7 +117,7 @@ def _last_days(low: Sequence[str], noted_ms: int) -> Iterator[str]:
             yield parts[0]
         month = next((_MONTHS[part[:3]] for part in parts[:2] if part[:3] in _MONTHS), 0)
         days = [int(digits) for part in parts[:2] if (digits := part.rstrip("stndrh")).isdecimal() and int(digits) < 32]
-        if month and days:
-            year = parts[2] if len(parts) > 2 and len(parts[2]) == len("2026") and parts[2].isdecimal() else ""
+        year = parts[2] if len(parts) > 2 and len(parts[2]) == len("2026") and parts[2].isdecimal() else ""
+        if month and days and (year or noted_ms):
             day = f"-{month:02}-{days[0]:02}"
             yield (year or str(int(noted[:4]) + (noted[4:] > day))) + day

@@ -32,7 +32,8 @@ def test_it_says_what_each_is_worth_and_what_comes_next(with_memories: Run) -> N
     done = with_memories("brief", "--explain")
     assert "no room, next in line" in done.out
     (line,) = [line for line in done.out.splitlines() if RULE in line and "kind" in line]
-    assert "kind +0.50" in line
+    assert "kind +0.00" in line
+    assert "kind -0.50" in done.out
     record = with_memories("brief", "--json").json
     assert len(record["text"]) == record["characters"]
     assert 880 < record["memory_characters"] <= 950

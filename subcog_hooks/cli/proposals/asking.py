@@ -385,6 +385,8 @@ def print_report(report: AskingReport, *, dry_run: bool) -> None:
     transcripts.print_problems(report.stored.problems)
     for reason, count in report.dropped.items():
         terminal.say(f"left out {pluralize(count, 'proposal')} of the model: they {reason}")
+    if report.outdated:
+        terminal.say(f"left out {pluralize(report.outdated, 'proposal')} that ended, or that a newer memory has replaced")
     repeated = report.joined + report.repeated
     verb = "would propose" if dry_run else "proposed"
     repeats = f", and {repeated} that are known" if repeated else ""
