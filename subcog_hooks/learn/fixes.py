@@ -22,7 +22,8 @@ from subcog_hooks.store.state import State
 
 TOOL_TRUST = "tool"  # the trust of memories that a program observed
 _FORM_KEY_LENGTH = 8  # letters of a key that identify the failing form
-EMPTY_LINE = {"by": "floor", "standing": None, "questions": (), "replaces": None, "active": False}  # of `learn --jsonl`
+_FIELDS = "session uuid role by memory kind scope standing questions replaces certainty score active evidence"
+EMPTY_LINE: dict[str, object] = {**dict.fromkeys(_FIELDS.split()), "by": "floor", "questions": [], "active": False}
 SessionTimes = dict[str, int]  # by session: when it showed the fix, milliseconds since the epoch
 
 

@@ -459,7 +459,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     WordsKey(
         "capture.sessions_never",
-        ("correction", "preference", "decision", "fact", "procedure", "pitfall", "command"),
+        ("correction", "preference", "decision", "fact", "procedure", "pitfall", "rule", "state", "command"),
         "Kinds of what sessions hold that `subcog learn` never proposes; command: one that failed, and how it worked then",
     ),
     WordsKey(

@@ -70,8 +70,9 @@ def test_jsonl_has_the_documented_rows_and_a_dry_run_stores_none(subcog: Run, se
     session(sessions, "one", RULE)
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = done.rows
-    assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence", "by", "questions"]
-    assert row["by"] == "person"
+    fields = "session uuid role by memory kind scope standing questions replaces certainty score active evidence"
+    assert list(row) == fields.split()
+    assert row["by"] == "floor"
     assert (row["session"], row["uuid"], row["role"], row["memory"]) == ("one", "one-r0", "user", RULE)
     assert "would propose 1" in done.err
     assert subcog("review", "--list").code == 1

@@ -78,7 +78,7 @@ def test_a_run_over_both_proposes_it_too_and_a_dry_one_says_so(subcog: Run, sess
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = done.rows
     assert (row["memory"], row["kind"], row["role"], row["score"], row["evidence"]) == (
-        *(FAILS, "command", "tool", None, "one two"),
+        *(FAILS, "command", "tool", 0.75, "one two"),
     )
     assert waiting(subcog) == []
     subcog("learn")

@@ -184,16 +184,16 @@ def test_a_proposal_without_an_answer_is_dropped_after_30_days(bare: Machine, se
 def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> None:
     at = bare.root / "harbour"
     bare.environment[NO_BRIEF] = "950"
-    ids = {bare.stored()[text]["id"] for text in NOTED.values()}
+    ids = {str(bare.stored()[text]["id"]) for text in NOTED.values()}
 
     news: list[str] = []
 
-    def begin(session: str) -> set[object]:
+    def begin(session: str) -> set[str]:
         output = json.loads(bare.hook(bare.beginning("startup", session, at)).stdout or b"{}")
         news.append(output.get("systemMessage", ""))
         return {*ids_in(output.get("hookSpecificOutput", {}).get("additionalContext", ""))} & ids
 
-    def days_later(days: int) -> set[object]:
+    def days_later(days: int) -> set[str]:
         """Return the noted memories of a session's start after some days with 21 sessions and a run of the jobs."""
         change_state(bare, "UPDATE sought SET at = at - ?", days * DAY_MS)
         change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
