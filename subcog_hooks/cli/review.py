@@ -49,7 +49,7 @@ def review(
     ] = None,
     as_user: AsUser = False,
 ) -> None:
-    """Ask about the seven surest waiting memories: keep, edit or drop each. Until then none is given to the agent.
+    """Ask about the surest waiting memories: keep, edit or drop. Until then none is given to the agent.
 
     Each is shown with its source, its copies, similar memories, and the prompts to which it would have come, among your last
     hundred. Changes of memories that `subcog enrich` proposes follow. A dropped memory is forgotten; `u` undoes the last step.
