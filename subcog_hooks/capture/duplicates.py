@@ -181,7 +181,7 @@ def _read_words(note: str, names: Sequence[str], stems: Stems) -> Iterator[_Fram
 
 
 def _denies_other_words(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> bool:
-    """Return whether notes of the same words deny other words; in another order, each has to deny what the other asserts."""
+    """Return whether notes of the same words deny different words; in another order, each denies an assertion of the other."""
     denied, denied_before = ({word.stem for word in words if word.is_denied} for words in (new, old))
     if [word.stem for word in new] == [word.stem for word in old]:
         return denied != denied_before
@@ -189,7 +189,7 @@ def _denies_other_words(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) ->
 
 
 def _difference_in_frame(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> Difference | None:
-    """Compare notes with the same number of words, at most half of which differ."""
+    """Compare notes with the same number of words. At most half of the words may differ."""
     pairs = list(zip(new, old, strict=False))
     changed = [position for position, (word, other) in enumerate(pairs) if word.stem != other.stem]
     shared = len(pairs) - len(changed)

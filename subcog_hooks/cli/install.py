@@ -56,7 +56,7 @@ def init(
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook with Claude Code or another agent. It asks once what subcog may do by itself.
+    """Register the hook with Claude Code or another agent. It asks once about subcog's own background work.
     The rest of the agent's settings stays as it is. Questions are asked on a terminal only; `subcog setup` asks what is open.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and

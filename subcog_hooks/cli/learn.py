@@ -40,7 +40,7 @@ def learn(
         Option(
             "--undo",
             metavar="DAY|SESSION|ID",
-            help="Take back what was noted by itself on a day, from a session, or one memory.",
+            help="Take back memories noted automatically: of a day, of a session, or a single one.",
         ),
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,

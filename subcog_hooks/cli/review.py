@@ -200,7 +200,7 @@ class _ReviewSession:
             self._print_progress()
 
     def _rank(self, memory: Memory) -> tuple[float, int]:
-        """Return the sort key by which the surest memories come first, and then those that most prompts would have got."""
+        """Return the sort key of a memory: its certainty, then the number of prompts that would have brought it."""
         certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
         return -certainty, -len(self._decisions_by_id.get(memory.id, ()))
 

@@ -1,4 +1,4 @@
-"""`subcog setup` asks which agents get the hook, and what subcog may do by itself. `init` asks the same once."""
+"""`subcog setup` asks which agents get the hook, and about background work. `init` asks the same once."""
 
 import math
 from contextlib import suppress
@@ -47,7 +47,7 @@ def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, a model only in a terminal.")] = False,
     no: Annotated[bool, Option("--no", help="Switch the background work off at once.")] = False,
 ) -> None:
-    """Choose what subcog may do by itself, and show the choices.
+    """Choose subcog's own background work, and show the choices.
 
     It asks only what is open: about agents without the hook, about notes that exist, and whether your own Claude may read
     finished sessions. Without a terminal, and without an option, it only shows what is on.

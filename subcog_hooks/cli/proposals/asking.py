@@ -216,7 +216,7 @@ class _AskingRun:
                 learned.note_replaced(self._state, proposal.id, replaced[proposal.id])
 
     def _store_or_join(self, store: Store | None, written: Sequence[WrittenProposal]) -> dict[str, str]:
-        """Store the new proposals, and add repeated ones to those that are stored. Return the replaced memories by id."""
+        """Store the new proposals, and join repeated ones to stored memories. Return the replaced ids by the proposal's id."""
         report = self.report
         repeats = _find_repeats(written, store)
         replaced: dict[str, str] = {}
@@ -243,16 +243,16 @@ class _AskingRun:
         return replaced
 
     def _join(self, proposal: WrittenProposal, repeat: Memory, store: Store | None) -> None:
-        """Add what a proposal says of a stored memory: its questions, or that a second session shows words of an agent."""
-        writes = store and not self._options.dry_run
+        """Join a proposal to the memory that it repeats: add its questions, or activate words of an agent seen again."""
+        store = None if self._options.dry_run else store
         if proposal.written.quote in repeat.content and repeat.status == PENDING:
             self.report.joined += 1
-            if store and writes:
+            if store:
                 _add_questions(store, repeat, proposal)
             return
         self.report.repeated += 1
         cautions = proposal.find_cautions(repeat.content)
-        if store and writes and _is_shown_again(proposal, repeat) and self._may_act(proposal, cautions, store, None):
+        if store and _is_shown_again(proposal, repeat) and self._may_act(proposal, cautions, store, None):
             store.modify([repeat.id], lambda memory: memory.with_changes(status=ACTIVE))
             state_values.note_noted(self._state, repeat.id)
             self._act(proposal)

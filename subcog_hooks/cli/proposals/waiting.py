@@ -183,7 +183,7 @@ def _words(text: str) -> list[str]:
 
 
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
-    """Activate waiting memories in place of those that they replace, and forget their copies. Raises StoreError, UsageError."""
+    """Activate waiting memories, supersede the memories that they replace, and forget copies. Raises StoreError, UsageError."""
     _require_waiting(store, [*memories, *copies])
     replaced = {old.id: _superseded_by(memory) for memory in memories if (old := find_replaced(memory, store))}
     return settle(store, _with_status("active", memories) | replaced | _with_status("deleted", copies), "kept")
