@@ -67,7 +67,7 @@ def started(address: str) -> Iterator[str]:
 
 def make_tables(url: str) -> None:
     with server_connection.open_connection(url) as opened:
-        server_schema.run_plan(opened, server_schema.plan_setup(opened, server_schema.read_tables(opened), by_project=False))
+        server_schema.run_plan(opened, server_schema.plan_setup(opened, server_schema.read_tables(opened)))
 
 
 def texts_of(files: Sequence[str], count: int) -> Iterator[str]:
@@ -209,7 +209,7 @@ def fill(server: server_connection.Connection, files: Sequence[str], count: int)
         server.execute(definition)
     server.execute("VACUUM ANALYZE subcog.vectors, subcog.memories")
     print(f"indexes and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
-    if (of_many := server_schema.plan_setup(server, server_schema.read_tables(server), by_project=False)).steps:
+    if (of_many := server_schema.plan_setup(server, server_schema.read_tables(server))).steps:
         begun = time.perf_counter()
         server_schema.run_plan(server, of_many)
         print(*of_many.steps, f"it took {time.perf_counter() - begun:.0f} s", sep="\n", flush=True)

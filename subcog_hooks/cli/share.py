@@ -51,12 +51,10 @@ def init(
         Texts, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
     ] = None,
     grant_read: Annotated[Texts, Option("--grant-read", metavar="ROLE", help="A role that may read them.")] = None,
-    by_project: Annotated[
-        bool, Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
-    ] = False,
     yes: _Yes = False,
 ) -> None:
-    """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks.
+    """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks. Each role
+    with rights reads all projects of the team.
 
     Example: subcog share init postgresql://ada@db.example.com/team --grant backend
     """
@@ -69,7 +67,7 @@ def init(
     with server_connection.open_connection(address) as server, server_connection.raise_server_errors(address):
         parameters = server_connection.connection_settings(address)
         schema = server_schema.read_tables(server)
-        plan = server_schema.plan_setup(server, schema, by_project=by_project, writers=grant or (), readers=grant_read or ())
+        plan = server_schema.plan_setup(server, schema, writers=grant or (), readers=grant_read or ())
         if (
             not server_connection.is_local(parameters)
             and server_connection.tls_mode(parameters) not in server_connection.VERIFYING
@@ -138,10 +136,8 @@ def sync(
         _ask_agreement(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise_projects(settings, projects)
     _print_outcome(outcome)
-    refusal = sharing.record_outcome(home, outcome)
+    sharing.record_outcome(home, outcome)
     embedding.start_background_jobs()
-    if refusal:
-        raise ServerError(safe(refusal), "its owner gives you the project: see `subcog help sharing`")
 
 
 def _ask_agreement(

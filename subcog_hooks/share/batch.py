@@ -53,7 +53,7 @@ class SyncOutcome:
     sent, deleted_there, fetched, deleted_here: numbers of memories. overruled: changes and deletions of the user's own
     memories by colleagues. judged_anew: colleagues' memories with other withheld fields than before. lost: ids of versions
     that lost a conflict, as they arrived here. left: by author, how many memories are left out because there are too many.
-    problems: a line for each memory that could not be sent or stored. refused: projects to which the role may send nothing.
+    problems: a line for each memory that could not be sent or stored.
     was_restored: the server had lost revisions that this home had seen.
     """
 
@@ -66,7 +66,6 @@ class SyncOutcome:
     lost: list[str] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
     was_restored: bool = False
     is_read_only: bool = False
 

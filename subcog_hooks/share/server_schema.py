@@ -123,10 +123,10 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION subcog.lift(bigint), subcog.take_turn(), subcog.stamp(), subcog.note_push() FROM PUBLIC;
 
--- how many memories have a word, as ANALYZE has it: readable without a scan, and where row-level security hides statistics
+-- how many memories have a word, as ANALYZE has it: without a scan
 ALTER TABLE subcog.memories ALTER words SET STATISTICS 1000;
 CREATE FUNCTION subcog.count_words(asked text[]) RETURNS TABLE (lexeme text, count float8, total float8)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH known AS (
     SELECT most_common_elems::text::text[] AS elements, most_common_elem_freqs AS shares FROM pg_stats
     WHERE schemaname = 'subcog' AND tablename = 'memories' AND attname = 'words'
@@ -140,9 +140,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT word, coalesce((SELECT share FROM counted WHERE element = word), (SELECT share FROM least) / 2, 0) * total, total
   FROM unnest(asked) AS word, size
 $$;
-REVOKE ALL ON FUNCTION subcog.count_words(text[]) FROM PUBLIC;
-
-CREATE TABLE subcog.members (role name NOT NULL, project text NOT NULL, PRIMARY KEY (role, project));
 """  # noqa: S608 - constants
 
 # All signs of a project are read from the index alone: 48 bytes of a vector instead of 1,536.
@@ -172,19 +169,7 @@ USING hnsw ((embedding::{{schema}}.halfvec({DIMENSION})) {{schema}}.halfvec_cosi
 WITH (m = {GRAPH_LINKS}, ef_construction = {GRAPH_BUILD_DEPTH});
 """
 
-_BY_PROJECT = """
-ALTER TABLE subcog.{table} ENABLE ROW LEVEL SECURITY;
-CREATE POLICY of_members ON subcog.{table} USING (project IN (
-  SELECT m.project FROM subcog.members AS m JOIN pg_catalog.pg_roles AS r ON r.rolname = m.role  -- a role may be gone
-  WHERE pg_has_role(current_user, r.oid, 'MEMBER')
-));
-"""
-
-_GRANTS = (
-    "GRANT USAGE ON SCHEMA subcog TO {role}",
-    "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes, subcog.members TO {role}",
-    "GRANT EXECUTE ON FUNCTION subcog.count_words(text[]) TO {role}",
-)
+_GRANTS = ("GRANT USAGE ON SCHEMA subcog TO {role}", "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes TO {role}")
 _WRITE_GRANTS = (
     "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
     "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
@@ -199,7 +184,7 @@ class TeamTables:
     """The state of the server.
 
     server: its id, "" without tables; vector_schema: the schema of the extension, "" without it; role: the connected role.
-    is_by_project: row-level security separates projects. may_write, may_make: the role may write rows, make tables.
+    may_write, may_make: the role may write rows, make tables.
     scans_on: the extension continues a graph search whose filter left too few rows.
     """
 
@@ -209,7 +194,6 @@ class TeamTables:
     role: str
     has_vectors: bool
     has_graph: bool
-    is_by_project: bool
     may_write: bool
     may_make: bool
     scans_on: bool
@@ -241,7 +225,6 @@ def read_tables(connection: Connection) -> TeamTables:
         " coalesce((SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
         " WHERE extname = 'vector'), ''), session_user, to_regclass('subcog.vectors') IS NOT NULL,"
         " coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine')), false),"
-        " coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')), false),"
         " coalesce(has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'), false),"
         " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
         " coalesce((SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension"
@@ -287,11 +270,11 @@ class SetupPlan:
 
 
 def plan_setup(
-    connection: Connection, tables: TeamTables, *, by_project: bool, writers: Sequence[str] = (), readers: Sequence[str] = ()
+    connection: Connection, tables: TeamTables, writers: Sequence[str] = (), readers: Sequence[str] = ()
 ) -> SetupPlan:
     """Return the steps that the server still needs. Raises ServerError for tables of another version.
 
-    by_project: separate rows by project. writers, readers: roles that need grants.
+    writers, readers: roles that need grants.
     """
     if tables.version not in (0, VERSION):
         require_tables(connection)
@@ -299,7 +282,7 @@ def plan_setup(
     if not tables.version:
         _require_own_schema(connection)
         steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-        steps.add("its tables: memories, pushes, members, with the triggers that give revisions and authors", _TABLES)
+        steps.add("its tables: memories and pushes, with the triggers that give revisions and authors", _TABLES)
     has_vectors = tables.has_vectors
     if not has_vectors and tables.may_make and (schema := tables.vector_schema or _plan_extension(connection, steps)):
         steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
@@ -315,19 +298,13 @@ def plan_setup(
         )
     if tables.has_vectors and steps.steps:  # else a scan of the signs visits each row of the table
         steps.afterwards.append("VACUUM ANALYZE subcog.vectors")
-    if by_project and not tables.is_by_project:
-        table_names = ["memories", "vectors"] if has_vectors else ["memories"]
-        statements = [_BY_PROJECT.format(table=table) for table in table_names]
-        steps.add("row-level security: a role sees and writes the projects that subcog.members gives it", *statements)
-    elif tables.is_by_project and has_vectors and not tables.has_vectors:
-        steps.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
     for role in (*writers, *readers):
         grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
         if role in writers:
             grants += _WRITE_GRANTS + (_VECTOR_WRITE_GRANTS if has_vectors else ())
         rights = "reading and writing" if role in writers else "reading"
         statements = [grant.format(role=quote_name(role)) for grant in grants]
-        steps.add(f"for the role {role}: {rights} these tables, nothing else", *statements)
+        steps.add(f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", *statements)
     return steps
 
 

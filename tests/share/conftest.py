@@ -99,7 +99,7 @@ def make_roles(server: Server) -> None:
     prepare(server, "team_template")
 
 
-def prepare(server: Server, database: str, *, by_project: bool = False) -> None:
+def prepare(server: Server, database: str) -> None:
     """Make the team's tables as their owner does with `share init`."""
     from subcog_hooks.share import server_connection, server_schema
 
@@ -107,7 +107,7 @@ def prepare(server: Server, database: str, *, by_project: bool = False) -> None:
         tables = server_schema.read_tables(opened)
         writers = () if tables.version else ("ada", "bob", "eve", "stranger")
         readers = () if tables.version else ("reader",)
-        plan = server_schema.plan_setup(opened, tables, by_project=by_project, writers=writers, readers=readers)
+        plan = server_schema.plan_setup(opened, tables, writers=writers, readers=readers)
         server_schema.run_plan(opened, plan)
 
 

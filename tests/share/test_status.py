@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.share import sync
-from tests.share.conftest import SHOP, Team, prepare
+from tests.share.conftest import SHOP, Team
 from tests.share.person import Person
 
 
@@ -137,16 +137,3 @@ def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Te
     line = "left out 4 memories of eve: too large, or too many\n"
     assert line in bob.run("share", "status").stdout
     assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
-
-
-def test_a_refused_project_is_named_and_the_others_are_sent(ada: Person, team: Team) -> None:
-    prepare(team.server, team.database, by_project=True)
-    team.run("INSERT INTO subcog.members VALUES ('ada', 'github.com/acme/zoo')")
-    ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
-    ada.run("remember", "In the shop.")
-    ada.run("remember", "In the zoo.", "--project", "github.com/acme/zoo")
-    done = ada.run("share", "sync", "--yes", code=5)
-    assert done.stdout == "sent 1, fetched 0\n"
-    refusal = f"your role may write nothing of {SHOP} there"
-    assert refusal in done.stderr
-    assert f"the last synchronisation failed: {refusal}" in ada.run("share", "status").stdout

@@ -104,11 +104,11 @@ def test_only_projects_with_many_vectors_need_the_graph(filled_server: Filled, m
     asked = team_search.TeamRequest("", [SHOP], filled_server.made[0].tobytes())
     with server_connection.open_connection(filled_server.url) as owner:
         assert 0.8 < team_search.count_without_graph(owner, server_schema.read_tables(owner), asked) / MANY < 1.2
-        made = server_schema.plan_setup(owner, server_schema.read_tables(owner), by_project=False)
+        made = server_schema.plan_setup(owner, server_schema.read_tables(owner))
         assert len(made.steps) == 1
         assert made.steps[0].startswith(f"a graph of {MANY + len(few):,} vectors")
         server_schema.run_plan(owner, made)
-        assert server_schema.plan_setup(owner, server_schema.read_tables(owner), by_project=False).steps == []
+        assert server_schema.plan_setup(owner, server_schema.read_tables(owner)).steps == []
         assert team_search.count_without_graph(owner, server_schema.read_tables(owner), asked) == 0
     # Otherwise so small a table is read and sorted.
     filled_server.run(f"ALTER DATABASE {filled_server.database} SET enable_sort = off")

@@ -36,7 +36,7 @@ from subcog_hooks.store.stops import read_stops
 from subcog_hooks.store.vector_file import ExtensionMissing
 
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
-FAILURE = "failure"  # note: reason why the last synchronisation ended early, or its refused projects
+FAILURE = "failure"  # note: reason why the last synchronisation ended early
 SYNCED = "synced"  # note: time of the last complete synchronisation
 LEFT = "left"  # note: number of memories left out so far, by colleague
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
@@ -134,7 +134,7 @@ def _exchange_vectors(
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
                     server_vectors.receive_vectors(server, tables.vector_schema, project, arrived, own, advance)
-                if tables.may_write and project not in work.outcome.refused:
+                if tables.may_write:
                     server_vectors.send_vectors(server, tables.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
         pass  # `doctor` reports it.
@@ -231,18 +231,15 @@ def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_
         log.write_line(home, f"the team's memories were not synchronised: {why}")
 
 
-def record_outcome(home: Home, outcome: SyncOutcome) -> str:
-    """Record a complete synchronisation for `share status`. Return a text about refused projects, "" for none."""
-    refusal = f"your role may write nothing of {', '.join(outcome.refused)} there" if outcome.refused else ""
+def record_outcome(home: Home, outcome: SyncOutcome) -> None:
+    """Record a complete synchronisation for `share status`."""
     with ShareState.open(home) as state:
-        state.write_note(FAILURE, refusal)
-        if not refusal:
-            state.write_note(SYNCED, str(now_ms()))
+        state.write_note(FAILURE, "")
+        state.write_note(SYNCED, str(now_ms()))
         if outcome.left:
             counts = load_left_counts(state)
             counts |= {name: counts.get(name, 0) + count for name, count in outcome.left.items()}
             state.write_note(LEFT, json.dumps(counts))
-    return refusal
 
 
 def record_failure(home: Home, failure: str) -> None:
