@@ -13,6 +13,7 @@ from subcog_hooks.cli.support.common_options import AsUser, Texts, namespace_opt
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.store import questions
@@ -82,7 +83,7 @@ def edit(
         "keywords": _option_values(keyword),
         "triggers": _option_values(trigger),
         "paths": _option_values(path),
-        "when": inputs.parse_conditions(_option_values(when) or ()) if when is not None else None,
+        "when": condition_checks.parse_conditions(_option_values(when) or ()) if when is not None else None,
         "standing": standing,
         "priority": priority,
         "trust": trust,

@@ -15,6 +15,7 @@ from subcog_hooks.cli.support.amendment import amend, apply_changes, check_curre
 from subcog_hooks.cli.support.common_options import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
+from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import questions
 from subcog_hooks.store.memory import (
@@ -77,7 +78,7 @@ def remember(
         Option(
             "--when",
             metavar="CONDITION",
-            help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
+            help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql. "
             "Without a trigger or a path, it is given as soon as it holds.",
         ),
     ] = None,
@@ -163,7 +164,7 @@ def remember(
             keywords=tuple(keyword or ()),
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
-            when=inputs.parse_conditions(when or ()),
+            when=condition_checks.parse_conditions(when or ()),
             questions=questions.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,

@@ -216,44 +216,13 @@ def facts_of_place() -> dict[str, Value]:
     return facts.folder_facts(working_folder(), context.here())
 
 
-def parse_conditions(texts: Iterable[str]) -> dict[str, object]:
-    """Parse conditions, each in the short form of `condition_checks.from_texts` or a JSON object.
-
-    Raises InvalidMemory naming the first condition that is invalid, or contradicts another.
-
-    >>> parse_conditions(["branch=main", '{"prompts": {"gte": 3}}'])
-    {'branch': 'main', 'prompts': {'gte': 3}}
-    """
-    given = list(texts)
-    objects = [text for text in given if text.lstrip().startswith("{")]
-    when = condition_checks.parse_conditions([text for text in given if text not in objects])
-    for text in objects:
-        loaded = _parse_json(text)
-        if not loaded:
-            raise InvalidMemory("when is {}, which asks for nothing", "for instance branch=main")
-        for name, condition in loaded.items():
-            if name in when:
-                raise InvalidMemory(f"when has {name[:80]!r} twice", "give all of it as JSON")
-            when[name] = condition
-    condition_checks.check_conditions(when)
-    return when
-
-
 def condition_texts(when: Mapping[str, object]) -> list[str]:
-    """Return the texts that `parse_conditions` reads as these conditions, in order; JSON where no shorter form exists.
+    """Return the texts that `parse_conditions` reads as these conditions, in order; JSON, to be shown, where none exist.
 
     >>> condition_texts({"branch": ["main", "dev"], "prompts": {"gte": 3, "lte": 9}, "calm": True, "a": {"not": {"not": "b"}}})
     ['branch=main,dev', 'prompts>=3', 'prompts<=9', 'calm', '{"a": {"not": {"not": "b"}}}']
     """
     return [text for name, condition in when.items() for text in _texts_of_condition(name, condition)]
-
-
-def _parse_json(text: str) -> dict[str, object]:
-    try:
-        given: dict[str, object] = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidMemory(f"when is {text[:80]!r}, which is not JSON", 'for instance {"branch": ["main", "dev"]}') from error
-    return given
 
 
 def _texts_of_condition(name: str, condition: object) -> list[str]:
