@@ -28,7 +28,7 @@ from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Detection
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.intent.topics import extract_topics
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = Path(ROOT, "tests", "data", "intent", "prompts.jsonl")

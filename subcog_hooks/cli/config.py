@@ -17,8 +17,8 @@ from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
-from subcog_hooks.settings import files, loading
-from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, SettingsPart, Value
+from subcog_hooks.settings import loading, sources
+from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
 from subcog_hooks.settings.keys import KEYS, Key
 from subcog_hooks.store import decision_log, hook_traces, recorded_decisions
 from subcog_hooks.store.decision import SPOKE
@@ -102,7 +102,7 @@ def set_(
     setting = _find_key(key)
     new = _value_of(setting, value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
-        models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone
+        models.chosen_space(context.home(), Settings({key: new}))  # raises if a file of the model is gone
     if not dry_run:
         write_setting(key, None if value == "default" else new)
     terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")
@@ -176,14 +176,14 @@ def write_setting(key: str, value: Value | None) -> None:
     with ProcessLock(f"{home.config}.lock", LOCK_WAIT_MS, "changing the settings"):
         text = ""
         if os.path.exists(home.config):
-            _refuse_unreadable(files.parse_file(home.config, is_own=True))
-            text = read_regular(home.config, files.MAX_FILE).decode("utf-8-sig")
+            _refuse_unreadable(sources.parse_file(home.config, is_own=True))
+            text = read_regular(home.config, sources.MAX_FILE).decode("utf-8-sig")
         changed = _change_setting(text, key, value)
-        _refuse_unreadable(files.parse_settings(changed.encode(), os.path.basename(home.config), is_own=True))
+        _refuse_unreadable(sources.parse_settings(changed.encode(), os.path.basename(home.config), is_own=True))
         _write_file(home.config, changed)
 
 
-def _refuse_unreadable(settings: SettingsPart) -> None:
+def _refuse_unreadable(settings: Settings) -> None:
     if EVERYTHING in settings.left_out:
         raise ConfigError(settings.problems[0], "correct it by hand")
 

@@ -34,8 +34,8 @@ from subcog_hooks.settings.defaults import (
     NO_LLM,
     NOTES_SETTING,
     SESSIONS_SETTING,
+    Settings,
 )
-from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import import_record, learned, state_values
 from subcog_hooks.store.memory import now_ms
 

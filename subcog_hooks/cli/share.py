@@ -14,9 +14,8 @@ from subcog_hooks.cli.support.common_options import AsUser, Texts, project_optio
 from subcog_hooks.cli.support.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
-from subcog_hooks.settings.defaults import SHARE_URL
+from subcog_hooks.settings.defaults import SHARE_URL, Settings
 from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema
 from subcog_hooks.share.batch import SyncOutcome
 from subcog_hooks.share.sync import sync_lock

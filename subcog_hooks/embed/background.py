@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.space import Space
+    from subcog_hooks.settings.defaults import Settings
 
 FAILURE = "embedding.failure"  # in the index's folder: the reason for an early end, by space
 MAX_FAILURES = 64 * 1024  # bytes
 RETRY_MS = 24 * 3_600_000  # a failed model is tried again after this time, or when its files have changed
 
 
-def is_enabled(settings: loading.Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Return whether the user wants memories to be embedded in the background."""
     return bool(settings["embedding.background"])
 

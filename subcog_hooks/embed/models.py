@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any  # of JSON that `pull` has written
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
 MAX_DESCRIPTION = 1_000_000  # bytes; pulled models have some twenty files

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.store import Store
     from subcog_hooks.store.vector_store import VectorStore
     from subcog_hooks.store.vector_sync import Encode, Progress

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.recall.hits import Eligibility
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.project import Project
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 MAX_BY_CERTAINTY = ((0.8, 6), (0.65, 4), (0.0, 3))  # A prompt of at least this certainty gets this number of memories.
 DOUBTFUL_FACTOR = 2.0  # The bar's factor for a prompt that hardly asks for anything: only a very relevant memory may come.

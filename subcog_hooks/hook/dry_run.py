@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.verdict import Verdict
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.project import Project
     from subcog_hooks.store.sessions import LastPrompt

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.second_look_answer import LateAnswer
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.
 MIN_ORDER_TOPICS = 3  # An order with these, or with a name such as `moment.js`, is searched although it asks for nothing.

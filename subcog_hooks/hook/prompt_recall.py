@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
 RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 WORDS = ("hook", "--second-look")  # arguments of the command line
 # A memory is near from this share of the bar on: chosen on half of the projects of development prompts as people type them.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.choose import Judgement, Threshold
     from subcog_hooks.intent.detector import Detection, Examined
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 
 class Offer:

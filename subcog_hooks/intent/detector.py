@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from subcog_hooks.intent.classifier import Classification
     from subcog_hooks.llm.providers import Provider
     from subcog_hooks.llm.race import Outcome, Race
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.state import State
 
     KeepLate = Callable[[str, str], None]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.llm.question import Question
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings
 
 ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
 VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}

@@ -8,8 +8,7 @@ from subcog_hooks.settings.defaults import ADAPTIVE, ALPHA, DEFAULTS, RELEVANCE,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.settings.defaults import Value
-    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.settings.defaults import Settings, Value
 
 
 class Tuning:

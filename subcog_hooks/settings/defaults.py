@@ -1,9 +1,13 @@
-"""The defaults of the settings, and the contents of a settings file: the part of the settings that a hook loads."""
+"""The defaults of the settings and the values in force: the part of the settings that a hook loads."""
 
 from __future__ import annotations
 
 from subcog_hooks import __version__
-from subcog_hooks.core import light_json
+from subcog_hooks.core import light_json, tables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Value = bool | int | float | str
 
@@ -29,10 +33,24 @@ SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable ch
     {"surfacing.enabled", "search_intent.enabled", "surfacing.tools", "surfacing.session_start", PARENTS}
 )
 
-ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
+ROWS = tables.read_rows(__file__, "settings.tsv")  # name, default, rights, type and help of each setting
+
+
+def _read_default(text: str, kind: str) -> Value:
+    """Return the value of a setting that a row of the table has. kind: the first word of its type."""
+    if kind == "switch":
+        return text == "true"
+    if kind == "number":
+        return float(text) if "." in text else int(text)
+    return text
+
+
+DEFAULTS: dict[str, Value] = {name: _read_default(text, kind.partition(" ")[0]) for name, text, _, kind, _ in ROWS}
+
+ALPHA = DEFAULTS["fusion.alpha"]  # the value of S4 and of the sweep in tests/eval/results
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is
 # within .004 of the best nDCG@10 of .1 to .9; a name that asks for .9 costs locomo .04.
-TYPE_SHARES = {"exact_quote": 0.1, "entity": 0.4, "conceptual": 0.8, "factual": 0.5, "exploratory": 0.7}
+TYPE_SHARES = {kind: DEFAULTS[f"fusion.{kind}"] for kind in ("exact_quote", "entity", "conceptual", "factual", "exploratory")}
 PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha by one name
     RELEVANCE: {"fusion.mode": RELEVANCE, "fusion.alpha": ALPHA},
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},
@@ -44,112 +62,70 @@ PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha b
 # The sections whose settings have variables: they tune. No variable chooses a model, a provider, an address or what is kept.
 TUNED_SECTIONS = ("surfacing", "search_intent", "project", "fusion", "recency", "search", "diversity")
 
-DEFAULTS: dict[str, Value] = {
-    "surfacing.enabled": True,
-    "surfacing.tools": True,
-    "surfacing.session_start": True,
-    "surfacing.brief_characters": 950,
-    "surfacing.last_session": True,
-    "surfacing.min_relevance": 0.22,
-    "surfacing.maybe_relevance": 0.02,
-    "surfacing.max_memories": 6,
-    "surfacing.max_characters": 2000,
-    "surfacing.session_characters": 12_000,
-    "surfacing.receipt": False,
-    "surfacing.log_prompts": True,
-    LEARN: True,
-    "fusion.preset": RELEVANCE,
-    "fusion.mode": RELEVANCE,
-    "fusion.alpha": ALPHA,
-    "fusion.small": 500,
-    "fusion.large": 5000,
-    "fusion.rrf_k": 60,
-    "fusion.tags": 0.1,
-    **{f"fusion.{kind}": share for kind, share in TYPE_SHARES.items()},
-    "fusion.pattern": 1.0,
-    "fusion.state": 1.0,
-    "recency.decay": 0.01,
-    "recency.floor": 0.9,
-    "search.timeout_ms": 3000,
-    "search.min_similarity": 0.25,
-    "diversity.mmr": 1.0,
-    "search.limit": 10,
-    "search_intent.enabled": True,
-    "search_intent.use_llm": True,
-    "search_intent.llm_timeout_ms": 200,
-    "search_intent.min_confidence": 0.5,
-    "search_intent.llm_skip_confidence": 0.8,
-    SECOND_LOOK: UNSURE,
-    PARENTS: True,
-    "capture.typed": BY_REMEMBER,
-    "capture.agent": AGENTS_NOTES,
-    NOTES_SETTING: False,
-    SESSIONS_SETTING: NOT_LEARNED,
-    "capture.sessions_except": "",
-    "capture.sessions_never": "",
-    "capture.clients_except": "",
-    "capture.keep_from": "",
-    "capture.drop_from": "",
-    "capture.remind": True,
-    DECLINED_AGENTS: "",
-    PROMPT_LLM: NO_LLM,
-    "llm.model": "",
-    "llm.base_url": "",
-    "llm.key_file": "",
-    BACKGROUND_LLM: NO_LLM,
-    "llm.client": "",
-    ENRICH: False,
-    LLM_LEARNS: False,
-    AGENT_WORDS: False,
-    "llm.calls_a_day": 50,
-    SHARE_URL: "",
-    "share.projects": "",
-    "share.cues_from": "",
-    SHARE_IN_BACKGROUND: True,
-    "embedding.model": "minilm",
-    "embedding.background": True,
-}
-
-
 EVERYTHING = "*"  # stands for all keys, where a file cannot be read
-_FORM = "values switches problems left_out sources"
+_FORM = "values problems left_out sources"
 
 
-class SettingsPart:
-    """The contents of a settings file, or the settings of an environment.
+class Settings:
+    """The values in force, or those of one file or of an environment.
 
-    values: the valid values, by key; problems: a line for each fault; left_out: the keys at fault, or EVERYTHING; sources: by
-    key, the line or the variable of each valid value.
+    values: the valid values that are set. problems: a line for each fault in a file or a variable.
+    left_out: the faulty or unknown keys in the user's own file or the environment, EVERYTHING for an unreadable file. Their
+    defaults apply, which may be the opposite of the user's wish. ignored: a line for each valid value that would loosen the
+    user's own. sources: by key, the line or the variable that has set it.
     """
 
-    __slots__ = ("left_out", "problems", "sources", "values")
+    __slots__ = ("ignored", "left_out", "problems", "sources", "values")
 
     def __init__(
         self,
         values: dict[str, Value] | None = None,
-        problems: list[str] | None = None,
-        left_out: list[str] | None = None,
+        problems: Iterable[str] = (),
+        left_out: Iterable[str] = (),
+        ignored: Iterable[str] = (),
         sources: dict[str, str] | None = None,
     ) -> None:
         self.values = values or {}
-        self.problems = problems or []
-        self.left_out = left_out or []
+        self.problems = tuple(problems)
+        self.left_out = frozenset(left_out)
+        self.ignored = tuple(ignored)
         self.sources = sources or {}
 
+    def __getitem__(self, name: str) -> Value:
+        """Return the value of a setting: its own, else the chosen preset's, else its default."""
+        if name in self.values:
+            return self.values[name]
+        preset = PRESETS[str(self.values["fusion.preset"])] if "fusion.preset" in self.values else {}
+        return preset.get(name, DEFAULTS[name])
 
-def compile_settings(settings: SettingsPart) -> str:
+    def is_set(self, name: str) -> bool:
+        return name in self.values
+
+    def with_value(self, name: str, value: Value) -> Settings:
+        """Return these settings with another value of one setting."""
+        return Settings({**self.values, name: value}, self.problems, self.left_out, self.ignored)
+
+    def source_of(self, name: str) -> str:
+        """Return the source of the value in force: a line of a file, a variable, the preset; "" for the default."""
+        preset = "fusion.preset"
+        by_preset = preset in self.values and name in PRESETS[str(self.values[preset])] and name not in self.values
+        return preset if by_preset else self.sources.get(name, "")
+
+
+def compile_settings(settings: Settings) -> str:
     """Return the compiled form of a file's settings."""
     import json  # only after a file has changed
 
-    return json.dumps({"of": _signature(), **{name: getattr(settings, name) for name in SettingsPart.__slots__}})
+    return json.dumps([_signature(), settings.values, settings.problems, [*settings.left_out], settings.sources])
 
 
-def load_compiled(text: str) -> SettingsPart | None:
+def load_compiled(text: str) -> Settings | None:
     """Return the settings of a compiled form, None where another version of subcog has written it."""
     stored = light_json.loads(text)
-    if not isinstance(stored, dict) or stored.get("of") != _signature():
+    if not isinstance(stored, list) or stored[0] != _signature():
         return None
-    return SettingsPart(stored["values"], stored["problems"], stored["left_out"], stored["sources"])
+    _, values, problems, left_out, sources = stored
+    return Settings(values, problems, left_out, sources=sources)
 
 
 def _signature() -> str:

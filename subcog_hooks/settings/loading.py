@@ -1,7 +1,8 @@
 """The settings in force, from the weakest to the strongest source: defaults, project file, user file, environment.
 
-A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten
-(`project_limits`): a value that would loosen the user's own is ignored, with a line about it.
+A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten:
+a value that would loosen the user's own is ignored, with a line about it. Thresholds go up, room and switches go down. So
+neither a project nor a variable makes the hook speak where the user wanted silence, nor asks an LLM more often.
 
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, times
 and size. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS, SettingsPart, compile_settings, load_compiled
+from subcog_hooks.settings.defaults import PRESETS, ROWS, TUNED_SECTIONS, Settings, compile_settings, load_compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,51 +34,9 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".subcog.toml"
 PREFIXES = tuple(f"SUBCOG_{section}_".upper() for section in (*TUNED_SECTIONS, "semantic", "keyword"))  # of our variables
-
-
-class Settings:
-    """The values in force.
-
-    problems: a line for each fault in a file or a variable. ignored: a line for each valid value that would loosen the user's
-    own. left_out: the faulty or unknown keys in the user's own file or the environment, EVERYTHING for an unreadable file.
-    Their defaults apply, which may be the opposite of the user's wish. sources: by key, the file or variable that has set it.
-    """
-
-    __slots__ = ("_values", "ignored", "left_out", "problems", "sources")
-
-    def __init__(
-        self,
-        values: dict[str, Value],
-        problems: tuple[str, ...] = (),
-        left_out: frozenset[str] = frozenset(),
-        ignored: tuple[str, ...] = (),
-        sources: dict[str, str] | None = None,
-    ) -> None:
-        self._values = values
-        self.sources = sources or {}
-        self.ignored = ignored
-        self.problems = problems
-        self.left_out = left_out
-
-    def __getitem__(self, name: str) -> Value:
-        """Return the value of a setting: its own, else the chosen preset's, else its default."""
-        if name in self._values:
-            return self._values[name]
-        preset = PRESETS[str(self._values["fusion.preset"])] if "fusion.preset" in self._values else {}
-        return preset.get(name, DEFAULTS[name])
-
-    def is_set(self, name: str) -> bool:
-        return name in self._values
-
-    def with_value(self, name: str, value: Value) -> Settings:
-        """Return these settings with another value of one setting."""
-        return Settings({**self._values, name: value}, self.problems, self.left_out, self.ignored)
-
-    def source_of(self, name: str) -> str:
-        """Return the source of the value in force: a line of a file, a variable, the preset; "" for the default."""
-        preset = "fusion.preset"
-        by_preset = preset in self._values and name in PRESETS[str(self._values[preset])] and name not in self._values
-        return preset if by_preset else self.sources.get(name, "")
+VARIABLE = "a variable"  # a source of values
+MIN_SIMILARITY = "search.min_similarity"
+_NEVER = 2.0  # above any probability
 
 
 def load(home: Home, project_root: str | None = None, cache: Cache | None = None, *, obeys_variables: bool = False) -> Settings:
@@ -87,39 +46,58 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
     which only the terminal has time for. obeys_variables: variables may also loosen, since a person has set them.
     """
     own = _read_file(home.config, cache)
-    values: dict[str, Value] = {}
-    ignored: list[str] = []
-    problems: list[str] = []
-    left_out = list(own.left_out)
-    sources: dict[str, str] = {}
-    project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else SettingsPart()
-    if project.values:
-        from subcog_hooks.settings import project_limits  # few projects set anything
-
-        own_values = Settings(own.values).__getitem__
-        values, ignored = project_limits.keep_tightening(project.values, own_values, project.sources, "a project's file")
-        sources = {name: project.sources[name] for name in values}
-    problems += project.problems
+    project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else Settings()
+    values, ignored = _keep_tightening(project, own, "a project's file") if project.values else ({}, [])
+    sources = {name: project.sources[name] for name in values} | own.sources
     values = _overlay(values, own.values)
-    sources.update(own.sources)
-    problems += own.problems
+    problems, left_out = project.problems + own.problems, own.left_out
     if any(name.startswith(PREFIXES) for name in os.environ):
-        from subcog_hooks.settings import project_limits, variables
+        from subcog_hooks.settings.sources import read_variables  # few processes have one
 
-        by_variables = variables.read_variables(os.environ)
-        in_files = Settings(values).__getitem__
-        stronger = by_variables.values
+        variables = read_variables(os.environ)
+        stronger = variables.values
         if not obeys_variables:
-            stronger, loosening = project_limits.keep_tightening(
-                stronger, in_files, by_variables.sources, project_limits.VARIABLE
-            )
+            stronger, loosening = _keep_tightening(variables, Settings(values), VARIABLE)
             ignored += loosening
         values = _overlay(values, stronger)
-        sources.update({name: by_variables.sources[name] for name in stronger})
-        problems += by_variables.problems
-        left_out += by_variables.left_out
-    sources = {name: source for name, source in sources.items() if name in values}
-    return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored), sources)
+        sources |= {name: variables.sources[name] for name in stronger}
+        problems, left_out = problems + variables.problems, left_out | variables.left_out
+    return Settings(values, problems, left_out, ignored, {name: source for name, source in sources.items() if name in values})
+
+
+def _keep_tightening(part: Settings, own: Settings, source: str) -> tuple[dict[str, Value], list[str]]:
+    """Return the values of a part that do not loosen the user's own, and a line for each of the others.
+
+    source: the part's name in such a line.
+    """
+    rights = {name: rights for name, _, rights, _, _ in ROWS}
+    tightening: dict[str, Value] = {}
+    ignored: list[str] = []
+    for name, value in part.values.items():
+        if not is_loosened(name, value, own[name], rights[name]):
+            tightening[name] = value
+            continue
+        if isinstance(value, bool):
+            fault = f"is true, yours is false; {source} may only switch it off"
+        else:
+            fault = f"is {value}, yours is {own[name]}; {source} may only {rights[name].split()[-1]} it"
+        is_obeyed = (source, name) == (VARIABLE, MIN_SIMILARITY)
+        obeys = "only your own `subcog search` obeys it" if is_obeyed else "it is ignored"
+        ignored.append(f"{part.sources[name]}: {name} {fault}, so {obeys}")
+    return tightening, ignored
+
+
+def is_loosened(name: str, value: Value, own: Value, rights: str) -> bool:
+    """Return whether a value from a project or a variable is looser than the user's own value of this setting.
+
+    >>> [is_loosened("surfacing.min_relevance", value, 0.22, "raise") for value in (0.1, 0.5)]
+    [True, False]
+    """
+    if isinstance(value, str) or isinstance(own, str):
+        return False
+    if name == "surfacing.maybe_relevance":
+        value, own = value or _NEVER, own or _NEVER  # 0 switches it off, which is the tightest
+    return ("raise" in rights and value < own) or ("lower" in rights and value > own)
 
 
 def _overlay(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, Value]:
@@ -130,19 +108,19 @@ def _overlay(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, 
     return {**values, **stronger}
 
 
-def _read_file(path: str, cache: Cache | None) -> SettingsPart:
+def _read_file(path: str, cache: Cache | None) -> Settings:
     try:
         status = os.stat(path)
     except OSError:
-        return SettingsPart()
+        return Settings()
     stamp = hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino))  # Some systems give all files one mtime.
     if cache is not None:
         text = cache.find_compiled(path, stamp, status.st_size)
         if text is not None and (compiled := load_compiled(text)) is not None:
             return compiled
-    from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
+    from subcog_hooks.settings import sources  # 12 ms: only the terminal, and a hook after the file has changed
 
-    settings = files.parse_file(path, is_own=os.path.basename(path) != PROJECT_FILE)
+    settings = sources.parse_file(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
         try:
             cache.keep_compiled(path, stamp, status.st_size, compile_settings(settings))

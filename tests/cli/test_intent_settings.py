@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
-from subcog_hooks.settings import variables
+from subcog_hooks.settings import sources
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
@@ -66,7 +66,7 @@ CASES = (
 @pytest.fixture
 def servers(monkeypatch: MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
     """Start two LLMs that answer differently."""
-    for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in (*sources.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with LlmServer(answer()) as first, LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"])) as other:
         yield first, other
@@ -132,7 +132,7 @@ VARIABLES = (
     ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.99", "hook"),
     ("SUBCOG_SEARCH_INTENT_LLM_SKIP_CONFIDENCE", "0.05", "llm_status"),
 )
-OF_INTENT = [variable for variable in variables.VARIABLES if variable.startswith("SUBCOG_SEARCH_INTENT_")]
+OF_INTENT = [variable for variable in sources.VARIABLES if variable.startswith("SUBCOG_SEARCH_INTENT_")]
 
 
 @pytest.mark.usefixtures("stored_memory")
@@ -170,7 +170,7 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     monkeypatch.delenv(variable)
     assert b"".join(written) == (observe(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
     monkeypatch.setenv(variable, "perhaps")
-    expected = KEYS[variables.VARIABLES[variable]].expected
+    expected = KEYS[sources.VARIABLES[variable]].expected
     assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
     done = subcog("why", PROMPT)
     assert (done.code, done.out) == (4, "")

@@ -12,7 +12,7 @@ from subcog_hooks.hook import brief
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import DEFAULT_NAMESPACE, now_ms
 from subcog_hooks.store.state import State

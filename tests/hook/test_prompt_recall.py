@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.settings import variables
+from subcog_hooks.settings import sources
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -64,7 +64,7 @@ def test_the_share_of_meaning_decides_what_is_looked_at(ask: Ask, home: Home, fu
     assert kinds(ask()) == {kind}
 
 
-@pytest.mark.parametrize(("name", "kind"), [(variables.SEMANTIC_WEIGHT, "story"), (variables.KEYWORD_WEIGHT, "table")])
+@pytest.mark.parametrize(("name", "kind"), [(sources.SEMANTIC_WEIGHT, "story"), (sources.KEYWORD_WEIGHT, "table")])
 def test_a_weight_of_the_environment_wins_over_the_file(
     ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_weight_of_the_environment_wins_over_the_file(
 
 def test_a_wrong_weight_in_the_environment_is_logged(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(home.config, fusion="alpha = 0.0")
-    monkeypatch.setenv(variables.SEMANTIC_WEIGHT, "much")
+    monkeypatch.setenv(sources.SEMANTIC_WEIGHT, "much")
     assert kinds(ask()) == {"table"}
     assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
 

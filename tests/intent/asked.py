@@ -7,8 +7,7 @@ from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import Value
+from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.store import metrics
 from subcog_hooks.store.metrics import Counter
 from subcog_hooks.store.state import State
@@ -23,7 +22,7 @@ LONG_MS = 20_000  # where an answer is expected; no test waits for so long
 SHORT_MS = 40  # where none is
 
 
-def asking(server: LlmServer, **others: Value) -> loading.Settings:
+def asking(server: LlmServer, **others: Value) -> Settings:
     """Settings with which this server is always asked. others: settings, with __ for the dot."""
     values: dict[str, Value] = {
         "llm.provider": "openai",
@@ -32,11 +31,11 @@ def asking(server: LlmServer, **others: Value) -> loading.Settings:
         "search_intent.llm_timeout_ms": LONG_MS,
         "search_intent.llm_skip_confidence": 1.0,
     }
-    return loading.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
+    return Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
 
 
 def examine_with(
-    home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
+    home: Home, state: State | None, settings: Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
 ) -> Examined:
     """The intent as the hook finds it, without the hook's deadline, and with its traces in the state."""
     detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
@@ -47,13 +46,11 @@ def examine_with(
     return result
 
 
-def status(
-    home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
-) -> str:
+def status(home: Home, state: State | None, settings: Settings, prompt: str = QUESTION, *, keeps_answers: bool = True) -> str:
     return examine_with(home, state, settings, prompt, keeps_answers=keeps_answers).intent.llm_status
 
 
-def provider_of(settings: loading.Settings, home: Home) -> Provider:
+def provider_of(settings: Settings, home: Home) -> Provider:
     provider = providers.provider_of(settings, home)
     assert provider is not None
     return provider

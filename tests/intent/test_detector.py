@@ -7,8 +7,7 @@ from subcog_hooks.intent import detector, keywords
 from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED, Detection
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
-from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import Value
+from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
@@ -262,7 +261,7 @@ def test_without_a_state_it_is_asked_all_the_same(home: Home) -> None:
 # ---- before it is settled -------------------------------------------------------------------------------------------------
 
 
-def may_change(home: Home, state: State, settings: loading.Settings, prompt: str = QUESTION) -> bool:
+def may_change(home: Home, state: State, settings: Settings, prompt: str = QUESTION) -> bool:
     begun: Detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     changes = begun.may_change
     begun.settle((), settings, LONG_MS)

@@ -7,7 +7,7 @@ from subcog_hooks.intent import classifier, detector, keywords
 from subcog_hooks.intent.detector import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
 from subcog_hooks.llm import breaker
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
-from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from tests import llm_server
@@ -99,7 +99,7 @@ def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State
 # ---- a provider that fails again and again --------------------------------------------------------------------------------
 
 
-def end_rest(state: State, settings: loading.Settings, home: Home) -> None:
+def end_rest(state: State, settings: Settings, home: Home) -> None:
     """Let the provider's rest be over."""
     breaker.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import Settings
 from tests.llm_server import LlmServer
 
 KEY = "sk-ant-api03-ThisKeyMustNeverBeSeenAnywhere"
@@ -13,9 +13,9 @@ SECONDS = 20.0  # where the answer is expected; no test waits for so long
 ENDED = 0.3  # where it is not
 
 
-def settings(**values: str) -> loading.Settings:
+def settings(**values: str) -> Settings:
     """Settings of the section `llm`."""
-    return loading.Settings({f"llm.{name}": value for name, value in values.items()})
+    return Settings({f"llm.{name}": value for name, value in values.items()})
 
 
 def key_file(folder: Path, text: str = KEY + "\n", mode: int = 0o600) -> str:

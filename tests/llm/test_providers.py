@@ -17,6 +17,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider, ask_provider
 from subcog_hooks.llm.question import Question
 from subcog_hooks.settings import defaults, loading
+from subcog_hooks.settings.defaults import Settings
 from tests import llm_server
 from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, provider_with, settings
 from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
@@ -85,13 +86,13 @@ def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests:
                 "llm.model": "m",
                 "llm.base_url": "http://localhost/v1",
             }
-            provider = loading.Settings(values, ("a problem",), frozenset({left_out}))
+            provider = Settings(values, ("a problem",), frozenset({left_out}))
             if may_be_asked:
                 assert providers.provider_of(provider, home)
             else:
                 with pytest.raises(ConfigError, match=f"{left_out} cannot be used as it is set"):
                     providers.provider_of(provider, home)
-            assert providers.provider_of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
+            assert providers.provider_of(Settings({}, ("a problem",), frozenset({left_out})), home) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
-from subcog_hooks.settings.keys import KEYS, Key, NameKey, WordsKey
+from subcog_hooks.settings.keys import KEYS, Key
 
 
 def test_the_hook_has_the_default_of_every_setting() -> None:
@@ -152,12 +152,11 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
     }
     share = {name for name in KEYS if name.startswith("share.")}
     assert personal == capture | other | llm | share
-    assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
+    assert all(key.is_personal for key in KEYS.values() if key.form)
 
 
 def test_a_list_of_words_takes_those_that_there_are() -> None:
     key = KEYS["capture.sessions_never"]
-    assert isinstance(key, WordsKey)
     assert key.choices == ALL_KINDS
     assert key.from_text(" Correction, fact,") == "correction,fact"
     assert key.from_text("") == ""

@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks import __version__
 from subcog_hooks.core.paths import Home
-from subcog_hooks.settings import defaults, files, keys, loading, project_limits
+from subcog_hooks.settings import defaults, keys, loading, sources
 from subcog_hooks.store.state import State
 from subcog_hooks.store.state_values import CompiledSettings
 from tests.settings.material import LOOSE, write
@@ -84,7 +84,7 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     state = State.open(home, 100)
     write(home.config, "[surfacing]\nmax_memories = 2\nwrong = 1\n")
     first = loading.load(home, None, CompiledSettings(state))
-    monkeypatch.setattr(files, "parse_file", lambda *_, **__: pytest.fail("parsed again"))
+    monkeypatch.setattr(sources, "parse_file", lambda *_, **__: pytest.fail("parsed again"))
     again = loading.load(home, None, CompiledSettings(state))
     assert again["surfacing.max_memories"] == first["surfacing.max_memories"] == 2
     assert again.problems == first.problems != ()
@@ -113,7 +113,7 @@ def test_files_of_one_time_and_size_are_told_apart(home: Home, tmp_path: Path) -
 
 
 def test_a_form_of_another_version_is_compiled_anew() -> None:
-    text = defaults.compile_settings(defaults.SettingsPart({"search.limit": 5}, sources={"search.limit": "x line 1"}))
+    text = defaults.compile_settings(defaults.Settings({"search.limit": 5}, sources={"search.limit": "x line 1"}))
     compiled = defaults.load_compiled(text)
     assert compiled is not None
     assert (compiled.values, compiled.sources) == ({"search.limit": 5}, {"search.limit": "x line 1"})
@@ -195,7 +195,7 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
 def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: defaults.Value) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), f"# ours\n{key} = {loose}\n")
     settings = loading.load(home, str(tmp_path / "p"))
-    default, way = keys.KEYS[key].default, project_limits.ONE_WAY[key]
+    default, way = keys.KEYS[key].default, keys.KEYS[key].way
     fault = f"is {loose}, yours is {default}; a project's file may only {way} it, so it is ignored"
     assert (settings[key], settings.problems) == (default, ())
     assert settings.ignored == (f".subcog.toml line 2: {key} {fault}",)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.settings import defaults, keys, loading, project_limits, variables
+from subcog_hooks.settings import defaults, keys, loading, sources
 from subcog_hooks.store.state import State
 from subcog_hooks.store.state_values import CompiledSettings
 from tests.settings.material import LOOSE, write
@@ -75,12 +75,12 @@ def test_the_environment_is_read_anew_beside_a_compiled_file(home: Home, monkeyp
     state = State.open(home, 100)
     setenv(monkeypatch, "0.9", None)
     assert loading.load(home, None, CompiledSettings(state))["fusion.alpha"] == 0.9
-    monkeypatch.delenv(variables.SEMANTIC_WEIGHT)
+    monkeypatch.delenv(sources.SEMANTIC_WEIGHT)
     assert loading.load(home, None, CompiledSettings(state))["fusion.alpha"] == 0.2
 
 
 def setenv(monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None) -> None:
-    for name, value in ((variables.SEMANTIC_WEIGHT, meaning), (variables.KEYWORD_WEIGHT, words)):
+    for name, value in ((sources.SEMANTIC_WEIGHT, meaning), (sources.KEYWORD_WEIGHT, words)):
         if value is not None:
             monkeypatch.setenv(name, value)
 
@@ -134,7 +134,7 @@ def test_invalid_variable_is_named_and_left_out(
     monkeypatch.setenv(variable, text)
     settings = loading.load(home)
     assert settings.problems == (f"{variable} {problem}",)
-    assert settings.left_out == {variables.VARIABLES[variable]}
+    assert settings.left_out == {sources.VARIABLES[variable]}
     assert all(settings[name] == of_file[name] for name in keys.KEYS)
 
 
@@ -150,22 +150,19 @@ def test_exactly_the_tuning_settings_have_variables() -> None:
         "surfacing.receipt",
     )
     assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
-        name: "SUBCOG_" + name.replace(".", "_").upper() for name in variables.VARIABLES.values()
+        name: "SUBCOG_" + name.replace(".", "_").upper() for name in sources.VARIABLES.values()
     }
-    assert all(variables.VARIABLES[variable] == key for variable, key, _ in INTENT)
+    assert all(sources.VARIABLES[variable] == key for variable, key, _ in INTENT)
 
 
 def other_value(key: keys.Key) -> defaults.Value:
     """A value that is not the default and loosens nothing."""
-    if isinstance(key, keys.ChoiceKey):
-        return next(choice for choice in key.choices if choice != key.default)
-    if isinstance(key, keys.NumberKey):
-        ends = [key.check_value(end) for end in (key.low, key.high)]
-        return next(end for end in ends if end != key.default and not project_limits.is_loosened(key.name, end, key.default))
-    return not key.default
+    texts = key.choices or key.words[:2]
+    values = [key.from_text(text) for text in texts]
+    return next(new for new in values if new != key.default and not loading.is_loosened(key.name, new, key.default, key.way))
 
 
-@pytest.mark.parametrize("name", sorted(variables.VARIABLES.values()))
+@pytest.mark.parametrize("name", sorted(sources.VARIABLES.values()))
 def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     key = keys.KEYS[name]
     written = f"'{key.default}'" if isinstance(key.default, str) else str(key.default).lower()
@@ -226,7 +223,7 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
 
 
 def test_every_one_way_key_is_covered_by_a_test() -> None:
-    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(project_limits.ONE_WAY)
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == {name for name, key in keys.KEYS.items() if key.way}
 
 
 @pytest.mark.parametrize(
@@ -249,6 +246,6 @@ def test_a_variable_does_not_loosen_what_the_user_has_set(
     before = loading.load(home)
     monkeypatch.setenv(variable, text)
     settings = loading.load(home)
-    key = variables.VARIABLES[variable]
+    key = sources.VARIABLES[variable]
     assert (settings[key], settings.problems) == (before[key], ())
     assert settings.ignored == (f"{variable}: {key} {fault}, so it is ignored",)

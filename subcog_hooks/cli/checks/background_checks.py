@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK
+from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
 from subcog_hooks.store import decision_log, hook_traces, job_record, recorded_decisions, second_looks, state_values
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
@@ -34,7 +34,7 @@ def check_cut_offs(home: Home, findings: Findings) -> None:
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
 
 
-def check_settings(home: Home, findings: Findings) -> loading.Settings:
+def check_settings(home: Home, findings: Findings) -> Settings:
     project = context.here()
     settings = loading.load(home, project.root if project else None)
     for problem in settings.problems:
@@ -56,7 +56,7 @@ def check_settings(home: Home, findings: Findings) -> loading.Settings:
     return settings
 
 
-def check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
+def check_background_jobs(home: Home, settings: Settings, findings: Findings) -> None:
     record = job_record.read_record(home)
     is_at_work = is_held(home.jobs_lock)
     for job in job_list.JOBS:
@@ -78,7 +78,7 @@ def check_background_jobs(home: Home, settings: loading.Settings, findings: Find
         findings.good("at rest: a process is at work now")
 
 
-def check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
+def check_llm(home: Home, settings: Settings, findings: Findings) -> bool:
     """Show which LLM classifies prompts, the source of its key, and whether its circuit is open.
 
     Return whether one is asked.
@@ -103,7 +103,7 @@ def check_llm(home: Home, settings: loading.Settings, findings: Findings) -> boo
     return True
 
 
-def check_background_llm(home: Home, settings: loading.Settings, findings: Findings) -> None:
+def check_background_llm(home: Home, settings: Settings, findings: Findings) -> None:
     try:
         provider = providers.background_provider(settings, home)
     except ConfigError as error:
@@ -131,7 +131,7 @@ def check_left_processes(findings: Findings) -> None:
         findings.note(f"{description}, and has outlived it; end it if it is of no use")
 
 
-def check_second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
+def check_second_looks(home: Home, settings: Settings, findings: Findings) -> None:
     if settings[SECOND_LOOK] == NEVER:
         return
     try:

@@ -19,7 +19,7 @@ from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.recall import words
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store

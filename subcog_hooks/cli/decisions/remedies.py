@@ -31,7 +31,7 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.query import Term
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.decision import Candidate, Decision
 from subcog_hooks.store.index import LexicalIndex

@@ -16,7 +16,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import job_record
 from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock, is_held

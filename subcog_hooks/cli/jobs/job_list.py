@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings import defaults
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import learned, state_values, suggestions
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State

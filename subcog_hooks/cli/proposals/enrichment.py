@@ -17,8 +17,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import Question
-from subcog_hooks.settings.defaults import ENRICH
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import ENRICH, Settings
 from subcog_hooks.store import state_values, suggestions
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State

@@ -10,7 +10,7 @@ from subcog_hooks.cli.support import context, help_texts
 from subcog_hooks.cli.support.output import safe
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.candidates import MODES
-from subcog_hooks.settings.keys import KEYS, ChoiceKey
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store import decision_log, recorded_decisions
 from subcog_hooks.store.memory import NAMESPACES, STATUSES
 from subcog_hooks.store.store import Store
@@ -84,8 +84,7 @@ def values(ctx: typer.Context, incomplete: str) -> list[str]:
     key = KEYS.get(str(ctx.params.get("key")))
     if key is None:
         return []
-    choices = key.choices if isinstance(key, ChoiceKey) else ("true", "false") if isinstance(key.default, bool) else ()
-    return _with_prefix(incomplete, (*choices, _DEFAULT))
+    return _with_prefix(incomplete, (*key.choices, _DEFAULT))
 
 
 def _with_prefix(prefix: str, names: Iterable[str]) -> list[str]:

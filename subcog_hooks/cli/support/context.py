@@ -25,6 +25,7 @@ from subcog_hooks.core.paths import Home, working_folder
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import defaults, loading
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_sync, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
@@ -109,7 +110,7 @@ def root_of(project_name: str | None) -> str | None:
     return current.root if current else None
 
 
-def settings(*, obeys_variables: bool = False) -> loading.Settings:
+def settings(*, obeys_variables: bool = False) -> Settings:
     """Return the settings in force. Raises ConfigError naming the first fault in a file or a variable.
 
     obeys_variables: a person's variables may also loosen the settings. The hook's may not, nor those of an agent's commands.

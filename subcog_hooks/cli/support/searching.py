@@ -24,7 +24,7 @@ from subcog_hooks.recall import tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity

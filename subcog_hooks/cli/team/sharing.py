@@ -24,8 +24,7 @@ from subcog_hooks.core.errors import (
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.settings.defaults import SHARE_URL
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import SHARE_URL, Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
 from subcog_hooks.share.batch import SyncOutcome
 from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, sync_lock

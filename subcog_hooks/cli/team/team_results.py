@@ -15,7 +15,7 @@ from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall.fusion import adaptive_alpha
 from subcog_hooks.recall.hits import HIGH, LEXICAL, LOW, NO_RESULTS, SEMANTIC, VERY_HIGH
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.share import team_search
 from subcog_hooks.share.team_search import TeamHit, TeamRequest
 from subcog_hooks.store.memory import now_ms

@@ -28,9 +28,8 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.fusion import FAVOURED_FACTOR
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.settings.defaults import Value
+from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
