@@ -79,7 +79,7 @@ def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: 
     return Verdict(
         reason=reason,
         offer=offer,
-        bars=Thresholds(terms.min_relevance, 0.0, terms.max_memories, terms.max_units),
+        bars=Thresholds(terms.min_relevance, 0.0, terms.max_memories, terms.max_units, terms.min_relevance),
         strategies=tuple(exact.channels),
         note=exact.note or None,
     )

@@ -132,8 +132,8 @@ def decision_of_prompt(reading: PromptReading, verdict: Verdict) -> Decision:
     was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
     shown = storable_prompt(reading.prompt) if was_read and reading.keeps_texts else None
     decision = _decision_of_call(reading.call, PROMPT_EVENT, verdict)
-    if decision.thresholds is None:
-        decision.thresholds = bars_from_settings(reading.call.settings)
+    if decision.settings is None:
+        decision.settings = bars_from_settings(reading.call.settings)
     decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
         topics = _topics_without_secrets(verdict.examined.intent.topics, reading.prompt, shown)
@@ -153,7 +153,7 @@ def _decision_of_call(call: HookCall, event: str, verdict: Verdict) -> Decision:
         reason=verdict.reason,
         units=verdict.units,
         micros=int(call.deadline.spent_ms() * 1000.0),
-        thresholds=verdict.bars,
+        settings=verdict.bars,
         stages=call.stages.rows,
         strategies=verdict.strategies,
         note=verdict.note,

@@ -316,7 +316,7 @@ def record_look(
         outcome,
         reason=failure,
         micros=int(call.deadline.spent_ms() * 1000.0),
-        thresholds=bars_from_settings(call.settings, look_threshold(task, call).needed),
+        settings=bars_from_settings(call.settings, look_threshold(task, call).needed),
         stages=call.stages.rows,
         strategies=answer.strategies if answer else (),
         note=answer.note if answer else None,

@@ -201,10 +201,11 @@ def pointer_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 def bars_from_settings(settings: Settings, needed: float | None = None) -> Thresholds:
     """Return the limits for a prompt's memories. needed: the relevance with this prompt, None for the setting."""
+    min_relevance = float(settings["surfacing.min_relevance"])
     return Thresholds(
-        float(settings["surfacing.min_relevance"]),
+        min_relevance,
         float(settings["search_intent.min_confidence"]),
         int(settings["surfacing.max_memories"]),
         int(settings["surfacing.max_characters"]),
-        needed,
+        min_relevance if needed is None else needed,
     )

@@ -6,6 +6,7 @@ It is built after the answer is written, so that nobody waits for it. state.db k
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,41 +63,30 @@ VERSION = 1  # of the record
 MAX_CANDIDATES = 15
 MAX_EXPLAINED = 5  # the terms of the top candidates are kept
 MAX_PROMPT = 2_000  # characters
+_NOTHING: Mapping[str, int] = {}
 
 
+@record
 class Candidate:
     """A memory that the hook considered for a prompt.
 
     relevance: the number that the gate compared; raw: the probability from the terms, before the factors. ranks, scores: those
-    of the hit, by channel. terms: each a name, a value and its addition to the logit. outcome: INJECTED, or the reason for the
-    rejection. factors: the prior, marked and present factors that turn the probability into the relevance.
+    of the hit, by channel. terms: each a name, a value and its addition to the logit. factors: the prior, marked and present
+    factors that turn the probability into the relevance. outcome: INJECTED, or the reason for the rejection.
     """
 
-    __slots__ = ("factors", "id", "namespace", "outcome", "ranks", "raw", "relevance", "scores", "terms")
-
-    def __init__(
-        self,
-        id: str,
-        namespace: str,
-        relevance: float,
-        raw: float,
-        outcome: str,
-        ranks: Mapping[str, int] | None = None,
-        scores: Mapping[str, float] | None = None,
-        terms: Sequence[tuple[str, float, float]] = (),
-        factors: Sequence[float] = (),
-    ) -> None:
-        self.id = id
-        self.namespace = namespace
-        self.relevance = relevance
-        self.raw = raw
-        self.outcome = outcome
-        self.ranks = dict(ranks or {})
-        self.scores = dict(scores or {})
-        self.terms = tuple(terms)
-        self.factors = tuple(factors)
+    id: str
+    namespace: str
+    relevance: float
+    raw: float
+    outcome: str
+    ranks: Mapping[str, int] = _NOTHING
+    scores: Mapping[str, float] = _NOTHING
+    terms: Sequence[tuple[str, float, float]] = ()
+    factors: Sequence[float] = ()
 
 
+@record
 class PromptIntent:
     """The intent of a prompt and its origin.
 
@@ -105,144 +95,66 @@ class PromptIntent:
     reasoning: of its answer, "" without one.
     """
 
-    __slots__ = (
-        "certainty",
-        "confidence",
-        "cues",
-        "llm_ms",
-        "llm_status",
-        "reasoning",
-        "row",
-        "signals",
-        "source",
-        "topics",
-        "type",
-    )
-
-    def __init__(
-        self,
-        type: str,
-        confidence: float,
-        certainty: float,
-        topics: Sequence[str] = (),
-        *,
-        source: str = "",
-        llm_status: str = "",
-        llm_ms: float | None = None,
-        reasoning: str = "",
-        row: str = "",
-        signals: Sequence[tuple[str, str, float]] = (),
-        cues: Sequence[str] = (),
-    ) -> None:
-        self.type = type
-        self.confidence = confidence
-        self.certainty = certainty
-        self.topics = tuple(topics)
-        self.source = source
-        self.llm_status = llm_status
-        self.llm_ms = llm_ms
-        self.reasoning = reasoning
-        self.row = row
-        self.signals = tuple(signals)
-        self.cues = tuple(cues)
+    type: str
+    confidence: float
+    certainty: float
+    topics: Sequence[str] = ()
+    source: str = ""
+    llm_status: str = ""
+    row: str = ""
+    signals: Sequence[tuple[str, str, float]] = ()
+    cues: Sequence[str] = ()
+    llm_ms: float | None = None
+    reasoning: str = ""
 
 
+@record
 class Thresholds:
     """The limits that memories were compared with: settings, and `needed`, the minimum relevance for this prompt."""
 
-    __slots__ = ("max_characters", "max_memories", "min_confidence", "min_relevance", "needed")
-
-    def __init__(
-        self, min_relevance: float, min_confidence: float, max_memories: int, max_characters: int, needed: float | None = None
-    ) -> None:
-        """needed: None for the setting `min_relevance`."""
-        self.min_relevance = min_relevance
-        self.min_confidence = min_confidence
-        self.max_memories = max_memories
-        self.max_characters = max_characters
-        self.needed = min_relevance if needed is None else needed
+    min_relevance: float
+    min_confidence: float
+    max_memories: int
+    max_characters: int
+    needed: float
 
     def needed_at(self, min_relevance: float) -> float:
         """Return the minimum relevance for the same prompt under another setting."""
         return min_relevance * self.needed / self.min_relevance if self.min_relevance else min_relevance
 
 
+@record
 class Decision:
     """The decision of one hook run: its outcome and its reasons.
 
     at_ms: milliseconds since the epoch; project: its name, "" for none; outcome: one of OUTCOMES; reason: details of it. units:
     printed UTF-16 units; micros: microseconds of the whole process until the record was written. prompt: the text, None where
-    it may not be kept; intent: None where it was not read. thresholds: None where the settings were not read. stages: each a
-    name and its milliseconds. strategies: the searches that recall ran; note: the searches that it left out. borrowed: topics
-    taken from the previous prompt. candidates: at most MAX_CANDIDATES, the most relevant first.
+    it may not be kept; intent: None where it was not read. settings: None where they were not read. stages: each a name and its
+    milliseconds. strategies: the searches that recall ran; note: the searches that it left out. borrowed: topics taken from the
+    previous prompt. candidates: at most MAX_CANDIDATES, the most relevant first.
 
     Of a second look: looked_at, the id of the decision about its prompt; later_ms, its duration in milliseconds.
     """
 
-    __slots__ = (
-        "at_ms",
-        "borrowed",
-        "candidates",
-        "event",
-        "id",
-        "intent",
-        "later_ms",
-        "looked_at",
-        "micros",
-        "note",
-        "outcome",
-        "project",
-        "prompt",
-        "reason",
-        "session",
-        "stages",
-        "strategies",
-        "thresholds",
-        "units",
-    )
-
-    def __init__(
-        self,
-        id: str,
-        at_ms: int,
-        event: str,
-        session: str,
-        project: str,
-        outcome: str,
-        *,
-        reason: str = "",
-        units: int = 0,
-        micros: int = 0,
-        prompt: str | None = None,
-        intent: PromptIntent | None = None,
-        thresholds: Thresholds | None = None,
-        stages: Sequence[tuple[str, float]] = (),
-        strategies: Sequence[str] = (),
-        note: str | None = None,
-        borrowed: Sequence[str] = (),
-        candidates: Sequence[Candidate] = (),
-        looked_at: str = "",
-        later_ms: int = 0,
-    ) -> None:
-        self.id = id
-        self.at_ms = at_ms
-        self.event = event
-        self.session = session
-        self.project = project
-        self.outcome = outcome
-        self.reason = reason
-        self.units = units
-        self.micros = micros
-        self.prompt = prompt
-        self.intent = intent
-        self.thresholds = thresholds
-        self.stages = tuple(stages)
-        self.strategies = tuple(strategies)
-        self.note = note
-        self.borrowed = tuple(borrowed)
-        self.candidates = tuple(candidates)
-        self.looked_at = looked_at
-        self.later_ms = later_ms
+    id: str
+    at_ms: int
+    event: str
+    session: str
+    project: str
+    outcome: str
+    units: int = 0
+    micros: int = 0
+    reason: str = ""
+    prompt: str | None = None
+    intent: PromptIntent | None = None
+    settings: Thresholds | None = None
+    stages: Sequence[tuple[str, float]] = ()
+    strategies: Sequence[str] = ()
+    note: str | None = None
+    borrowed: Sequence[str] = ()
+    candidates: Sequence[Candidate] = ()
+    looked_at: str = ""
+    later_ms: int = 0
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -256,56 +168,16 @@ class Decision:
 
     def to_text(self) -> str:
         """Return the fields without a column, as JSON."""
-        record: dict[str, Json] = {
-            "v": VERSION,
-            "reason": self.reason,
-            "prompt": self.prompt,
-            "intent": _describe_intent(self.intent),
-            "settings": _describe_thresholds(self.thresholds),
-            "stages": self.stages,
-            "strategies": self.strategies,
-            "note": self.note,
-            "borrowed": self.borrowed,
-            "candidates": [_describe_candidate(candidate) for candidate in self.candidates],
-        }
-        if self.looked_at:
-            record |= {"looked_at": self.looked_at, "later_ms": self.later_ms}
-        return light_json.dumps(record)
+        names = [name for name in FIELDS if self.looked_at or name not in _OF_SECOND_LOOK]
+        return light_json.dumps({"v": VERSION, **{name: _plain_value(getattr(self, name)) for name in names}})
 
 
-def _describe_intent(intent: PromptIntent | None) -> Json:
-    if intent is None:
-        return None
-    return {
-        "type": intent.type,
-        "confidence": intent.confidence,
-        "certainty": intent.certainty,
-        "source": intent.source,
-        "llm_status": intent.llm_status,
-        "row": intent.row,
-        "topics": intent.topics,
-        "signals": intent.signals,
-        "cues": intent.cues,
-        "llm_ms": intent.llm_ms,
-        "reasoning": intent.reasoning,
-    }
+COLUMNS = ("id", "at_ms", "event", "session", "project", "outcome", "units", "micros")  # of state.db
+FIELDS = tuple(name for name in Decision.__annotations__ if name not in COLUMNS)
+_OF_SECOND_LOOK = ("looked_at", "later_ms")
 
 
-def _describe_thresholds(thresholds: Thresholds | None) -> Json:
-    if thresholds is None:
-        return None
-    return {name: getattr(thresholds, name) for name in Thresholds.__slots__}
-
-
-def _describe_candidate(candidate: Candidate) -> Json:
-    return {
-        "id": candidate.id,
-        "namespace": candidate.namespace,
-        "relevance": candidate.relevance,
-        "raw": candidate.raw,
-        "ranks": candidate.ranks,
-        "scores": candidate.scores,
-        "terms": candidate.terms,
-        "factors": candidate.factors,
-        "outcome": candidate.outcome,
-    }
+def _plain_value(value: object) -> Json:
+    if isinstance(value, Candidate | PromptIntent | Thresholds):
+        return {name: getattr(value, name) for name in value.__annotations__}
+    return [_plain_value(item) for item in value] if isinstance(value, list | tuple) else value  # type: ignore[return-value]

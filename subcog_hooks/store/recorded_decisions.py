@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store.decision import HANDED_OVER, SECOND_LOOK, Candidate, Decision, PromptIntent, Thresholds
+from subcog_hooks.store.decision import COLUMNS, FIELDS, HANDED_OVER, SECOND_LOOK, Candidate, Decision, PromptIntent, Thresholds
 from subcog_hooks.store.decision_log import LOOK_EVENT, MAX_LOOKED_THROUGH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
     import apsw
 
     from subcog_hooks.store.state import State
 
+    Part = TypeVar("Part", Candidate, PromptIntent, Thresholds)
+
 _LARGEST = 1e15  # larger numbers are damage: a lifetime has fewer microseconds
-_COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # the arguments of read_decision
+_COLUMNS = "id, at, event, session, project, outcome, units, micros"  # COLUMNS of a decision
 
 
 def find_second_look(state: State, decision: Decision) -> Decision | None:
@@ -67,104 +72,31 @@ def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None =
 
 
 def _select_decisions(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
-    return [
-        read_decision(
-            str(record),
-            id=str(id_),
-            at_ms=int(at_ms or 0),
-            event=str(event),
-            session=str(session),
-            project=str(project),
-            outcome=str(outcome),
-            units=int(units or 0),
-            micros=int(micros or 0),
-        )
-        for record, id_, at_ms, event, session, project, outcome, units, micros in state.run(
-            f"SELECT {_COLUMNS} FROM decisions {condition}",  # noqa: S608 - the functions' own words
-            values,
-        )
-    ]
+    rows = state.run(f"SELECT {_COLUMNS}, record FROM decisions {condition}", values)  # noqa: S608 - the functions' own words
+    return [read_decision(str(text), **dict(zip(COLUMNS, columns, strict=True))) for *columns, text in rows]
 
 
-def read_decision(
-    text: str, *, id: str, at_ms: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
-) -> Decision:
+def read_decision(text: str, **columns: Any) -> Decision:  # each of its column's type
     """Return the decision that some version's `to_text` has written. Unreadable parts are left out."""
     try:
-        record = _dict_or_empty(light_json.loads(text))
+        fields = light_json.loads(text)
     except ValueError:
-        record = {}
-    prompt, note = record.get("prompt"), record.get("note")
-    return Decision(
-        id,
-        at_ms,
-        event,
-        session,
-        project,
-        outcome,
-        reason=str(record.get("reason") or ""),
-        units=units,
-        micros=micros,
-        prompt=prompt if isinstance(prompt, str) else None,
-        intent=_read_intent(record.get("intent")),
-        thresholds=_read_thresholds(record.get("settings")),
-        stages=[(str(name), _number_or_zero(ms)) for name, ms in _rows_of_width(record.get("stages"), 2)],
-        strategies=_strings_in(record.get("strategies")),
-        note=note if isinstance(note, str) else None,
-        borrowed=_strings_in(record.get("borrowed")),
-        candidates=[_read_candidate(_dict_or_empty(row)) for row in _list_or_empty(record.get("candidates"))],
-        looked_at=str(record.get("looked_at") or ""),
-        later_ms=int(_number_or_zero(record.get("later_ms"))),
-    )
+        fields = {}
+    return Decision(**columns, **_read_fields(Decision, FIELDS, fields))
 
 
-def _read_intent(value: object) -> PromptIntent | None:
-    if not isinstance(value, dict):
-        return None
-    llm_ms = value.get("llm_ms")
-    return PromptIntent(
-        str(value.get("type", "")),
-        _number_or_zero(value.get("confidence")),
-        _number_or_zero(value.get("certainty")),
-        _strings_in(value.get("topics")),
-        source=str(value.get("source", "")),
-        llm_status=str(value.get("llm_status", "")),
-        llm_ms=None if llm_ms is None else _number_or_zero(llm_ms),
-        reasoning=str(value.get("reasoning", "")),
-        row=str(value.get("row", "")),
-        signals=[
-            (str(name), str(family), _number_or_zero(weight))
-            for name, family, weight in _rows_of_width(value.get("signals"), 3)
-        ],
-        cues=_strings_in(value.get("cues")),
-    )
+def _read_fields(cls: type, names: Sequence[str], fields: object) -> dict[str, Any]:
+    """Return the values of a class's fields, each as its annotation says, empty where it is of another kind."""
+    values = _dict_or_empty(fields)
+    return {name: _READERS[cls.__annotations__[name]](values.get(name)) for name in names}
 
 
-def _read_thresholds(value: object) -> Thresholds | None:
-    if not isinstance(value, dict):
-        return None
-    numbers = {name: _number_or_zero(value.get(name)) for name in Thresholds.__slots__}
-    return Thresholds(
-        numbers["min_relevance"],
-        numbers["min_confidence"],
-        int(numbers["max_memories"]),
-        int(numbers["max_characters"]),
-        numbers["needed"],
-    )
+def _read_part(cls: type[Part], value: object) -> Part:
+    return cls(**_read_fields(cls, tuple(cls.__annotations__), value))
 
 
-def _read_candidate(row: dict[str, object]) -> Candidate:
-    return Candidate(
-        str(row.get("id", "")),
-        str(row.get("namespace", "")),
-        _number_or_zero(row.get("relevance")),
-        _number_or_zero(row.get("raw")),
-        str(row.get("outcome", "")),
-        {name: int(_number_or_zero(rank)) for name, rank in _dict_or_empty(row.get("ranks")).items()},
-        {name: _number_or_zero(score) for name, score in _dict_or_empty(row.get("scores")).items()},
-        [(str(name), _number_or_zero(term), _number_or_zero(adds)) for name, term, adds in _rows_of_width(row.get("terms"), 3)],
-        [_number_or_zero(factor) for factor in _list_or_empty(row.get("factors"))],
-    )
+def _read_text(value: object) -> str:
+    return str(value or "")
 
 
 def _number_or_zero(value: object) -> float:
@@ -179,9 +111,25 @@ def _list_or_empty(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _strings_in(value: object) -> list[str]:
-    return [text for text in _list_or_empty(value) if isinstance(text, str)]
+def _rows_of(value: object, *readers: Callable[[object], object]) -> tuple[tuple[object, ...], ...]:
+    rows = [row for row in _list_or_empty(value) if isinstance(row, list) and len(row) == len(readers)]
+    return tuple(tuple(read(cell) for read, cell in zip(readers, row, strict=True)) for row in rows)
 
 
-def _rows_of_width(value: object, width: int) -> list[list[object]]:
-    return [row for row in _list_or_empty(value) if isinstance(row, list) and len(row) == width]
+_READERS: dict[str, Callable[[object], object]] = {  # by annotation
+    "str": _read_text,
+    "int": lambda value: int(_number_or_zero(value)),
+    "float": _number_or_zero,
+    "str | None": lambda value: value if isinstance(value, str) else None,
+    "float | None": lambda value: None if value is None else _number_or_zero(value),
+    "Sequence[str]": lambda value: tuple(text for text in _list_or_empty(value) if isinstance(text, str)),
+    "Sequence[float]": lambda value: tuple(map(_number_or_zero, _list_or_empty(value))),
+    "Sequence[tuple[str, float]]": lambda value: _rows_of(value, str, _number_or_zero),
+    "Sequence[tuple[str, float, float]]": lambda value: _rows_of(value, str, _number_or_zero, _number_or_zero),
+    "Sequence[tuple[str, str, float]]": lambda value: _rows_of(value, str, str, _number_or_zero),
+    "Mapping[str, int]": lambda value: {name: int(_number_or_zero(item)) for name, item in _dict_or_empty(value).items()},
+    "Mapping[str, float]": lambda value: {name: _number_or_zero(item) for name, item in _dict_or_empty(value).items()},
+    "PromptIntent | None": lambda value: _read_part(PromptIntent, value) if isinstance(value, dict) else None,
+    "Thresholds | None": lambda value: _read_part(Thresholds, value) if isinstance(value, dict) else None,
+    "Sequence[Candidate]": lambda value: tuple(_read_part(Candidate, row) for row in _list_or_empty(value)),
+}

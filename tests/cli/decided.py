@@ -44,7 +44,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
             signals=[("how_do_we", "howto", 1.2), ("we", "general", -0.3)],
             cues=("a question",),
         ),
-        "thresholds": Thresholds(BAR, 0.5, 6, 2000),
+        "settings": Thresholds(BAR, 0.5, 6, 2000, BAR),
         "stages": [("start", 12.1), ("recall", 9.4)],
         "strategies": ("lexical", "semantic"),
         "candidates": list(candidates),

@@ -384,8 +384,8 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
-    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], thresholds=bars)
+    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], settings=bars)
     assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "a memory of more than 1 would have come, the best has 0.55" in sentence(
-        decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], thresholds=bars, intent=UNSURE)
+        decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], settings=bars, intent=UNSURE)
     )

@@ -74,8 +74,8 @@ def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opene
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
     assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
-    assert decision.thresholds is not None
-    assert (decision.thresholds.min_relevance, decision.thresholds.max_memories, decision.thresholds.max_characters) == (
+    assert decision.settings is not None
+    assert (decision.settings.min_relevance, decision.settings.max_memories, decision.settings.max_characters) == (
         0.5,
         3,
         2_000,

@@ -59,8 +59,8 @@ def test_an_answer_is_recorded_with_all_that_led_to_it(decide: Decide, home: Hom
     assert (decision.intent.source, decision.intent.llm_status) == ("keyword", "off")
     assert {"relay", "sensor"} & {*decision.intent.topics}
     assert any(family == decision.intent.type and weight > 0 for _, family, weight in decision.intent.signals)
-    assert decision.thresholds is not None
-    assert (decision.thresholds.min_relevance, decision.thresholds.max_memories) == (0.1, 1)
+    assert decision.settings is not None
+    assert (decision.settings.min_relevance, decision.settings.max_memories) == (0.1, 1)
     assert [name for name, _ in decision.stages] == [START, OPEN, INTENT_READ, EXACT, RECALL, GATE, RENDER]
     assert decision.stages[0][1] >= 10.0
     assert 10.0 <= sum(ms for _, ms in decision.stages) <= decision.micros / 1000 < 5_000

@@ -10,6 +10,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.store.decision import (
     BELOW,
     DUPLICATE,
+    FIELDS,
     GATE,
     GIVEN,
     INJECTED,
@@ -38,7 +39,6 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-FIELDS = ("reason", "prompt", "intent", "settings", "stages", "strategies", "note", "borrowed", "candidates")
 
 
 def whole() -> Decision:
@@ -59,7 +59,7 @@ def whole() -> Decision:
             signals=[("why", "explanation", 1.75)],
             cues=["question"],
         ),
-        thresholds=Thresholds(0.25, 0.5, 6, 2_000),
+        settings=Thresholds(0.25, 0.5, 6, 2_000, 0.25),
         stages=[(START, 11.2), (RECALL, 7.0), (GATE, 0.3)],
         strategies=("lexical", "semantic"),
         note="semantic: out of time",
@@ -75,10 +75,10 @@ def whole() -> Decision:
 
 
 def values(thing: object) -> object:
-    """A thing with slots as plain values, all the way down."""
+    """A record as plain values, all the way down."""
     if isinstance(thing, list | tuple):
         return [values(item) for item in thing]
-    names = getattr(type(thing), "__slots__", None)
+    names = getattr(type(thing), "__annotations__", None)
     return {name: values(getattr(thing, name)) for name in names} if names else thing
 
 
@@ -109,7 +109,7 @@ def test_injected_ids_come_from_the_candidates() -> None:
 def test_damaged_or_foreign_record_leaves_the_columns(text: str) -> None:
     decision = read_back(text)
     assert (decision.id, decision.outcome, decision.units) == ("01k0a", SPOKE, 312)
-    assert (decision.prompt, decision.intent, decision.thresholds, decision.candidates) == (None, None, None, ())
+    assert (decision.prompt, decision.intent, decision.settings, decision.candidates) == (None, None, None, ())
 
 
 @settings(max_examples=40)

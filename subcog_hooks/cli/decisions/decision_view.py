@@ -72,9 +72,9 @@ def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
     with_terms = [candidate for candidate in decision.candidates if candidate.terms]
     explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
     highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
-    bar = decision.thresholds.needed if decision.thresholds else 0.0
+    bar = decision.settings.needed if decision.settings else 0.0
     for candidate in explained:
-        weights = relevance.model_weights(candidate.terms)
+        weights = relevance.model_weights(tuple(candidate.terms))
         yield ""
         yield Text.assemble((safe(candidate.id), ACCENT), f"  relevance {candidate.relevance:.4f}, {bar:.4f} needed")
         yield Text(f"  {'evidence':<{NAME_WIDTH}} {'value':>8}   {'weight':>8}   {'adds':>8}", style=DIM)
@@ -211,7 +211,7 @@ def _label_line(name: str, text: str) -> Text:
 
 
 def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    bar = decision.thresholds.needed if decision.thresholds else 0.0
+    bar = decision.settings.needed if decision.settings else 0.0
     handed_over = (outcomes.INJECTED, outcomes.POINTED, outcomes.ASKED, outcomes.DENIED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
@@ -231,7 +231,7 @@ def _intent(decision: Decision) -> Iterator[Text]:
     intent = decision.intent
     if intent is None:
         return
-    threshold = f", {decision.thresholds.min_confidence:.2f} needed" if decision.thresholds else ""
+    threshold = f", {decision.settings.min_confidence:.2f} needed" if decision.settings else ""
     yield _label_line(
         "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
     )
@@ -278,7 +278,7 @@ def _room(label: Text) -> int:
 
 
 def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    bar = decision.thresholds.needed if decision.thresholds else 0.0
+    bar = decision.settings.needed if decision.settings else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
     table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
@@ -324,7 +324,7 @@ def missed_view(
     now: the prompt decided again; remedies: None where none was searched for.
     """
     candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
-    bar = repeated.thresholds.needed if repeated.thresholds else 0.0
+    bar = repeated.settings.needed if repeated.settings else 0.0
     if candidate is None:
         reason = "the prompt does not find it" + lookup.why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:

@@ -184,7 +184,7 @@ def would_speak(decision: Decision, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
     if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # A reason other than relevance: an LLM's veto.
         return False
-    threshold = decision.thresholds.needed_at(bar) if decision.thresholds else bar
+    threshold = decision.settings.needed_at(bar) if decision.settings else bar
     return any(
         candidate.relevance >= threshold and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
         for candidate in decision.candidates
@@ -195,7 +195,7 @@ def almost_given(decision: Decision) -> Candidate | None:
     """Return the best candidate that only lacked relevance, where the hook was silent and it was near the threshold."""
     if decision.outcome not in (outcomes.BELOW, outcomes.INTENT, outcomes.LINES) or decision.reason:
         return None
-    bar = decision.thresholds.needed if decision.thresholds else 0.0
+    bar = decision.settings.needed if decision.settings else 0.0
     below = [candidate for candidate in decision.candidates if candidate.outcome in BELOW_THRESHOLD]
     return next((candidate for candidate in below if candidate.relevance >= ALMOST_SHARE * bar), None)
 
@@ -222,7 +222,7 @@ def sentence(decision: Decision) -> str:
     held_back = {candidate.outcome for candidate in decision.candidates}
     if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
         why = "the client puts the relevant memories before the model itself"
-    limits = decision.thresholds
+    limits = decision.settings
     if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:
         if decision.intent.confidence < limits.min_confidence:
             why += f": {number_and_bar(decision.intent.confidence, limits.min_confidence)} was needed"

@@ -1,0 +1,29 @@
+"""Records: classes of annotated fields with a constructor. Loading `dataclasses` costs a hook more than all its records."""
+
+TYPE_CHECKING = False
+__all__ = ["record"]
+if TYPE_CHECKING:
+    from dataclasses import dataclass as record
+else:
+
+    def record(cls):
+        """Give a class a constructor that takes its annotated fields by position or by name. Raises TypeError.
+
+        >>> @record
+        ... class Point:
+        ...     x: float
+        ...     y: float = 0.0
+        >>> Point(1.0).y, Point(y=2.0, x=1.0).y
+        (0.0, 2.0)
+        """
+        names = tuple(cls.__annotations__)
+        needed = {name for name in names if name not in vars(cls)}
+
+        def construct(self, *values, **named):
+            fields = vars(self)
+            fields.update(zip(names, values, strict=False), **named)
+            if not needed <= fields.keys() or len(values) > len(names) or not named.keys() <= cls.__annotations__.keys():
+                raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}, not {', '.join(fields)}")
+
+        cls.__init__ = construct
+        return cls
