@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
+from subcog_hooks.capture.compose import Removed, clean_content, redact_memory, replace_surrogates
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
@@ -50,7 +50,6 @@ class ImportReport:
     added: int = 0
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     archived: int = 0
-    moved: dict[str, str] = field(default_factory=dict)  # new ids of sections under another file or heading, by the old ids
     kept: Counter[str] = field(default_factory=Counter)  # by folder that is empty or unreadable: the memories that stay
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read
@@ -135,16 +134,14 @@ class ImportChanges:
     forgotten: list[str] = field(default_factory=list)  # ids of forgotten sections, which may be stored with another text
 
 
-def plan_changes(
-    chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, moved: Collection[str] = ()
-) -> ImportChanges:
-    """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
+def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions) -> ImportChanges:
+    """Return the changes of a chunk's rows."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
     texts = {id_: memory.content_hash for id_, memory in existing.items()}
     unseen = [
         (location, row) for location, row in chunk if row.is_section and texts.get(row.memory.id) != row.memory.content_hash
     ]
-    forgotten = _find_forgotten(unseen, store) if store and unseen and not options.may_return else frozenset()
+    forgotten = _find_forgotten(unseen, store, options.names) if store and unseen and not options.may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
     time_ms = now_ms()
     changes = ImportChanges()
@@ -174,7 +171,7 @@ def plan_changes(
             elif _changes_nothing(before, memory, row, options):
                 is_deleted = before.status == "deleted" and memory.status != "deleted" and not row.is_section
                 changes.deleted += is_deleted
-                changes.skipped += memory.id not in moved and not is_deleted
+                changes.skipped += not is_deleted
             elif memory.id in changes.new and (options.replace or row.is_section):
                 room.reserve(memory, before)
                 changes.new[memory.id] = memory
@@ -187,8 +184,11 @@ def plan_changes(
     return changes
 
 
-def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
-    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file."""
+def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store, names: Sequence[str]) -> frozenset[str]:
+    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file.
+
+    names: all names of the current project.
+    """
     sections = {row.memory.id: location for location, row in unseen}
     files = {id_: location.partition("#")[0] for id_, location in sections.items() if "#" in location}
     wholes = {id_: SECTION_PREFIX + hash_content(file)[:12] for id_, file in files.items()}
@@ -196,11 +196,20 @@ def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozen
     forgotten_ids = store.purged_sections([*sections, *wholes.values()])
     forgotten_ids |= {id_ for id_, memory in documents.items() if memory.status == "deleted"}
     forgotten = {id_ for id_ in sections if id_ in forgotten_ids or wholes.get(id_) in forgotten_ids}
-    for section in (row.memory for _, row in unseen if row.memory.id not in forgotten):
-        programs = {same.source.partition(":")[0] for same in store.forgotten_with(section.content_hash)}
-        if section.source.partition(":")[0] in programs:
-            forgotten.add(section.id)
-    return frozenset(forgotten)
+    deleted = [memory for memory in store.all(("deleted",)) if memory.id.startswith(SECTION_PREFIX)]
+
+    def text_of(section: Memory) -> tuple[str | None, str]:
+        owner = names[0] if section.project in names else section.project
+        return owner, _text_below_heading(section)
+
+    forgotten_texts = set(map(text_of, deleted))
+    return frozenset(forgotten | {row.memory.id for _, row in unseen if text_of(row.memory) in forgotten_texts})
+
+
+def _text_below_heading(section: Memory) -> str:
+    """Return the text below the heading, which can be the file's name, as it is stored."""
+    text = clean_content(section.content)
+    return text.partition("\n\n")[2] or text
 
 
 def _with_import_status(memory: Memory, options: ImportOptions) -> Memory:
@@ -317,11 +326,6 @@ def stays_away(section: Memory) -> bool:
 def is_untouched(section: Memory) -> bool:
     """Return whether a memory's text is still its file's: imports and `keeps_file_fields` leave both times equal."""
     return section.updated_at == section.created_at
-
-
-def has_additions(memory: Memory) -> bool:
-    """Return whether a memory has more than its text: cues, questions or a priority."""
-    return any(getattr(memory, name) not in ((), {}, 0, None) for name in _USER_FIELDS)
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:

@@ -17,7 +17,6 @@ from subcog_hooks.capture.import_changes import (
     ImportOptions,
     ImportProblem,
     ImportReport,
-    has_additions,
     is_untouched,
     plan_changes,
 )
@@ -28,8 +27,6 @@ from subcog_hooks.capture.sections import (
     MARKDOWN_SUFFIXES,
     Absence,
     find_absence,
-    find_moves,
-    find_renamed,
     find_sections,
     keep_section_ids,
     section_file,
@@ -279,8 +276,6 @@ def import_reading(
     report.kept.update(absence.kept)
     if store:
         rows = keep_section_ids(rows, store, may_return=options.may_return)
-    if store and (files or absence.lost or absence.others):
-        rows = _follow_moves(list(rows), absence, files, store, options, report)
     present_ids: set[str] = set()
     copies: list[tuple[str, jsonl.Row]] = []
     rows_left = iter(rows)
@@ -293,53 +288,11 @@ def import_reading(
         active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in files]
         _archive_untouched([memory for memory in active if memory.id not in present_ids], store, options, report)
     if store:
-        lost = [memory for memory in absence.lost if memory.id not in report.moved and memory.id not in present_ids]
+        lost = [memory for memory in absence.lost if memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
     if copies:  # Their originals may have been archived meanwhile.
         report.skipped += len(_write_chunk(copies, store, options, report))
     return report
-
-
-def _follow_moves(
-    rows: list[tuple[str, jsonl.Row]],
-    absence: Absence,
-    files: AbstractSet[str],
-    store: Store,
-    options: ImportOptions,
-    report: ImportReport,
-) -> list[tuple[str, jsonl.Row]]:
-    """Give sections under another file or heading their new ids, and return the rows: on a dry run with the old ids."""
-    since = store.revision()
-    ids = {row.memory.id for _, row in rows}
-    gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
-    missing = [memory for memory in find_sections(store, options) if section_file(memory) in files and memory.id not in ids]
-    hashes = {memory.content_hash for memory in gone}
-    stored = store.by_ids(list(ids)) if gone or missing else {}
-    copies = {memory.id for memory in stored.values() if _is_plain_copy(memory, hashes)}
-    new = [row for _, row in rows if row.is_section and (row.memory.id not in stored or row.memory.id in copies)]
-    moves = find_moves(gone, new, options.names)
-    if missing:
-        taken = {*stored, *(row.memory.id for row in moves.values())}
-        moves |= find_renamed(missing, [row for row in new if row.memory.id not in taken])
-    report.moved = {id_: row.memory.id for id_, row in moves.items()}
-    if options.dry_run:
-        old_ids = {new_id: id_ for id_, new_id in report.moved.items()}
-        for _, row in rows:
-            row.memory = row.memory.with_changes(id=old_ids.get(row.memory.id, row.memory.id))
-    elif moves:
-        report.moved = store.move(report.moved, lambda memory: _rename_section(memory, moves[memory.id].memory), since)
-    return rows
-
-
-def _is_plain_copy(memory: Memory, hashes: AbstractSet[str]) -> bool:
-    """Return whether a live memory has one of these texts, and nothing from the user."""
-    return memory.content_hash in hashes and memory.status in LIVE and is_untouched(memory) and not has_additions(memory)
-
-
-def _rename_section(stored: Memory, section: Memory) -> Memory:
-    """Return a stored section under the id and the place of its new file; globs that the file names or stands in follow."""
-    names = ("id", "scope", "project", "source", *(("paths",) if section.paths else ()))
-    return stored.with_changes(**{name: getattr(section, name) for name in names}, seq=0)
 
 
 def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
@@ -361,10 +314,9 @@ def _write_chunk(
 
     If another process changes these memories meanwhile, compare them once more. Raises StoreBusy if that does not end.
     """
-    moved_ids = report.moved.keys() if options.dry_run else set(report.moved.values())
     for _ in range(MAX_CHUNK_ATTEMPTS):
         since = store.revision() if store else 0
-        changes = plan_changes(chunk, store, options, moved_ids)
+        changes = plan_changes(chunk, store, options)
         if not store or options.dry_run:
             break
         if store.write_unless_changed(since, new=[*changes.new.values()], changed=[*changes.changed.values()]):

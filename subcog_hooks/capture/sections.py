@@ -1,9 +1,9 @@
-"""The sections of imported documents: ids across imports, and sections that are gone or have moved to another file."""
+"""The sections of imported documents: ids across imports, and sections that are gone."""
 
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, groupby, islice
@@ -27,16 +27,12 @@ MAX_GAP = 4  # numbers in a row without a memory; a section is in none while ano
 class Absence:
     """Sections of earlier imports that are gone.
 
-    lost: live ones that the imported part has no more; others: all others, which may still be found under another name. kept:
-    the numbers of memories by folder that stay, because the folder is empty or cannot be listed: its disk could be missing.
+    lost: live ones that the imported part has no more. kept: the numbers of memories by folder that stay, because the folder is
+    empty or cannot be listed: its disk could be missing.
     """
 
     lost: list[Memory] = field(default_factory=list)
-    others: list[Memory] = field(default_factory=list)
     kept: Counter[str] = field(default_factory=Counter)
-
-    def add(self, section: Memory, *, is_inside: bool) -> None:
-        (self.lost if is_inside and section.status in LIVE else self.others).append(section)
 
 
 def _look_for(path: str, base: str, list_names: Callable[[str], frozenset[str] | None]) -> tuple[bool, str]:
@@ -86,7 +82,7 @@ def find_absence(
     imported, absence, list_names = os.path.realpath(path), Absence(), cache(_list_names)
     folder = imported if os.path.isdir(imported) else os.path.dirname(imported)
     root = "" if options.lacks_files else options.root or ""
-    for section in filter(is_wanted, find_sections(store, options)):
+    for section in filter(is_wanted, find_sections(store, options, LIVE)):
         name = section_file(section)
         base = folder if os.path.isabs(name) else root
         file = os.path.normpath(os.path.join(base, name))
@@ -95,77 +91,19 @@ def find_absence(
             continue
         if any(os.path.lexists(os.path.join(other, name)) for other in options.other_roots):
             continue
-        is_inside = os.path.join(file, "").startswith(os.path.join(imported, ""))
+        if not os.path.join(file, "").startswith(os.path.join(imported, "")):
+            continue
         is_gone, unlisted = _look_for(file, base, list_names)
         if is_gone:
-            absence.add(section, is_inside=is_inside)
-        elif unlisted and is_inside and section.status in LIVE:
+            absence.lost.append(section)
+        elif unlisted:
             absence.kept[unlisted] += 1
     return absence
-
-
-def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]) -> dict[str, Row]:
-    """Return the new rows of sections that moved to another file, by the sections' ids.
-
-    A file moved where the text of more than half of its sections stands in another file. Its other sections follow by their
-    headings. names: all names of the current project.
-    """
-
-    def owner(memory: Memory) -> str | None:
-        return names[0] if memory.project in names else memory.project
-
-    rows_by_file: dict[str, list[Row]] = defaultdict(list)
-    files_by_text: dict[tuple[str | None, str], set[str]] = defaultdict(set)
-    for row in rows:
-        rows_by_file[document_of(row.memory)].append(row)
-        files_by_text[owner(row.memory), _body(row.memory)].add(document_of(row.memory))
-    sections_by_file: dict[str, list[Memory]] = defaultdict(list)
-    for section in sorted(gone, key=lambda section: section.status not in LIVE):
-        sections_by_file[document_of(section)].append(section)
-    moves: dict[str, Row] = {}
-    for sections in sections_by_file.values():
-        live = [section for section in sections if section.status in LIVE] or sections
-        counts = Counter(file for section in live for file in files_by_text.get((owner(section), _body(section)), ()))
-        for file, sections_there in counts.most_common(1):
-            if 2 * sections_there > len(live):
-                moves |= _pair_sections(
-                    sections, rows_by_file[file], _body, lambda section: section.content.partition("\n\n")[0]
-                )
-    return moves
-
-
-def find_renamed(missing: Sequence[Memory], rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the new rows that have the text of a section without its heading, by the ids of these sections.
-
-    They are of the same file; a live section is looked for in other files, too.
-    """
-    rows_left, live = list(rows), [section for section in missing if section.status in LIVE]
-    others = [section for section in missing if section.status not in LIVE]
-    pairs = _pair_sections([*live, *others], rows_left, lambda section: (document_of(section), _body(section)))
-    return pairs | _pair_sections([section for section in live if section.id not in pairs], rows_left, _body)
-
-
-def _pair_sections(sections: list[Memory], rows: list[Row], *keys: Callable[[Memory], Hashable]) -> dict[str, Row]:
-    """Return the rows of sections by the sections' ids: with an equal value of the first key, else the next. Take them away."""
-    pairs: dict[str, Row] = {}
-    for key in keys:
-        rows_by_key = {key(row.memory): row for row in reversed(rows)}
-        for section in sections:
-            if section.id not in pairs and (row := rows_by_key.pop(key(section), None)):
-                pairs[section.id] = row
-                rows.remove(row)
-    return pairs
 
 
 def document_of(section: Memory) -> str:
     """Return the name of a section's document."""
     return section_file(section).partition("#")[0]  # a program's long note has a location for each of its sections
-
-
-def _body(section: Memory) -> str:
-    """Return the text below the heading, which can be the file's name, as it is stored."""
-    text = clean_content(section.content)
-    return text.partition("\n\n")[2] or text
 
 
 def section_id(group: str, number: int) -> str:

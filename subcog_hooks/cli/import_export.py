@@ -215,7 +215,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
-    parts += [f"{'would move' if dry_run else 'moved'} {len(report.moved)}"] if report.moved else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
     parts += [f"forgotten here {report.forgotten} (--replace brings them back)"] if report.forgotten else []

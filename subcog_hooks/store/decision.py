@@ -168,13 +168,11 @@ class Decision:
 
     def to_text(self) -> str:
         """Return the fields without a column, as JSON."""
-        names = [name for name in FIELDS if self.looked_at or name not in _OF_SECOND_LOOK]
-        return light_json.dumps({"v": VERSION, **{name: _plain_value(getattr(self, name)) for name in names}})
+        return light_json.dumps({"v": VERSION, **{name: _plain_value(getattr(self, name)) for name in FIELDS}})
 
 
 COLUMNS = ("id", "at_ms", "event", "session", "project", "outcome", "units", "micros")  # of state.db
 FIELDS = tuple(name for name in Decision.__annotations__ if name not in COLUMNS)
-_OF_SECOND_LOOK = ("looked_at", "later_ms")
 
 
 def _plain_value(value: object) -> Json:

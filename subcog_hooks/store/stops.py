@@ -59,12 +59,6 @@ def remove_stops(home: Home, ids: Iterable[str]) -> None:
         _change_stops(home, lambda stops: {id_: answers for id_, answers in stops.items() if id_ not in removed})
 
 
-def rename_stops(home: Home, moved: Mapping[str, str]) -> None:
-    """Let memories stop commands under their new ids, by the old ones. Raises StoreError."""
-    if moved and os.path.exists(home.stops):
-        _change_stops(home, lambda stops: {moved.get(id_, id_): answers for id_, answers in stops.items()})
-
-
 def _change_stops(home: Home, change: Callable[[Stops], Stops]) -> None:
     from contextlib import suppress
 

@@ -14,7 +14,7 @@ from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, Filter, Mark, Sto
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.paths import Home
@@ -45,10 +45,6 @@ class Store(StoreReader):
     def by_hash(self, content_hash: str) -> list[Memory]:
         """Return the memories of exactly this content, not the deleted ones."""
         return list(self._memories("WHERE content_hash = ? AND status <> 'deleted' ORDER BY seq", (content_hash,)))
-
-    def forgotten_with(self, content_hash: str) -> list[Memory]:
-        """Return the deleted memories of exactly this content."""
-        return list(self._memories("WHERE content_hash = ? AND status = 'deleted' ORDER BY seq", (content_hash,)))
 
     def purged_sections(self, ids: Sequence[str]) -> set[str]:
         """Return the ids of imported sections among `ids` that were purged."""
@@ -149,29 +145,6 @@ class Store(StoreReader):
             for memory in added:
                 self._insert(memory, revision)
         return added
-
-    def move(self, new_ids: Mapping[str, str], change: Callable[[Memory], Memory], since: int) -> dict[str, str]:
-        """Give memories new ids in one transaction. Their marks follow, and memories that had the new ids are erased.
-
-        change: maps the stored memory to the one with the new id. Memories that are gone stay out, and memories whose new id
-        another process has written since revision `since`. Return the new ids of the others. Raises InvalidMemory.
-        """
-        with _Transaction(self) as revision:
-            stored, present = self.by_ids(list(new_ids)), "SELECT 1 FROM memories WHERE id = ? AND revision > ?"
-            moved = {id_: new for id_, new in new_ids.items() if id_ in stored and not self._execute(present, (new, since))}
-            for id_ in moved:
-                memory = check_memory(change(stored[id_]))
-                self._erase(memory.id, revision)
-                self._insert(memory, revision)
-                self._connection.execute("UPDATE marks SET seq = ? WHERE seq = ?", (memory.seq, stored[id_].seq))
-                self._erase(id_, revision)
-            ids = light_json.dumps(moved)
-            self._connection.execute(
-                "UPDATE memories SET revision = ?, superseded_by = (SELECT value FROM json_each(?) WHERE key = superseded_by)"
-                " WHERE superseded_by IN (SELECT key FROM json_each(?))",
-                (revision, ids, ids),
-            )
-        return moved
 
     def update(self, memories: Iterable[Memory]) -> None:
         """Replace memories with the same ids, in one transaction. Raises NoMemory, InvalidMemory."""

@@ -309,35 +309,6 @@ def test_long_notes_of_a_program_keep_their_sections(subcog: Run, quay: Path) ->
     assert (active_ids(subcog, "Pilot"), active_ids(subcog, "winch")) == ([], winch)
 
 
-def test_a_section_under_a_new_heading_keeps_additions(subcog: Run, quay: Path) -> None:
-    file = quay / "notes" / "locks.md"
-    file.write_text(f"# Harbour\n\n## Locks\n\n{LOCK_FIX * 4}\n## Gates\n\n{GATE_FIX * 4}\n## Radio\n\n{RADIO_FIX * 4}")
-    subcog("import", "notes")
-    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
-    subcog("edit", lock, "--trigger", "april", "--question", "who opens the basin?", "--priority", "40")
-    subcog("forget", gate)
-    text = file.read_text().replace("## Locks", "## Basins").replace("## Gates", "## Doors")
-    file.write_text(text)
-    assert subcog("import", "notes", "--dry-run").out.endswith("would add 0, would replace 1, would move 2, already there 2\n")
-    assert subcog("import", "notes").out == "added 0, replaced 1, moved 2, already there 2\n"
-    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
-    assert row["content"].startswith("Harbour > Basins\n")
-    assert (row["triggers"], row["priority"], row["questions"]) == (["april"], 40, ["who opens the basin?"])
-    assert (active_ids(subcog, "gate"), subcog("import", "notes").out) == ([], "added 0, already there 4\n")
-
-
-def test_a_section_that_moves_to_another_file_keeps_additions(subcog: Run, quay: Path) -> None:
-    parts = [f"\n## {name}\n\n{text * 4}" for name, text in (("Locks", LOCK_FIX), ("Gates", GATE_FIX), ("Radio", RADIO_FIX))]
-    (quay / "notes" / "locks.md").write_text("# Harbour\n" + "".join(parts))
-    subcog("import", "notes")
-    subcog("edit", *active_ids(subcog, "radio"), "--trigger", "april")
-    (quay / "notes" / "locks.md").write_text("# Harbour\n" + "".join(parts[:2]))
-    (quay / "notes" / "radio.md").write_text("# Radio\n" + parts[2])
-    assert "moved 1" in subcog("import", "notes").out
-    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
-    assert (row["source"].startswith("notes/radio.md"), row["content"].startswith("Radio")) == (True, True)
-
-
 def test_an_accepted_section_follows_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "capture.agent", "pending")
     with monkeypatch.context() as agent:

@@ -207,7 +207,7 @@ def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_pat
     (tmp_path / "notes.md").write_text(SECTIONS)
     subcog("import", "notes.md")
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
-    assert subcog("import", "notes.md").out == "added 0, moved 2\n"
+    assert subcog("import", "notes.md").out == "added 2 (github.com/acme/shop: 2), archived 2\n"
     assert len(subcog("list", "--ids").out.split()) == 2
 
 
@@ -233,7 +233,7 @@ def test_a_copy_comes_once_its_original_is_gone(subcog: Run, tmp_path: Path) -> 
     (tmp_path / "b.md").write_text("# Notes\n\n## Mill\n\n" + COPIED.format("mill"))
     assert subcog("import", str(tmp_path)).out.endswith(", already there 1\n")
     (tmp_path / "a.md").write_text("# Notes\n\n## Lock\n\n" + COPIED.format("lock"))
-    assert subcog("import", str(tmp_path)).out == "added 0, moved 1, already there 1\n"
+    assert subcog("import", str(tmp_path)).out.endswith(", archived 1, already there 1\n")
     live = [str(row["source"]) for row in subcog("export").rows if row.get("status", "active") == "active"]
     assert sorted(source.rpartition("/")[2].partition(":")[0] for source in live) == ["a.md", "b.md"]
 

@@ -178,7 +178,7 @@ def test_linked_rule_folders_are_followed_in_the_project(bare: Machine, shop: Pa
     cases = [  # the link, its target, the results of an import
         (".cursor", "docs/agents", b"added 1 (github.com/acme/shop: 1)\n", b""),
         (".cursor/rules", "../docs/agents/rules", b"added 0, already there 1\n", b""),
-        ("web/.cursor", "../docs/agents", b"added 0, moved 1\n", b""),
+        ("web/.cursor", "../docs/agents", b"added 1 (github.com/acme/shop: 1), archived 1\n", b""),
         (".cursor/rules", str(outer), b"added 0, archived 1\n", out),
         (".cursor/rules", "nowhere", b"added 0\n", b"left out 1, which cannot be read: No such file or directory"),
     ]

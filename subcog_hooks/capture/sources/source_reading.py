@@ -15,11 +15,11 @@ from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.repository_files import find_holder, limit_to_repository
-from subcog_hooks.capture.sections import Absence, find_absence
+from subcog_hooks.capture.sections import LIVE, Absence, find_absence
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
+from subcog_hooks.store.memory import AGENT, PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.store import Store
 
@@ -141,10 +141,10 @@ class SourceReading:
         if self.folder:
             return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
         absence = Absence()
-        for memory in store.all(STATUSES) if self.is_whole else ():
+        for memory in store.all(LIVE) if self.is_whole else ():
             is_read = not self._has_prefix(memory.source, self.unread)
             if memory.id.startswith(SECTION_PREFIX) and is_read and self._has_prefix(memory.source, self.looked_in or [""]):
-                absence.add(memory, is_inside=True)
+                absence.lost.append(memory)
         return absence
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:

@@ -21,11 +21,10 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import import_record, stops
+from subcog_hooks.store import import_record
 from subcog_hooks.store.import_record import RecordedImport
 from subcog_hooks.store.memory import FILE, PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
-from subcog_hooks.store.renamed_memories import rename_memories
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
@@ -61,9 +60,7 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
     absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
-    moved, report.moved = report.moved, {}
     importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
-    report.moved |= moved
     if loaded:
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
@@ -124,21 +121,11 @@ def finish_import(report: ImportReport, store: Store, progress: Callable[[int], 
     """Let index, vectors and statistics follow an import. progress: called as by `context.update_index_and_vectors`."""
     if count_changes(report):
         context.update_index_and_vectors(store, progress)
-    if report.moved:
-        stops.rename_stops(context.home(), report.moved)
-        try:
-            with context.existing_state(context.home()) as state:
-                if state:
-                    rename_memories(state, report.moved)
-        except StoreError as error:
-            terminal.say(
-                f"the statistics of {pluralize(len(report.moved), 'moved memory', 'moved memories')} are lost ({error.message})"
-            )
 
 
 def count_changes(report: ImportReport) -> int:
     """Return the number of memories that an import has changed."""
-    return report.added + report.replaced + report.archived + len(report.moved)
+    return report.added + report.replaced + report.archived
 
 
 def print_reading(reading: SourceReading, path: str | None, store: Store | None, *, dry_run: bool) -> None:
