@@ -34,7 +34,7 @@ def doctor(
     It looks at the store, the index, models, permissions, settings and the hook.
 
     With --memories it names duplicates, contradictions, and memories that have expired or were not used for a year. It also
-    names memories of missing files, and copies of a file that the client loads anyway. Nothing is changed without --fix.
+    names copies of a file that the client loads anyway. Nothing is changed without --fix.
 
     The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 
@@ -59,7 +59,6 @@ def doctor(
         with store:
             store_checks.check_index(home, store, findings)
             store_checks.check_models(home, store, findings)
-            store_checks.check_stale_files(store, findings)
             store_checks.check_namesakes(store, findings)
             store_checks.check_flags(store, findings)
             store_checks.check_stops(home, store, findings)

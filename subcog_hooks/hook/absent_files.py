@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.store import project
+from subcog_hooks.recall.hits import PATH
+from subcog_hooks.store import project, state_values
 from subcog_hooks.store.memory import IN_CONTEXT, is_loaded_by_client
 
 TYPE_CHECKING = False
@@ -13,50 +14,57 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.project import Project
 
 STALE_FACTOR = 0.5  # The relevance of a memory about missing files is halved.
 _WILDCARDS = frozenset("*?[{")
 
 
-def discount_gone_files(hits: Sequence[Hit], here: Project | None) -> None:
-    """Discount the hits about missing files of the project at hand."""
+def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount the hits whose files are gone, and mark the hits that the client has loaded. Raises StoreError."""
+    _discount_gone_files(hits, call)
+    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
+        mark_loaded(hits, call)
+
+
+def _discount_gone_files(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount the project's memories whose files were seen here and are all missing. The call keeps the existing files.
+
+    A memory that comes by the path of the touched file is not discounted: that file may be about to exist.
+    """
     for hit in hits:
-        if is_stale(hit.memory, here):
+        memory, here = hit.memory, call.here
+        if not memory.paths or here is None or not here.root or memory.project not in here.names:
+            continue
+        files = find_beginnings(memory.paths, here.root)
+        existing = [file for file in files if os.path.lexists(file)]
+        call.seen_files.update(existing)
+        if files and not existing and PATH not in hit.ranks and state_values.were_seen(call.state, files):
             hit.present = STALE_FACTOR
 
 
-def is_stale(memory: Memory, here: Project | None) -> bool:
-    """Return whether a memory belongs to the project at hand, and all its files are missing there."""
-    if not memory.paths or here is None or not here.root or memory.project not in here.names:
-        return False
-    return are_gone(memory.paths, here.root)
+def find_beginnings(paths: Sequence[str], root: str) -> list[str]:
+    """Return the file or folder that each glob begins with; none where the files of one may be anywhere. root: of the project.
 
-
-def are_gone(paths: Sequence[str], root: str) -> bool:
-    """Return whether no glob can match a file any more. root: the project's folder.
-
-    A name or pattern without a folder is never gone: its files may be anywhere.
+    >>> find_beginnings(["src/db/pool.py", "src/web/**/*.ts", "/etc/hosts"], "/shop")
+    ['/shop/src/db/pool.py', '/shop/src/web', '/etc/hosts']
+    >>> find_beginnings(["src/web/**", "*.sql"], "/shop"), find_beginnings(["pool.py"], "/shop")
+    ([], [])
     """
-    return all(_is_gone(glob, root) for glob in paths)
-
-
-def _is_gone(glob: str, root: str) -> bool:
     from subcog_hooks.cues import globs  # .4 ms, and few memories have paths.
 
-    whole = globs.expand_home(glob)
-    parts = [part for part in whole.split("/") if part]
-    literal: list[str] = []
-    for part in parts:
-        if not _WILDCARDS.isdisjoint(part):
-            break
-        literal.append(part)
-    if not literal or ("/" not in glob.rstrip("/") and not globs.is_absolute(glob)):
-        return False
-    name = "/".join(literal)  # Windows reads it, too: a drive with its folders is absolute.
-    start = "/" if whole.startswith("/") else "" if globs.is_absolute(whole) else f"{root}/"
-    return not os.path.lexists(start + name)
+    beginnings = []
+    for glob in paths:
+        whole = globs.expand_home(glob)
+        literal: list[str] = []
+        for part in filter(None, whole.split("/")):
+            if not _WILDCARDS.isdisjoint(part):
+                break
+            literal.append(part)
+        if not literal or ("/" not in glob.rstrip("/") and not globs.is_absolute(glob)):
+            return []
+        name = "/".join(literal)  # Windows reads it, too: a drive with its folders is absolute.
+        beginnings.append(("/" if whole.startswith("/") else "" if globs.is_absolute(whole) else f"{root}/") + name)
+    return beginnings
 
 
 def mark_loaded(hits: Sequence[Hit], call: HookCall) -> None:

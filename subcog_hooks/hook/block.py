@@ -22,7 +22,6 @@ MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
 MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
 LINES_SHARE = 4  # Lines beside memories take at most a quarter of the room.
 MAX_COMMAND = 200  # characters of the path that opens a memory
-MAX_CHANGE = 100  # characters of a phrase about a changed file, cut at its beginning
 MAX_NAMED = 2  # colleagues in the first line; each line names its own.
 
 _OWN_NOTES = "the user's own notes"
@@ -39,21 +38,13 @@ _RAW_MARGIN = 4_096  # These last characters of a cut text are never shown: a se
 class Entry:
     """A memory in the block. date: milliseconds since the epoch, UNDATED for none; content: the stored text.
 
-    noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked; change: a phrase
-    about a file that has changed since, "" for none.
+    noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked.
     """
 
-    __slots__ = ("change", "content", "date", "id", "namespace", "noted", "relevance")
+    __slots__ = ("content", "date", "id", "namespace", "noted", "relevance")
 
     def __init__(
-        self,
-        namespace: str,
-        date: int,
-        id: str,
-        content: str,
-        noted: str = "",
-        relevance: float | None = None,
-        change: str = "",
+        self, namespace: str, date: int, id: str, content: str, noted: str = "", relevance: float | None = None
     ) -> None:
         self.namespace = namespace
         self.date = date
@@ -61,7 +52,6 @@ class Entry:
         self.content = content
         self.noted = noted
         self.relevance = relevance
-        self.change = change
 
 
 class Pointer:
@@ -273,20 +263,9 @@ def _entry_head(entry: Entry) -> str:
 
 
 def _remarks(entry: Entry) -> str:
-    """Return the text behind the id: the memory's relevance, its author unless the user noted it, and a changed file."""
+    """Return the text behind the id: the memory's relevance, and its author unless the user noted it."""
     relevance = "" if entry.relevance is None else f", relevance {_clamped_probability(entry.relevance):.2f}"
-    noted = f", {entry.noted}" if entry.noted else ""
-    return f"{relevance}{noted}{change_remark(entry.change)}"
-
-
-def change_remark(phrase: str) -> str:
-    """Return the remark about a changed file in the head of an entry. A repository chooses the file's name.
-
-    >>> change_remark("app/db.py changed since"), change_remark("a]</b>.py gone since"), change_remark("")
-    (', app/db.py changed since', ', a/b.py gone since', '')
-    """
-    shown = shown_name(phrase, MAX_CHANGE)
-    return f", {shown}" if shown else ""
+    return f"{relevance}, {entry.noted}" if entry.noted else relevance
 
 
 def shown_name(name: str, max_characters: int) -> str:

@@ -11,7 +11,7 @@ from subcog_hooks.store import project, sessions
 from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import REJECTED, IdMaker, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
-from subcog_hooks.store.state_values import CompiledSettings, find_change
+from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ class HookCall:
     """One call of the hook.
 
     here: the project of its folder, None outside of any; session: "" when the client names none; now_ms: its time, since the
-    epoch; id: of its decision; stages: their durations.
+    epoch; id: of its decision; stages: their durations; seen_files: existing files that memories are about.
     """
 
     __slots__ = (
@@ -76,6 +76,7 @@ class HookCall:
         "id",
         "now_ms",
         "payload",
+        "seen_files",
         "session",
         "settings",
         "stages",
@@ -104,6 +105,7 @@ class HookCall:
         self.now_ms = now_ms()
         self.id = IdMaker().new(self.now_ms)
         self.stages = Stages(deadline)
+        self.seen_files: set[str] = set()
         self._given = given
         self._eligible: Eligibility | None = None
         self._store: StoreReader | None = None
@@ -179,10 +181,6 @@ class HookCall:
         from subcog_hooks.cues import conditions  # Few memories have conditions.
 
         return conditions.conditions_hold(memory.when, self.facts())
-
-    def find_change(self, memory: Memory) -> str:
-        """Return the phrase about a file that has changed since a memory named it, "" for none. Raises StoreError."""
-        return find_change(self.state, memory.id, memory.written_at) if memory.scope == "project" else ""
 
     def log(self, message: str) -> None:
         log(self.home, message)

@@ -237,4 +237,4 @@ def _block_entry(call: HookCall, hit: Hit, *, tells_relevance: bool) -> Entry:
     memory = hit.memory
     date = min(memory.created_at, call.now_ms)  # A date that lies ahead is shown as today's.
     relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance, call.find_change(memory))
+    return Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.verdict import Offer, Verdict
-from subcog_hooks.recall.hits import BRIEF, PATH
+from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.store.decision import Thresholds
 from subcog_hooks.store.memory import is_loaded_by_client
 
@@ -50,11 +50,10 @@ def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: 
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
     hits = exact.hits()
-    _discount_gone_files(hits, call)
-    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
+    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
 
-        absent_files.mark_loaded(hits, call)
+        absent_files.discount_absent(hits, call)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: Sequence[Hit]) -> Sequence[Hit]:
@@ -83,12 +82,3 @@ def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: 
         strategies=tuple(exact.channels),
         note=exact.note or None,
     )
-
-
-def _discount_gone_files(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount memories about missing files, except by the touched file's own path: that file may be about to exist."""
-    about_files = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
-    if about_files:
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths and other cues.
-
-        absent_files.discount_gone_files(about_files, call.here)

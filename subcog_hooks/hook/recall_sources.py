@@ -55,11 +55,7 @@ def open_sources(call: HookCall) -> Sources:
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
     """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths.
+    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
 
-        absent_files.discount_gone_files(hits, call.here)
-    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
-
-        absent_files.mark_loaded(hits, call)
+        absent_files.discount_absent(hits, call)

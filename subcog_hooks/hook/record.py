@@ -5,7 +5,7 @@ from __future__ import annotations
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.hook.verdict import bars_from_settings, injected_judgements
-from subcog_hooks.store import decision_log, sessions
+from subcog_hooks.store import decision_log, sessions, state_values
 from subcog_hooks.store.decision import (
     INJECTED,
     LINES,
@@ -68,6 +68,7 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     try:
         call.state.begin_briefly()
         decision_log.keep_decision(call.state, decision, call.now_ms)
+        state_values.note_seen(call.state, call.seen_files, call.now_ms)
         if event == START_EVENT:
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
             by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
@@ -90,6 +91,7 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         verdict.detected.record_metrics(verdict.examined, state)
         verdict.detected.learn(state, keeps_answers=reading.keeps_texts)
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
+    state_values.note_seen(state, call.seen_files, call.now_ms)
     if verdict.judgements:
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         sessions.note_near(state, call.project, near, call.now_ms)

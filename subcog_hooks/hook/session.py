@@ -210,11 +210,8 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
     max_units = min(MAX_UNITS, int(call.settings["surfacing.max_characters"]))
     if int(call.settings[BRIEF_UNITS_SETTING]):
         from subcog_hooks.hook import brief  # Some users have no brief.
-        from subcog_hooks.hook.block import change_remark
 
-        all_memories = [memory for channel in memories.values() for memory in channel]
-        remarks = sum(len(change_remark(call.find_change(memory))) for memory in all_memories)
-        max_units = max(max_units, brief.block_units(all_memories) + remarks)
+        max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
     terms = OfferTerms(0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
     verdict = offer_exact(call, ExactMatches(memories), terms, source)
     if verdict.offer and int(call.settings[BRIEF_UNITS_SETTING]):

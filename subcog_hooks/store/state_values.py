@@ -10,7 +10,7 @@ from subcog_hooks.core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from subcog_hooks.store.state import State
 
@@ -19,7 +19,7 @@ REMIND_EVERY_MS = 164 * 3_600_000  # once a week, also where a day begins some h
 _REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review
 _NOTED, _UNTOLD = "noted: ", 0  # the prefix of a memory's name; its number, until a session's start has named it
 _NEWS = "news: "  # the prefix of a line for the person; the next session's start shows it once
-_CHANGED = "changed: "  # the prefix of a memory's id and a phrase about its file; the number is the memory's date
+_SEEN = "seen: "  # the prefix of a path that a memory is about; the number is when it was first seen
 _REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
 
@@ -260,20 +260,15 @@ def forget_news(state: State, lines: Sequence[str]) -> None:
         delete_number(state, _NEWS + line)
 
 
-def replace_changes(state: State, changes: Mapping[str, tuple[str, int]]) -> None:
-    """Replace the phrases about changed files. changes: by the memory's id, the phrase and the date of the memory."""
-    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ?", (len(_CHANGED), _CHANGED))
-    for id_, (phrase, written_ms) in changes.items():
-        put_number(state, f"{_CHANGED}{id_} {phrase}", written_ms)
+def note_seen(state: State, paths: Iterable[str], now_ms: int) -> None:
+    """Note that these files and folders exist, which memories are about. A known one keeps its time."""
+    for path in paths:
+        state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (_SEEN + path, now_ms))
 
 
-def find_change(state: State, id: str, written_ms: int) -> str:
-    """Return the phrase about a changed file of a memory, "" for none, or if the memory was edited since. It takes some µs."""
-    rows = state.run(
-        "SELECT name FROM flags WHERE name > ? AND name < ? AND until = ?",
-        (f"{_CHANGED}{id} ", f"{_CHANGED}{id}!", written_ms),  # "!" follows the blank.
-    )
-    return str(rows[0][0]).removeprefix(f"{_CHANGED}{id} ") if rows else ""
+def were_seen(state: State, paths: Iterable[str]) -> bool:
+    """Return whether all these files and folders were there at some time. Each takes some µs."""
+    return all(find_number(state, _SEEN + path) is not None for path in paths)
 
 
 def note_tried(state: State, id: str, content_hash: str) -> None:

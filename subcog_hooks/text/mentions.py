@@ -89,15 +89,6 @@ def mentions(text: str) -> tuple[str, ...]:
     return tuple(names)[:MAX_MENTIONS]
 
 
-def named_files(text: str) -> tuple[str, ...]:
-    """Return the files that a text names, without its other mentions.
-
-    >>> named_files("Run `make lint` before you touch src/db/pool.py, see HttpClient.")
-    ('src/db/pool.py',)
-    """
-    return tuple([name for name in mentions(text) if _is_file(name)])
-
-
 def names_of_file(path: str) -> tuple[str, ...]:
     """Return the names for looking up a file.
 

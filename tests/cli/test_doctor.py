@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.support import embedding, stale_files
+from subcog_hooks.cli.support import embedding
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import breaker
@@ -302,67 +302,9 @@ def test_a_hook_that_is_switched_off_for_an_event_is_named(with_hook: Run, switc
 
 @pytest.fixture
 def project(subcog: Run, tmp_path: Path) -> Run:
-    """Return the terminal in a repository with a file of most kinds."""
+    """Return the terminal in a repository."""
     (tmp_path / ".git").mkdir()
-    for file in ("src/db/pool.py", "src/db/deep/er/query.sql", "docs/[draft].md", "README.md"):
-        path = tmp_path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
-    (tmp_path / "linked").symlink_to(tmp_path / "src")
-    (tmp_path / "src" / "back").symlink_to(tmp_path)
     return subcog
-
-
-def stale_said(subcog: Run) -> list[str]:
-    return [line for line in subcog("doctor").out.splitlines() if " stale" in line or "not checked" in line]
-
-
-def about(subcog: Run, *paths: str) -> str:
-    """Return the id of a memory about these paths."""
-    options = [word for path in paths for word in ("--path", path)]
-    return subcog("remember", f"Something about {' '.join(paths)}", *options).out.strip()
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *(
-            "src/db/pool.py",
-            "src/db/**",
-            "src/**/*.sql",
-            "*.sql",
-            "pool.py",
-            "er/",
-            "docs/",
-            "docs/[[]draft].md",
-            "docs/[draft].md",
-            "**",
-        ),
-        "src/db",
-        *("src/{app,db}/*.py", "linked/db/*", "linked/db/pool.py", "./README.md", "{tmp}/src/**", "{tmp}/README.md"),
-        "~/src/db/*.py",
-    ],
-)
-def test_a_memory_whose_file_is_there_is_not_stale(project: Run, tmp_path: Path, path: str) -> None:
-    about(project, path.replace("{tmp}", str(tmp_path)), "src/gone.py")
-    assert stale_said(project) == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("src/db/pools.py", "src/app/**", "src/db/*.rs", "*.rs", "pools.py", "era/", "src/db/*/pool.py", "docs/[raft].md"),
-        *("{tmp}/lib/**", "{tmp}/src/*.rs", "{tmp}x/README.md", "~/notes/*.md", "~/src/gone.py", "config", "HEAD"),
-    ],
-)
-def test_a_memory_whose_files_are_all_gone_is_stale(project: Run, tmp_path: Path, path: str) -> None:
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main")  # git's own files are no project files
-    (tmp_path / ".git" / "config").write_text("")
-    id_ = about(project, path.replace("{tmp}", str(tmp_path)))
-    hint = f"no file matches its paths, {id_}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
-    assert stale_said(project) == [f"note  1 memory is stale: {hint}"]
-    assert project("edit", id_, "--path", "src/**").code == 0
-    assert stale_said(project) == []
 
 
 def test_a_project_that_ends_alike_is_named_with_its_command(project: Run, tmp_path: Path) -> None:
@@ -390,43 +332,6 @@ def test_a_project_that_was_renamed_is_named(project: Run, tmp_path: Path) -> No
     assert project("list", "--project", "here").err.startswith("no memor")
     project("remember", "A first note of this project")
     assert "may be this project, too" not in project("doctor").out
-
-
-def test_many_stale_memories_are_counted_and_the_first_are_named(project: Run, tmp_path: Path) -> None:
-    lines = [
-        json.dumps({"id": f"gone-{n}", "content": f"About {n}", "paths": [f"lib/{n}.py"], "project": "/x"}) for n in range(12)
-    ]
-    (tmp_path / "gone.jsonl").write_text("\n".join(lines).replace("/x", str(tmp_path)))
-    project("import", str(tmp_path / "gone.jsonl"), "--trust", "user")
-    (line,) = stale_said(project)
-    assert line.startswith("note  12 memories are stale: no file matches their paths, gone-")
-    assert " and 2 more; " in line
-
-
-def test_memories_of_others_and_of_no_file_are_not_stale(project: Run, tmp_path: Path) -> None:
-    project("remember", "Nothing about files")
-    project("remember", "Of every project", "--user", "--path", "src/gone.py")
-    project("remember", "Of another one", "--project", "github.com/acme/shop", "--path", "src/gone.py")
-    project("forget", about(project, "src/gone.py"))
-    assert stale_said(project) == []
-
-
-def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monkeypatch: MonkeyPatch) -> None:
-    gone = about(project, "lib/**")
-    about(project, "*.rs")
-    about(project, "src/db/*.py")
-    about(project, "./src/d?/*.rs")
-    monkeypatch.setattr(stale_files.find_stale, "__defaults__", (3,))
-    monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
-    assert stale_said(project) == [
-        f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
-        "note  more than 3 files and folders are here, so 2 more that may be stale were not checked",
-    ]
-
-
-def test_outside_of_projects_no_file_is_looked_for(subcog: Run) -> None:
-    about(subcog, "src/gone.py")
-    assert stale_said(subcog) == []
 
 
 def vectors_said(subcog: Run) -> list[str]:

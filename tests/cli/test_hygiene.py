@@ -11,7 +11,7 @@ from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import MonkeyPatch, Run
+from tests.cli.conftest import Run
 from tests.conftest import Maker
 
 
@@ -77,23 +77,6 @@ def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp
     assert subcog("doctor", "--memories").code == 0
     (tmp_path / "claude" / "projects" / "-gone" / "memory" / "pool.md").write_text("The pool has 20 connections.\n")
     assert "would add" in subcog("import", "--from", "claude", "--dry-run").out
-
-
-def test_files_that_are_gone_are_told_in_their_project(
-    subcog: Run, home: Home, make: Maker, tmp_path: Path, monkeypatch: MonkeyPatch
-) -> None:
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    (tmp_path / "shop" / "there.py").touch()
-    root = str(tmp_path / "shop")
-    with Store.writer(home) as store:
-        store.add(
-            [make("a", id="lost", project=root, paths=("src/gone.py",)), make("b", id="kept", project=root, paths=("*.py",))]
-        )
-    assert "in a project's folder" in subcog("doctor", "--memories").err
-    monkeypatch.chdir(root)
-    out = subcog("doctor", "--memories").out
-    assert "no file matches src/gone.py\n      subcog edit lost --path GLOB" in out
-    assert "kept" not in out
 
 
 def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> None:

@@ -17,11 +17,9 @@ MAX_SHALLOW = 1_000_000  # bytes of .git/shallow
 MAX_COMMITS = 100_000  # the newest commits; Linux has a million
 LIMIT_S = 10.0  # seconds; without an answer the texts stay undated
 
-LOG = (
+_FIRST_COMMITS = (
     *("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-notes", "--no-color"),
     *("--no-mailmap", "--no-decorate", "--no-graph", f"--max-count={MAX_COMMITS}"),
-)
-_FIRST_COMMITS = (
     *("--reverse", "--diff-filter=AR", "--find-renames=100%", "--name-status", "--format=%x01%H %ct"),
     *("--", "*.md", "*.mdc", "*.mdx", "*.markdown", ".cursorrules", ".windsurfrules"),
 )
@@ -42,7 +40,7 @@ def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
     shallow = _shallow_commits(root)
     commit_ms = UNDATED
     try:
-        fields = iter(read_git(root, [*LOG, *_FIRST_COMMITS], environment, LIMIT_S))
+        fields = iter(_read_git(root, _FIRST_COMMITS, environment))
     except (OSError, subprocess.SubprocessError):
         return {}
     for field in fields:
@@ -75,7 +73,7 @@ _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
 }
 
 
-def read_git(root: str, words: Sequence[str], environment: Mapping[str, str], limit_s: float) -> list[str]:
+def _read_git(root: str, words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """Return the fields that a reading command of git prints, separated by NUL.
 
     Raises OSError where git cannot be run, and subprocess.SubprocessError where it fails or takes too long.
@@ -98,7 +96,7 @@ def read_git(root: str, words: Sequence[str], environment: Mapping[str, str], li
         ) as process,
     ):
         try:
-            printed, _ = process.communicate(timeout=limit_s)
+            printed, _ = process.communicate(timeout=LIMIT_S)
         finally:
             lifeline.cut()
             if os.name == "nt":

@@ -5,7 +5,7 @@ import shlex
 
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding, stale_files, stopping, trial_folders
+from subcog_hooks.cli.support import context, editor, embedding, stopping, trial_folders
 from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.homes import find_home
@@ -25,8 +25,6 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
-
-MAX_NAMED_IDS = 10  # named memories of missing files
 
 MAX_NAMESAKES = 3
 
@@ -175,21 +173,6 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
         if is_held(home.jobs_lock):
             next_step = "the process at rest"
         findings.note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
-
-
-def check_stale_files(store: Store, findings: Findings) -> None:
-    project = context.here()
-    stale = stale_files.find_stale(store, project) if project else None
-    if stale and stale.gone:
-        ids = [memory.id for memory in stale.gone]
-        more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
-        subject = pluralize(len(ids), "memory is stale: no file matches its", "memories are stale: no file matches their")
-        findings.note(
-            f"{subject} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
-        )
-    if stale and stale.unknown:
-        reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
-        findings.note(f"{reason}, so {stale.unknown} more that may be stale were not checked")
 
 
 def check_namesakes(store: Store, findings: Findings) -> None:

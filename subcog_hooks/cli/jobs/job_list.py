@@ -66,14 +66,6 @@ def _always(_: object) -> bool:
     return True
 
 
-def _has_projects(home: Home) -> bool:
-    if not os.path.exists(home.memories_db):
-        return False
-    with suppress(StoreError), Store.reader(home) as store:
-        return bool(store.projects())
-    return False
-
-
 def _wants_notes(settings: Settings) -> bool:
     return bool(settings[defaults.NOTES_SETTING])
 
@@ -109,7 +101,6 @@ def _run_later(module: str, name: str) -> Callable[[Home, JobPace], str]:
 
 _import_notes = _run_later("claude_code.claude_notes", "import_in_background")
 _repeat_imports = _run_later("support.import_from", "repeat_in_background")
-_note_changed_files = _run_later("support.stale_files", "note_changes_in_background")
 _learn_sessions = _run_later("proposals.learning_runs", "learn_in_background")
 _ask_model = _run_later("proposals.asking", "ask_in_background")
 _end_unwanted = _run_later("proposals.waiting", "end_unwanted")
@@ -132,7 +123,6 @@ def _embed_memories(home: Home, pace: JobPace) -> str:
 JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
     Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, _wants_notes, _always, _import_notes),
     Job("imports", 10 * MINUTE_S, 10 * MINUTE_S, _always, lambda home: os.path.exists(home.imports), _repeat_imports),
-    Job("changed files", 6 * HOUR_S, 10 * MINUTE_S, _always, _has_projects, _note_changed_files),
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, wants_model_proposals, _always, _ask_model),

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude_context, claude_memory
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.support import context, stale_files
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import day, pluralize
-from subcog_hooks.core.errors import ConfigError, UsageError
+from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
-from subcog_hooks.store.project import Project, find_project
+from subcog_hooks.store.project import find_project
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED = "duplicate", "contradiction", "expired", "files gone", "files changed"
+DUPLICATE, CONTRADICTION, EXPIRED = "duplicate", "contradiction", "expired"
 UNUSED, IN_CONTEXT = "never used", "in the client's context"
-FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED, UNUSED, IN_CONTEXT)  # in the order of the report
+FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, UNUSED, IN_CONTEXT)  # in the order of the report
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
 SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
@@ -74,7 +74,6 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
             uncompared = pluralize(lacking, "memory without a vector was", "memories without vectors were")
             remarks.append(f"{uncompared} not compared; run `subcog doctor --fix`")
     findings += find_expired(active, now)
-    findings += _find_stale(store, context.here(), remarks)
     findings += _check_unused(live, use, now, remarks)
     findings += find_in_context(live, _client_texts(remarks))
     return sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks
@@ -173,31 +172,6 @@ def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:
     return [
         StoreFinding(EXPIRED, (memory,), f"it expired on {day(memory.expires_at or 0)}", f"subcog forget {memory.id}")
         for memory in sorted(expired, key=lambda memory: (memory.expires_at or 0, memory.id))
-    ]
-
-
-def _find_stale(store: Store, here: Project | None, remarks: list[str]) -> list[StoreFinding]:
-    if here is None:
-        remarks.append("memories whose files are gone are listed in a project's folder only")
-        return []
-    stale = stale_files.find_stale(store, here)
-    if stale.unknown:
-        remarks.append(f"{stale.unknown} more were not checked for missing files: there are too many files here")
-    return [
-        StoreFinding(GONE, (memory,), f"no file matches {', '.join(memory.paths)}", f"subcog edit {memory.id} --path GLOB")
-        for memory in stale.gone
-    ] + _find_changed(store, here, remarks)
-
-
-def _find_changed(store: Store, here: Project, remarks: list[str]) -> list[StoreFinding]:
-    try:
-        changes = stale_files.find_changes(store, here)
-    except UsageError as error:
-        remarks.append(f"changed files were not checked: {error.message}")
-        return []
-    return [
-        StoreFinding(CHANGED, (memory,), f"{phrase} {day(memory.written_at)}", f"subcog edit {memory.id}")
-        for memory, phrase in changes
     ]
 
 
