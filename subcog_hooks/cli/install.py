@@ -5,7 +5,7 @@ The rest of the file stays.
 
 import difflib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -73,6 +73,8 @@ def init(
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
+    if message := registration.describe_old_client():
+        raise ConfigError(message, "run `claude update`")
     plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
     if plugin is not None and not beside_plugin:
         if not dry_run:
@@ -91,11 +93,10 @@ def init(
 
 def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
     """Write the hook and the skills, and say so in a line each."""
-    is_shared = scope == registration.PROJECT
-    command = ["subcog"] if is_shared else registration.hook_command()  # A shared file names nobody's own folders.
-    further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
+    # A shared file names nobody's own folders.
+    command = ["subcog"] if scope == registration.PROJECT else registration.hook_command()
     before = registration.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
-    change = functools.partial(_add_hook, path, command, further)
+    change = functools.partial(_add_hook, path, command)
     after = change(before)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
@@ -115,11 +116,11 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
         _warn_about_path()
 
 
-def _add_hook(path: str, command: list[str], further: Mapping[str, str], before: str | None) -> str:
+def _add_hook(path: str, command: list[str], before: str | None) -> str:
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        return hook_entries.add_hook(before, command, further)
+        return hook_entries.add_hook(before, command)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"

@@ -117,10 +117,7 @@ def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: Monkey
             patched.setattr(hook_entries, "EVENTS", earlier)
             before = hook_entries.add_hook(FILES["another hook of ours' event"], COMMAND)
         unserved.append(hook_entries.find_unserved_events(before))
-    assert unserved == [
-        ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],
-        ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],  # of sessions' starts only a compaction
-    ]
+    assert unserved == [[*hook_entries.EVENTS][1:]] * 2  # of sessions' starts only a compaction
     assert hook_entries.find_unserved_events(hook_entries.add_hook(None, COMMAND)) == []
 
 
@@ -228,27 +225,20 @@ def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
 
 @posix
 @pytest.mark.parametrize(
-    ("printed", "option", "is_registered"),
-    [
-        ("2.1.197 (Claude Code)", "--user", True),
-        ("3.0.0 (Claude Code)", "--user", True),
-        ("2.1.196 (Claude Code)", "--user", False),
-        ("no version", "--user", False),
-        ("2.1.329 (Claude Code)", "--project", False),  # a colleague's client may be older
-    ],
+    ("printed", "is_old"), [("2.1.197", False), ("3.0.0", False), ("no version", False), ("2.1.196", True), ("1.99.999", True)]
 )
-def test_an_event_that_not_every_client_knows_needs_its_version(
-    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, printed: str, option: str, is_registered: bool
+def test_a_client_that_would_drop_all_hooks_is_refused(
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, printed: str, is_old: bool
 ) -> None:
-    client = write_program(tmp_path / "bin" / "claude", f"#!/bin/sh\necho '{printed}'\n")
+    complaint = f"Claude Code {printed} is too old to run the hook; subcog needs 2.1.197 or later; run `claude update`"
+    if is_old:
+        subcog("init")
+    client = write_program(tmp_path / "bin" / "claude", f"#!/bin/sh\necho '{printed} (Claude Code)'\n")
     monkeypatch.setenv("PATH", f"{client.parent}{os.pathsep}{os.environ['PATH']}")
-    (tmp_path / "repository" / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "repository")
-    assert subcog("init", option).code == 0
-    written = Path(".claude/settings.json") if option == "--project" else settings_path()
-    assert ("PostToolUseFailure" in json.loads(written.read_text())["hooks"]) is is_registered
-    assert subcog("uninstall", option).code == 0
-    assert not written.exists()
+    done = subcog("init")
+    assert (done.code, complaint in done.err) == ((4, True) if is_old else (0, False))
+    checked = subcog("doctor")
+    assert (f" BAD  {complaint}" in checked.out, checked.code == 4) == (is_old, is_old)
 
 
 def test_a_dry_run_shows_the_change_and_writes_nothing(subcog: Run) -> None:

@@ -1,13 +1,11 @@
 """The real client and the error of a failed tool call: the note about it comes beside the failure."""
 
-import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.claude_code import hook_entries
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import Sandbox, Turn, conversation
 from tests.e2e.machine import ANSWER, linux
@@ -27,11 +25,6 @@ def sandbox(client: str, subcog_command: str, imported: Path, tmp_path: Path) ->
     shutil.copytree(imported, made.memories)
     made.run(subcog_command, "init", "--user")
     return made
-
-
-def test_init_registers_the_event_that_the_client_knows(sandbox: Sandbox) -> None:
-    hooks = json.loads((sandbox.config / "settings.json").read_text())["hooks"]
-    assert set(hooks) == {*hook_entries.EVENTS, *hook_entries.FAILURE_EVENTS}
 
 
 def test_an_error_brings_its_note_into_the_next_request(client: str, model: str, sandbox: Sandbox) -> None:

@@ -204,7 +204,7 @@ def test_a_missing_hook_changes_neither_call_nor_result(
 ) -> None:
     settings = sandbox.config / "settings.json"
     settings.write_text(hook_entries.add_hook(None, command))
-    assert settings.read_text().count('"hook"') == 6
+    assert settings.read_text().count('"hook"') == len(hook_entries.EVENTS)
     edited(client, sandbox, plain_result)
 
 

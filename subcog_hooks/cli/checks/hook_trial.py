@@ -44,6 +44,8 @@ def check_registration(findings: Findings) -> list[str] | None:
             findings.note(remark.text)
         else:
             findings.good(remark.text)
+    if look.is_running and (message := registration.describe_old_client()):
+        findings.bad(f"{message}; run `claude update`", EXIT_CONFIG)
     return look.command
 
 

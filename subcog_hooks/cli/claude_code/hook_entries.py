@@ -162,11 +162,8 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-_UNMATCHED = dict.fromkeys(("SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
+_UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
 EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
-# Events that a client may not know. Version 2.1.197 knows this one; with an event unknown to it, it drops all hooks.
-FAILURE_EVENTS = {"PostToolUseFailure": ""}
-FAILURES_SINCE = (2, 1, 197)
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys
@@ -202,12 +199,9 @@ def paths_in_command(words: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def add_hook(text: str | None, command: list[str], further: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the settings file `text` (None for no file) with the hook for every event.
-
-    further: events beside EVENTS, with their matchers. Raises ValueError for invalid JSON.
-    """
-    return add_groups(text, {event: _group(command, matcher) for event, matcher in {**EVENTS, **further}.items()})
+def add_hook(text: str | None, command: list[str]) -> str:
+    """Return the settings file `text` (None for no file) with the hook for every event. Raises ValueError for invalid JSON."""
+    return add_groups(text, {event: _group(command, matcher) for event, matcher in EVENTS.items()})
 
 
 def add_groups(

@@ -29,6 +29,7 @@ import apsw, re2, sqlite_vec, tantivy, subcog_hooks
 print(os.path.samefile(subcog_hooks.__file__, {file!r}))"""
 TRIAL_S = 20.0
 VERSION_S = 10.0  # seconds for the client to print its version
+MIN_VERSION = (2, 1, 197)  # An older client does not know PostToolUseFailure, and drops all hooks beside an unknown event.
 
 
 class Plugin(NamedTuple):
@@ -181,11 +182,11 @@ def executable() -> list[str]:
     return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: do not import from the current folder
 
 
-def further_events() -> Mapping[str, str]:
-    """Return the events that the installed client is known to know, beside those of every client. It is asked its version."""
+def describe_old_client() -> str:
+    """Return a message if the client on the PATH is too old for the hook, "" otherwise. The client is asked its version."""
     program = find_program("claude")
     if program is None:
-        return {}
+        return ""
     try:
         done = subprocess.run(
             [program, "--version"],
@@ -196,10 +197,13 @@ def further_events() -> Mapping[str, str]:
             env=child_environment.environment_of_client(),
         )
     except (OSError, subprocess.SubprocessError):
-        return {}
+        return ""
     numbers = done.stdout.decode("ascii", "replace").split(" ")[0].strip().split(".")
     version = tuple(int(number) for number in numbers if number.isdigit())
-    return hook_entries.FAILURE_EVENTS if len(version) == 3 and version >= hook_entries.FAILURES_SINCE else {}
+    if len(version) != len(MIN_VERSION) or version >= MIN_VERSION:
+        return ""
+    texts = [".".join(map(str, numbers)) for numbers in (version, MIN_VERSION)]
+    return f"Claude Code {texts[0]} is too old to run the hook; subcog needs {texts[1]} or later"
 
 
 def hook_command() -> list[str]:
