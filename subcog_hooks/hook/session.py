@@ -1,8 +1,7 @@
 """SessionStart: hand over the brief. It has pinned memories, those whose conditions hold, and then the most useful others.
 
 After a compaction it also has the memories that were in use. `clear` starts a session with an id of its own. A resumed session
-gets its first block again, byte for byte: then the client does not add it twice. A fork, whose context begins with a copy of
-another session's, gets that session's. No payload names the other session; it was most likely the one active last.
+gets its first block again, byte for byte: then the client does not add it twice.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
 
 REMIND_SETTING = "capture.remind"
-STARTUP, COMPACT, RESUME, FORK = "startup", "compact", "resume", "fork"  # sources in the payload
+STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # sources in the payload
 BRIEF_UNITS_SETTING = "surfacing.brief_characters"
 MAX_UNITS = 1_500  # UTF-16 units of a start without a brief: they stay in the context for the whole session.
 MAX_PINNED = 5
@@ -78,9 +77,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
             _write_unless_busy(call, lambda: _record_start(call, COMPACTING if kind == COMPACTING else source))
         return
     used = _forget_given(call) if source == COMPACT else []
-    if source == FORK and OF_CLIENT not in payload:
-        _write_unless_busy(call, lambda: sessions.copy_latest(call.state, call.session, call.project, call.now_ms))
-    first_ids = sessions.find_printed_ids(call.state, call.session) if source in (RESUME, FORK) else None
+    first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
     is_silent = bool(silence_reason(call))
     facts = _condition_facts(call) if first_ids is None and not is_silent else None
     _write_unless_busy(call, lambda: _record_start(call, source))
@@ -122,7 +119,7 @@ def _hand_over_start(
 ) -> None:
     """Hand over the session's first block. Raises StoreError.
 
-    first_ids: the memories of the first block of a resumed or forked session.
+    first_ids: the memories of the first block of a resumed session.
     """
     memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, facts, used)
     ids: tuple[str, ...] = ()

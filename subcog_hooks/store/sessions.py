@@ -46,18 +46,6 @@ def begin_session(state: State, session: str, project: str, source: str, now_ms:
     _prune(state, now_ms)
 
 
-def copy_latest(state: State, session: str, project: str, now_ms: int) -> None:
-    """Begin a forked session with the beginning and the printed ids of the project's session that was active last.
-
-    Sessions of other clients, whose ids have a colon, do not count. A known session stays as it is.
-    """
-    state.run(
-        "INSERT OR IGNORE INTO sessions SELECT ?, project, source, started_at, ?, 0, said, 0 FROM sessions"
-        " WHERE project = ? AND instr(session, ':') = 0 ORDER BY last_at DESC LIMIT 1",
-        (session, now_ms, project),
-    )
-
-
 def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
     """Count a prompt of a session. A session without a noted start begins with it."""
     if not session:

@@ -86,26 +86,13 @@ def test_neither_the_sessions_own_nor_a_later_transcript_counts(bare: Machine, s
     assert bare.begun("resume", "mine", shop) == first
 
 
-def test_a_fork_gets_the_bytes_that_its_context_holds(bare: Machine, shop: Path) -> None:
-    bare.imports({"id": "stable", "content": "Releases leave from the branch shop-stable.", "priority": 95})
-    bare.begun("startup", "older", shop)
-    write_session(bare, "earlier", said("Add a voucher"))
-    first = bare.begun("startup", "mine", shop)
-    assert "Add a voucher" in first
-    write_session(bare, "mine", said("Draw the harbour"), time_s=32_503_679_999)
+def test_a_fork_begins_with_its_own_brief(bare: Machine, shop: Path) -> None:
+    bare.begun("startup", "mine", shop)
     bare.imports({"id": "later", "content": "The pier is closed.", "priority": 99})
-    assert bare.begun("fork", "forked", shop) == first
-    assert bare.begun("resume", "forked", shop) == first
-
-
-def test_a_fork_of_a_silent_session_gets_a_new_block(bare: Machine, shop: Path) -> None:
-    bare.imports({"id": "stable", "content": "Releases leave from the branch shop-stable.", "priority": 95})
-    bare.begun("startup", "older", shop)
-    bare.imports({"id": "later", "content": "The pier is closed.", "priority": 99})
-    bare.run("pause")
-    assert bare.begun("startup", "silent", shop) == ""
-    bare.run("resume")
-    assert "The pier is closed." in bare.begun("fork", "forked", shop)
+    forked = bare.begun("fork", "forked", shop)
+    assert "The pier is closed." in forked
+    bare.imports({"id": "latest", "content": "The pier is open.", "priority": 99})
+    assert bare.begun("resume", "forked", shop) == forked
 
 
 def test_secrets_and_tags_in_a_first_prompt_are_not_shown(bare: Machine, shop: Path) -> None:
