@@ -268,11 +268,6 @@ def _remarks(entry: Entry) -> str:
     return f"{relevance}, {entry.noted}" if entry.noted else relevance
 
 
-def shown_name(name: str, max_characters: int) -> str:
-    """Return the end of a name from a repository, without signs that could end a header or begin a tag."""
-    return "".join([letter for letter in name[-max_characters:] if letter.isalnum() or letter in " ._/+@~-"])
-
-
 def make_harmless(text: str) -> str:
     """Return a text as one harmless line without secrets, of its first thousands of characters."""
     return _harmless_line(text, 2 * _RAW_MARGIN)

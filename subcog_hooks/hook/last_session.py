@@ -9,7 +9,7 @@ import os
 
 from subcog_hooks.core.light_json import loads
 from subcog_hooks.core.regular_files import open_regular
-from subcog_hooks.hook.block import make_harmless, shown_name
+from subcog_hooks.hook.block import make_harmless
 from subcog_hooks.hook.payload import OF_CLIENT, text_of
 from subcog_hooks.store import sessions
 from subcog_hooks.text.sanitise import cut
@@ -108,12 +108,17 @@ def _typed_text(row: dict[str, object]) -> str:
 
 
 def _format_line(prompt: str, rows: bytes, root: str) -> str:
-    day = shown_name(_last_field(rows, b"timestamp")[:10], 10)
-    branch = shown_name(_last_field(rows, b"gitBranch"), MAX_BRANCH_CHARACTERS)
+    day = _shown_name(_last_field(rows, b"timestamp")[:10], 10)
+    branch = _shown_name(_last_field(rows, b"gitBranch"), MAX_BRANCH_CHARACTERS)
     head = " ".join(filter(None, (day, branch and f"on {branch}")))
-    files = ", ".join(shown_name(name, MAX_FILE_CHARACTERS) for name in _most_edited(rows, root))
+    files = ", ".join(_shown_name(name, MAX_FILE_CHARACTERS) for name in _most_edited(rows, root))
     first = cut(make_harmless(prompt), MAX_PROMPT_UNITS)
     return cut(f"{LAST_SESSION}{head}] It began with “{first}”" + (f" and edited {files}" if files else ""), MAX_LINE_UNITS)
+
+
+def _shown_name(name: str, max_characters: int) -> str:
+    """Return the end of a name from a repository, without signs that could end a header or begin a tag."""
+    return "".join([letter for letter in name[-max_characters:] if letter.isalnum() or letter in " ._/+@~-"])
 
 
 def _last_field(rows: bytes, name: bytes) -> str:
