@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.clients import NAMES
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ COMPACTED, TO_BE_COMPACTED = "compacted", "to-be-compacted"
 GROUPS, ENTRIES, PLUGIN, SERVER, YAML = "groups", "entries", "plugin", "server", "yaml"
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
+@record
 class Contract:
     """How a client's hooks call ours, and how a text reaches its model.
 
@@ -34,39 +39,18 @@ class Contract:
     person has typed a prompt, None where the client cannot stop a prompt and say why.
     """
 
-    __slots__ = (
-        *("announces_all", "begins_at_prompt", "decisions", "escapes", "events", "fields", "form", "keeps_start"),
-        *("max_bytes", "sees_person", "shows_messages", "tools"),
-    )
-
-    def __init__(
-        self,
-        events: Mapping[str, str],
-        *,
-        tools: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
-        form: str = NESTED,
-        max_bytes: int,
-        escapes: bool = False,
-        begins_at_prompt: bool = False,
-        keeps_start: bool = False,
-        shows_messages: bool = False,
-        announces_all: bool = False,
-        decisions: Sequence[str] = (),
-        sees_person: Callable[[Mapping[str, object]], bool] | None = None,
-    ) -> None:
-        self.events = events
-        self.tools = tools or {}
-        self.fields = fields or {}
-        self.form = form
-        self.max_bytes = max_bytes
-        self.escapes = escapes
-        self.begins_at_prompt = begins_at_prompt
-        self.keeps_start = keeps_start
-        self.shows_messages = shows_messages
-        self.announces_all = announces_all
-        self.decisions = decisions
-        self.sees_person = sees_person
+    events: Mapping[str, str]
+    max_bytes: int
+    tools: Mapping[str, str] = _NOTHING
+    fields: Mapping[str, str] = _NOTHING
+    form: str = NESTED
+    escapes: bool = False
+    begins_at_prompt: bool = False
+    keeps_start: bool = False
+    shows_messages: bool = False
+    announces_all: bool = False
+    decisions: Sequence[str] = ()
+    sees_person: Callable[[Mapping[str, object]], bool] | None = None
 
 
 class Folder:

@@ -7,7 +7,9 @@ if TYPE_CHECKING:
 else:
 
     def record(cls):
-        """Give a class a constructor that takes its annotated fields by position or by name. Raises TypeError.
+        """Give a class a constructor that takes its annotated fields by position or by name, then calls `__post_init__`.
+
+        Raises TypeError.
 
         >>> @record
         ... class Point:
@@ -17,6 +19,7 @@ else:
         (0.0, 2.0)
         """
         names = tuple(cls.__annotations__)
+        prepare = getattr(cls, "__post_init__", None)
         needed = {name for name in names if name not in vars(cls)}
 
         def construct(self, *values, **named):
@@ -24,6 +27,8 @@ else:
             fields.update(zip(names, values, strict=False), **named)
             if not needed <= fields.keys() or len(values) > len(names) or not named.keys() <= cls.__annotations__.keys():
                 raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}, not {', '.join(fields)}")
+            if prepare:
+                prepare(self)
 
         cls.__init__ = construct
         return cls

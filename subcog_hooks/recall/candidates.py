@@ -284,7 +284,7 @@ class Candidates:
             ranks,
             scores,
             agreement=self.agreement(seq),
-            labels=[own_labels[label] for label in self.named if label in own_labels],
+            labels=tuple(own_labels[label] for label in self.named if label in own_labels),
             recency=recency,
             terms=terms,
             asked_like=asked_like,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.store.decision import SECOND_LOOK
 from subcog_hooks.store.store_reader import audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from typing import Any
 
     from subcog_hooks.store.memory import Memory
+
+_NOTHING: Mapping[Any, Any] = {}
 
 
 class Eligibility:
@@ -59,6 +63,7 @@ BY_RELEVANCE = "; by relevance"  # the end of the reason of an answer in that or
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
 
 
+@record
 class Hit:
     """A memory that was found.
 
@@ -76,58 +81,24 @@ class Hit:
     model in this session itself.
     """
 
-    __slots__ = (
-        "agreement",
-        "agreement_factor",
-        "asked_like",
-        "contributions",
-        "is_loaded",
-        "is_named",
-        "is_pinned",
-        "labels",
-        "marked",
-        "memory",
-        "present",
-        "prior",
-        "probability",
-        "ranks",
-        "recency",
-        "score",
-        "scores",
-        "terms",
-    )
-
-    def __init__(
-        self,
-        memory: Memory,
-        score: float,
-        probability: float,
-        ranks: dict[str, int],
-        scores: dict[str, float],
-        agreement: float = 0.0,
-        labels: Sequence[str] = (),
-        recency: float = 1.0,
-        terms: Sequence[tuple[str, float, float]] = (),
-        asked_like: str | None = None,
-    ) -> None:
-        self.memory = memory
-        self.score = score
-        self.ranks = ranks
-        self.scores = scores
-        self.agreement = agreement
-        self.labels = tuple(labels)
-        self.recency = recency
-        self.contributions: dict[str, float] = {}
-        self.agreement_factor = 1.0
-        self.terms = tuple(terms)
-        self.asked_like = asked_like
-        self.probability = probability
-        self.prior = 1.0
-        self.marked = 1.0
-        self.present = 1.0
-        self.is_pinned = False
-        self.is_loaded = False
-        self.is_named = False
+    memory: Memory
+    score: float
+    probability: float
+    ranks: dict[str, int]
+    scores: dict[str, float]
+    agreement: float = 0.0
+    labels: Sequence[str] = ()
+    recency: float = 1.0
+    terms: tuple[tuple[str, float, float], ...] = ()
+    asked_like: str | None = None
+    contributions: Mapping[str, float] = _NOTHING
+    agreement_factor: float = 1.0
+    prior: float = 1.0
+    marked: float = 1.0
+    present: float = 1.0
+    is_pinned: bool = False
+    is_loaded: bool = False
+    is_named: bool = False
 
     @property
     def relevance(self) -> float:
@@ -159,6 +130,7 @@ def combined_relevance(probability: float, prior: float = 1.0, marked: float = 1
     return round(min(1.0, probability * marked * prior) * present, 4)
 
 
+@record
 class Answer:
     """One page of hits, best first.
 
@@ -171,51 +143,21 @@ class Answer:
     page. Both are empty unless the request is explained.
     """
 
-    __slots__ = (
-        "alpha",
-        "alpha_reason",
-        "by_meaning_alone",
-        "corrections",
-        "cosines_alone",
-        "end",
-        "hits",
-        "identifiers",
-        "is_degraded",
-        "note",
-        "query_type",
-        "read_as",
-        "stage",
-        "strategies",
-        "suggestions",
-    )
-
-    def __init__(
-        self,
-        hits: list[Hit],
-        strategies: tuple[str, ...],
-        note: str | None = None,
-        *,
-        identifiers: Sequence[str] = (),
-        is_degraded: bool = False,
-        alpha: float | None = None,
-        alpha_reason: str | None = None,
-        corrections: dict[str, str] | None = None,
-    ) -> None:
-        self.hits = hits
-        self.strategies = strategies
-        self.note = note
-        self.is_degraded = is_degraded
-        self.stage = VERY_HIGH
-        self.query_type: str | None = None
-        self.read_as: str | None = None
-        self.alpha = alpha
-        self.alpha_reason = alpha_reason
-        self.corrections = corrections or {}
-        self.identifiers = tuple(identifiers)
-        self.suggestions: list[str] = []
-        self.by_meaning_alone = False
-        self.cosines_alone: dict[int, float | None] = {}
-        self.end = 0
+    hits: list[Hit]
+    strategies: tuple[str, ...]
+    note: str | None = None
+    identifiers: Sequence[str] = ()
+    is_degraded: bool = False
+    alpha: float | None = None
+    alpha_reason: str | None = None
+    corrections: Mapping[str, str] = _NOTHING
+    stage: str = VERY_HIGH
+    query_type: str | None = None
+    read_as: str | None = None
+    suggestions: Sequence[str] = ()
+    by_meaning_alone: bool = False
+    cosines_alone: Mapping[int, float | None] = _NOTHING
+    end: int = 0
 
     @property
     def total(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from subcog_hooks.core.records import record
+
 NAMESPACES = (
     "decisions",
     "patterns",
@@ -102,6 +104,9 @@ def author_phrase(trust: str, source: str) -> str:
     return AUTHOR_PHRASES.get(trust, "")
 
 
+_NO_CONDITIONS: dict[str, object] = {}
+
+
 class AnsweredQuestion:
     """A question that a memory answers. by: its author, one of ORIGINS.
 
@@ -127,6 +132,7 @@ class AnsweredQuestion:
         return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
 
 
+@record
 class Memory:
     """A memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
 
@@ -136,82 +142,32 @@ class Memory:
     their key.
     """
 
-    __slots__ = (
-        "branch",
-        "content",
-        "content_hash",
-        "created_at",
-        "expires_at",
-        "id",
-        "keywords",
-        "namespace",
-        "paths",
-        "priority",
-        "project",
-        "questions",
-        "scope",
-        "seq",
-        "source",
-        "standing",
-        "status",
-        "superseded_by",
-        "tags",
-        "triggers",
-        "trust",
-        "updated_at",
-        "when",
-    )
+    id: str
+    content: str
+    namespace: str = DEFAULT_NAMESPACE
+    scope: str = "user"
+    project: str | None = None
+    branch: str | None = None
+    paths: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    when: dict[str, object] = _NO_CONDITIONS
+    questions: tuple[AnsweredQuestion, ...] = ()
+    standing: bool | None = None
+    priority: int = 0
+    status: str = "active"
+    superseded_by: str | None = None
+    source: str = ""
+    trust: str = "user"
+    created_at: int = 0
+    updated_at: int = 0
+    expires_at: int | None = None
+    content_hash: str = ""
+    seq: int = 0
 
-    def __init__(
-        self,
-        *,
-        id: str,
-        content: str,
-        namespace: str = DEFAULT_NAMESPACE,
-        scope: str = "user",
-        project: str | None = None,
-        branch: str | None = None,
-        paths: tuple[str, ...] = (),
-        tags: tuple[str, ...] = (),
-        keywords: tuple[str, ...] = (),
-        triggers: tuple[str, ...] = (),
-        when: dict[str, object] | None = None,
-        questions: tuple[AnsweredQuestion, ...] = (),
-        standing: bool | None = None,
-        priority: int = 0,
-        status: str = "active",
-        superseded_by: str | None = None,
-        source: str = "",
-        trust: str = "user",
-        created_at: int = 0,
-        updated_at: int = 0,
-        expires_at: int | None = None,
-        content_hash: str = "",
-        seq: int = 0,
-    ) -> None:
-        self.id = id
-        self.content = content
-        self.namespace = namespace
-        self.scope = scope
-        self.project = project
-        self.branch = branch
-        self.paths = paths
-        self.tags = tags
-        self.keywords = keywords
-        self.triggers = triggers
-        self.when = when or {}
-        self.questions = questions
-        self.standing = standing
-        self.priority = priority
-        self.status = status
-        self.superseded_by = superseded_by
-        self.source = source
-        self.trust = trust
-        self.created_at = created_at
-        self.updated_at = updated_at
-        self.expires_at = expires_at
-        self.content_hash = content_hash or hash_content(content)
-        self.seq = seq
+    def __post_init__(self) -> None:
+        self.content_hash = self.content_hash or hash_content(self.content)
 
     @property
     def urn(self) -> str:
@@ -238,11 +194,11 @@ class Memory:
 
     def with_changes(self, **changes: object) -> Memory:
         """Return a copy with these fields changed; the content hash follows the content."""
-        values = {name: getattr(self, name) for name in self.__slots__}
+        values = {name: getattr(self, name) for name in self.__annotations__}
         values.update(changes)
         if "content" in changes:
             values["content_hash"] = ""
-        return Memory(**values)  # the names come from __slots__
+        return Memory(**values)  # the names are those of its fields
 
 
 def now_ms() -> int:

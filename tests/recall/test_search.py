@@ -46,13 +46,13 @@ def words(shelf: Shelf) -> Sources:
 
 def test_what_matches_as_it_stands_is_not_widened(words: Sources) -> None:
     answer = search(words, "scheduler settings")
-    assert (ids(answer), answer.note, answer.suggestions) == (["config"], None, [])
+    assert (ids(answer), answer.note, answer.suggestions) == (["config"], None, ())
     assert answer.stage == VERY_HIGH
 
 
 def test_words_that_begin_alike_are_found_and_labelled_low(words: Sources) -> None:
     answer = search(words, "schedulist")
-    assert (ids(answer), answer.confidence, answer.suggestions) == (["config"], LOW, [])
+    assert (ids(answer), answer.confidence, answer.suggestions) == (["config"], LOW, ())
     assert answer.hits[0].found_by == ("lexical_beginnings",)
     assert "these come near" in (answer.note or "")
 
@@ -176,7 +176,7 @@ def test_without_time_words_answer_with_medium_confidence(words: Sources) -> Non
 @pytest.mark.parametrize("text", ["schedulist", "schexyzqwv"])
 def test_without_time_no_stage_is_wider_and_none_suggests(words: Sources, text: str) -> None:
     answer = search(words, text, deadline=Deadline(0.0))
-    assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], [], True, NO_RESULTS)
+    assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], (), True, NO_RESULTS)
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------------------
@@ -203,5 +203,5 @@ def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str
 def test_a_page_behind_the_last_is_empty_and_not_widened(shelf: Shelf) -> None:
     shelf.add({"exact": "The schedulist runs.", "near": "The scheduler runs."})
     answer = search(shelf.by_words(), "schedulist", 10, 10)
-    assert (answer.hits, answer.suggestions) == ([], [])
+    assert (answer.hits, answer.suggestions) == ([], ())
     assert answer.confidence == NO_RESULTS

@@ -83,7 +83,7 @@ def dump(answer: Answer) -> str:
         }
         for hit in answer.hits
     ]
-    of_all = {name: getattr(answer, name) for name in Answer.__slots__ if name != "hits"}
+    of_all = {name: getattr(answer, name) for name in Answer.__annotations__ if name != "hits"}
     return json.dumps({**of_all, "hits": hits}, sort_keys=True, indent=1)
 
 

@@ -33,8 +33,8 @@ def test_every_field_of_a_memory_survives_the_store(store: Store, make: Maker) -
     )
     store.add([memory])
     stored = store.get(memory.id)
-    assert {name: getattr(stored, name) for name in stored.__slots__} == {
-        name: getattr(memory, name) for name in memory.__slots__
+    assert {name: getattr(stored, name) for name in stored.__annotations__} == {
+        name: getattr(memory, name) for name in memory.__annotations__
     }
 
 
