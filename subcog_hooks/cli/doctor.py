@@ -73,7 +73,7 @@ def doctor(
     has_llm = background_checks.check_llm(home, settings, findings)
     background_checks.check_background_llm(home, settings, findings)
     background_checks.check_left_processes(findings)
-    background_checks.check_second_looks(home, settings, findings)
+    background_checks.check_second_looks(home, findings)
     command = hook_trial.check_registration(findings) or registration.executable()
     if as_json:
         trial = None

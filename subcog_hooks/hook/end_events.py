@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.hook.payload import session_of, text_of
+from subcog_hooks.hook.payload import session_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 MIN_WAIT_MS = 5.0  # The hook waits this long for another writer, even where no time is left.
-END_EVENT = "SessionEnd"
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
 _left_open: list[State] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
@@ -36,11 +35,4 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
     except StoreBusy:
         return
     sessions.note_activity(state, session, now_ms())
-    if text_of(payload, "hook_event_name") == END_EVENT:
-        from subcog_hooks.store import sessions  # A session ends once.
-
-        if sessions.has_second_look(state, session):
-            from subcog_hooks.store import second_looks
-
-            second_looks.drop_session_looks(state, session, "the session has ended")
     state.commit()

@@ -8,8 +8,8 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
-from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.settings.defaults import BACKGROUND_LLM, NO_LLM, SECOND_LOOK
+from subcog_hooks.store import state_values
 from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.hook.second_look_answer import LateAnswer
     from subcog_hooks.settings.defaults import Settings
 
 SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.
@@ -38,21 +37,12 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         return
     reading = PromptReading(call)
     verdict = decide_prompt(reading)
-    late = _add_late_answer(reading, verdict)
-    _hand_over(reading, verdict, late, write)
+    _hand_over(reading, verdict, write)
     _record(reading, verdict)
     _look_again(reading, verdict)
 
 
-def _add_late_answer(reading: PromptReading, verdict: Verdict) -> LateAnswer | None:
-    if not sessions.has_second_look(reading.call.state, reading.call.session):
-        return None
-    from subcog_hooks.hook import second_look_answer  # Few prompts follow a second look.
-
-    return second_look_answer.add_late_answer(reading, verdict)
-
-
-def _hand_over(reading: PromptReading, verdict: Verdict, late: LateAnswer | None, write: Callable[[bytes], None]) -> None:
+def _hand_over(reading: PromptReading, verdict: Verdict, write: Callable[[bytes], None]) -> None:
     if verdict.offer is None:
         return
     from subcog_hooks.hook.deliver import deliver  # Most prompts have ended before.
@@ -61,9 +51,6 @@ def _hand_over(reading: PromptReading, verdict: Verdict, late: LateAnswer | None
         deliver(reading.call, PROMPT_EVENT, verdict, write)
     except Exception as error:  # noqa: BLE001 - `_record` raises it again
         verdict.fail(*outcome_of_error(error), error, reading.call.eligible.given)
-        return
-    if late is not None:
-        late.drop_after(verdict)
 
 
 def _record(reading: PromptReading, verdict: Verdict) -> None:
@@ -78,13 +65,15 @@ def _record(reading: PromptReading, verdict: Verdict) -> None:
 
 
 def _look_again(reading: PromptReading, verdict: Verdict) -> None:
-    """Start a second look at a prompt whose search brought nothing, if it may find more."""
-    if verdict.offer is None or verdict.ids:
+    """Start a second look at a prompt whose search brought no memory, if a model may be asked."""
+    settings = reading.call.settings
+    may_ask = settings[BACKGROUND_LLM] != NO_LLM and settings[SECOND_LOOK] and settings["surfacing.tools"]
+    if not may_ask or verdict.offer is None or verdict.ids:
         return
-    from subcog_hooks.hook import second_look_start  # Only for a search that brought nothing.
+    from subcog_hooks.hook import second_look  # Only with an LLM, and for a search that brought nothing.
 
     try:
-        second_look_start.start_if_unsure(reading, verdict)
+        second_look.start_if_unanswered(reading, verdict)
     except StoreBusy:
         pass  # Nobody waits for another writer to look again.
 

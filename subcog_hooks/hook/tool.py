@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.second_look_answer import LateAnswer
+    from subcog_hooks.hook.second_look import LateAnswer
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
@@ -111,7 +111,7 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     assert verdict.offer is not None
     verdict.offer.point_at_first_of(lines, need or target.file)
     if late is not None:
-        verdict.offer = late.add_to(verdict.offer, terms.max_memories)
+        late.add_to(verdict.offer)
     return verdict, late
 
 
@@ -141,9 +141,9 @@ def _find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
     """
     if not sessions.has_second_look(call.state, call.session) or text_of(call.payload, "agent_id"):
         return None
-    from subcog_hooks.hook import second_look_answer  # Few prompts have a second look.
+    from subcog_hooks.hook import second_look  # Few prompts have a second look.
 
-    return second_look_answer.find_late_answer(call, touched_file)
+    return second_look.find_late_answer(call, touched_file)
 
 
 def _note_permission_mode(payload: dict[str, object], home: Home) -> None:

@@ -159,11 +159,6 @@ class Detection:
         self._key = ""
 
     @property
-    def late_key(self) -> str:
-        """The key under which the cache may get the answer of a call that was late, "" without such a call."""
-        return self._key if self._outcome is not None and self._outcome.answer is None else ""
-
-    @property
     def may_change(self) -> bool:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None

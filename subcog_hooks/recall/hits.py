@@ -112,7 +112,7 @@ class Hit:
 
     @property
     def is_judged(self) -> bool:
-        """True where a second look has found it relevant enough, by a threshold of its own."""
+        """True where a language model has chosen it in a second look."""
         return SECOND_LOOK in self.ranks
 
     @property

@@ -35,9 +35,9 @@ OUTCOMES = (
 )
 
 # outcomes of a second look with findings
-WAITING = "waiting"  # it waits for the session's next tool call or prompt
-HANDED_OVER = "handed_over"  # with the next tool call or prompt
-MOVED_ON = "moved_on"  # the session has another topic
+WAITING = "waiting"  # it waits for the session's next tool call
+HANDED_OVER = "handed_over"  # with the next tool call
+MOVED_ON = "moved_on"  # the session has another prompt, or has seen the memories
 
 # outcomes of a candidate, beside BELOW; a candidate rejected by the whole decision carries the decision's outcome
 INJECTED = "injected"
@@ -51,13 +51,11 @@ ROOM = "room"  # too few characters were left
 STALE = "stale"  # all of its files are gone
 BAD = "bad"  # a person has marked it as wrong for similar prompts
 
-SECOND_LOOK = "second look"  # the channel of a second look's hits, in a candidate's ranks
-MODEL_CHOICE = "model's choice"  # the channel of the hits that a language model has chosen in a second look
+SECOND_LOOK = "second look"  # the channel of the hits that a language model has chosen in a second look
 
 # the stages, in order
 START = "start"  # from the start of the process to the reading of the prompt
 OPEN, INTENT_READ, EXACT, RECALL, LLM, GATE, RENDER = "open", "intent", "exact", "recall", "llm", "gate", "render"
-MODEL_LOADED = "model"  # the loading of the model, in a second look
 
 VERSION = 1  # of the record
 MAX_CANDIDATES = 15

@@ -51,7 +51,6 @@ def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
 
 MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook starts a new one at a quarter of this
 _BEFORE = ".before"
-_LEFT = "left"  # not a tool: marks that a session has changed its topic
 
 
 class SilentCall:
@@ -77,8 +76,8 @@ class SilentCall:
 
 def find_latest_silent_calls(home: Home, limit: int) -> list[SilentCall]:
     """Return the last silent calls, the newest first; [] for unreadable files."""
-    lines = list(_silent_call_lines(home))[-2 * limit :]
-    calls = [call for line in lines if (call := _parse_call(line)) is not None and call.tool != _LEFT]
+    lines = list(_silent_call_lines(home))[-limit:]
+    calls = [call for line in lines if (call := _parse_call(line)) is not None]
     return sorted(calls, key=lambda call: -call.at_ms)[:limit]
 
 
@@ -88,24 +87,6 @@ def _silent_call_lines(home: Home) -> Iterator[bytes]:
             yield from read_regular(path, MAX_CALL_BYTES).splitlines()
         except OSError:
             continue
-
-
-def note_topic_left(home: Home, session: str, now_ms: int) -> None:
-    """Note in a file that a session has changed its topic, for a read-only state.db. A full disk is ignored."""
-    row = light_json.dumps({"at": now_ms, "tool": _LEFT, "about": [], "given": [], "session": session})
-    try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(home.silent_calls, flags, 0o600)
-        os.write(descriptor, row.encode() + b"\n")
-        os.close(descriptor)
-    except OSError:
-        pass
-
-
-def has_topic_left(home: Home, session: str, since_ms: int) -> bool:
-    """Return whether the file says that the session has changed its topic since then."""
-    calls = (_parse_call(line) for line in _silent_call_lines(home) if _LEFT.encode() in line)
-    return any(call is not None and call.tool == _LEFT and call.session == session and call.at_ms > since_ms for call in calls)
 
 
 def _parse_call(line: bytes) -> SilentCall | None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     Run = Callable[[str, tuple[apsw.SQLiteValue, ...]], list[tuple[Any, ...]]]
 
 MAX_CONTENT_READ = 6_000  # characters of a memory's text: no line of a brief is made from more
-FIRST_READ = 10  # memories of each project: .1 ms
 
 _UNCONDITIONAL = (
     f"namespace <> '{REJECTED}'"
@@ -100,26 +99,6 @@ def find_by_ids(run: Run, ids: Sequence[str], audiences: Sequence[str], now_ms: 
         )
         outlines += [Outline(*row) for row in rows]
     return outlines
-
-
-def fit_into(run: Run, room: int, audiences: Sequence[str], limit: int, longest: int) -> bool:
-    """Return whether all active memories for these audiences fit into `room` characters, at most `limit` a project.
-
-    longest: the characters of a memory that count. A few of each project are read first, because they are too many in most
-    stores.
-    """
-    for max_rows in (FIRST_READ, limit + 1):
-        characters_left = room
-        for project, scopes in _scopes_by_project(audiences):
-            rows = run(
-                "SELECT min(length(content), ?) FROM memories INDEXED BY memories_by_project"  # noqa: S608 - as above
-                f" WHERE project IS ? AND status = 'active' AND scope IN ({_placeholders(scopes)}) LIMIT ?",
-                (longest, project, *scopes, max_rows),
-            )
-            characters_left -= sum([int(row[0]) for row in rows])
-            if characters_left < 0 or len(rows) > limit:
-                return False
-    return True
 
 
 def _scopes_by_project(audiences: Sequence[str]) -> list[tuple[str | None, list[str]]]:

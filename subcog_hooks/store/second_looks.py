@@ -1,97 +1,62 @@
-"""Second looks: the searches that still run, and the answers that wait for their session.
-
-A session is a client's id. A look whose session is "" hands nothing over: its session has moved on. Every function raises
-StoreError.
-"""
+"""Second looks: those that still run, and the answers that wait for their session. Every function raises StoreError."""
 
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store import decision_log, metrics
-from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, INTENT, MOVED_ON, NOTHING_FOUND, REPEATED
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import FAILED, HANDED_OVER, MOVED_ON, NOTHING_FOUND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any  # of JSON
 
     from subcog_hooks.store.state import State
 
 LOOK_MS = 10_000  # from the prompt to the end of the look
 MAX_RUNNING = 5
-LOST = "lost"  # the look was killed
-LOOK_OUTCOMES = (HANDED_OVER, MOVED_ON, BELOW, NOTHING_FOUND, INTENT, REPEATED, FAILED, LOST)
+LOOK_OUTCOMES = (HANDED_OVER, MOVED_ON, NOTHING_FOUND, FAILED)
 WAITS_MS = 30 * 60_000  # an answer older than this is out of date
-
-
-class Finding:
-    """A memory that a second look has found: its id, and its relevance to the prompt."""
-
-    __slots__ = ("id", "relevance")
-
-    def __init__(self, id: str, relevance: float) -> None:
-        self.id = id
-        self.relevance = relevance
 
 
 class WaitingAnswer:
     """The answer of a second look that waits to be handed over.
 
     decision: the id of the decision about its prompt; look: the id of its own decision; at_ms: when the prompt was typed, in
-    milliseconds since the epoch.
+    milliseconds since the epoch; findings: ids and relevances of the memories, the best first.
     """
 
     __slots__ = ("at_ms", "decision", "findings", "look")
 
-    def __init__(self, decision: str, look: str, at_ms: int, findings: Sequence[Finding]) -> None:
+    def __init__(self, decision: str, look: str, at_ms: int, findings: Sequence[tuple[str, float]]) -> None:
         self.decision = decision
         self.look = look
         self.at_ms = at_ms
-        self.findings = tuple(findings)
+        self.findings = findings
 
 
 def begin_look(state: State, decision: str, session: str, now_ms: int) -> bool:
-    """Note the start of a look, in the open transaction. Return False where MAX_RUNNING looks already run.
-
-    An answer of another look of the session, present or future, is not handed over any more.
-    """
-    drop_session_looks(state, session, "another prompt")
-    # Rows of killed looks, of unclaimed answers, and of a clock that was ahead. A row of this millisecond is kept.
-    deleted = state.run("DELETE FROM second_looks WHERE until < ? OR at > ? RETURNING answer", (now_ms, now_ms + LOOK_MS))
-    for (answer,) in deleted:
-        if answer is None:
-            metrics.increase_counter(state, metrics.SECOND_LOOKS, f'outcome="{LOST}"')
-        elif waiting := _read_answer(answer):
-            decision_log.settle_second_look(state, waiting[0], MOVED_ON, "nobody came for it")
+    """Note the start of a look, in the open transaction. Return False where MAX_RUNNING looks already run."""
+    # Rows of killed looks, of unclaimed answers, and of a clock that was ahead.
+    _drop_looks(state, "until < ? OR at > ?", (now_ms, now_ms + LOOK_MS), "nobody came for it")
     ((running,),) = state.run("SELECT count(*) FROM second_looks WHERE answer IS NULL")
     if int(running or 0) >= MAX_RUNNING:
         return False
-    state.run("INSERT OR REPLACE INTO second_looks VALUES (?, ?, ?, ?, NULL)", (decision, session, now_ms, now_ms + LOOK_MS))
+    state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (decision, session, now_ms, now_ms + LOOK_MS))
     return True
 
 
-def count_lost_looks(state: State, now_ms: int) -> int:
-    """Return how many of the last looks were killed or cut off."""
-    ((lost,),) = state.run("SELECT count(*) FROM second_looks WHERE answer IS NULL AND until < ?", (now_ms,))
-    return int(lost or 0)
-
-
-def find_waiting_session(state: State, decision: str) -> str:
-    """Return the session that still waits for a look, "" where none does."""
-    rows = state.run("SELECT session FROM second_looks WHERE decision = ? AND answer IS NULL", (decision,))
-    return str(rows[0][0]) if rows else ""
-
-
-def end_look(state: State, decision: str, look: str, findings: Sequence[Finding], now_ms: int) -> bool:
-    """Store the answer of a look. Return whether it waits for its session.
+def end_look(state: State, decision: str, look: str, findings: Sequence[tuple[str, float]], now_ms: int) -> bool:
+    """Store the answer of a look, in the open transaction. Return whether it waits for its session.
 
     It does not where nothing was found, or where the session has moved on. look: the id of the look's own decision.
     """
-    if not findings or not find_waiting_session(state, decision):
+    if not findings:
         state.run("DELETE FROM second_looks WHERE decision = ?", (decision,))
         return False
-    answer = light_json.dumps({"look": look, "found": [(finding.id, finding.relevance) for finding in findings]})
-    state.run("UPDATE second_looks SET answer = ?, until = ? WHERE decision = ?", (answer, now_ms + WAITS_MS, decision))
-    return True
+    answer = light_json.dumps({"look": look, "found": findings})
+    sql = "UPDATE second_looks SET answer = ?, until = ? WHERE decision = ? RETURNING 1"
+    return bool(state.run(sql, (answer, now_ms + WAITS_MS, decision)))
 
 
 def find_waiting_answer(state: State, session: str, now_ms: int) -> WaitingAnswer | None:
@@ -103,8 +68,8 @@ def find_waiting_answer(state: State, session: str, now_ms: int) -> WaitingAnswe
     if not rows:
         return None
     decision, at_ms, answer = rows[0]
-    look = _read_answer(answer)
-    return WaitingAnswer(str(decision), look[0], int(at_ms or 0), look[1]) if look else None
+    fields: Any = light_json.loads(str(answer))
+    return WaitingAnswer(str(decision), fields["look"], int(at_ms or 0), fields["found"])
 
 
 def settle_look(state: State, waiting: WaitingAnswer, outcome: str, why: str) -> None:
@@ -113,23 +78,13 @@ def settle_look(state: State, waiting: WaitingAnswer, outcome: str, why: str) ->
     decision_log.settle_second_look(state, waiting.look, outcome, why)
 
 
-def drop_session_looks(state: State, session: str, why: str) -> None:
-    """Delete the answers, present and future, of a session that has moved on, in the open transaction.
-
-    A look that still runs keeps its row.
-    """
-    deleted = state.run("DELETE FROM second_looks WHERE session = ? AND answer IS NOT NULL RETURNING answer", (session,))
-    for (answer,) in deleted:
-        if look := _read_answer(answer):
-            decision_log.settle_second_look(state, look[0], MOVED_ON, why)
-    state.run("UPDATE second_looks SET session = '' WHERE session = ?", (session,))
+def drop_session_looks(state: State, session: str) -> None:
+    """Delete the looks of a session that has another prompt, with their answers, in the open transaction."""
+    _drop_looks(state, "session = ?", (session,), "another prompt")
 
 
-def _read_answer(answer: object) -> tuple[str, list[Finding]] | None:
-    """Return the id and the findings of a look, None where another program has written the row."""
-    try:
-        fields = light_json.loads(str(answer))
-        assert isinstance(fields, dict)
-        return str(fields["look"]), [Finding(str(id_), float(relevance)) for id_, relevance in fields["found"]]
-    except (ValueError, TypeError, KeyError, AssertionError):
-        return None
+def _drop_looks(state: State, condition: str, values: tuple[str | int, ...], why: str) -> None:
+    for (answer,) in state.run(f"DELETE FROM second_looks WHERE {condition} RETURNING answer", values):  # noqa: S608 - our words
+        if answer is not None:
+            fields: Any = light_json.loads(str(answer))
+            decision_log.settle_second_look(state, fields["look"], MOVED_ON, why)

@@ -258,15 +258,6 @@ class StoreReader:
             raise self._unreadable(error) from error
         return list({outline.id: outline for outline in rows}.values())
 
-    def fit_into(self, room: int, audiences: tuple[str, ...], limit: int, longest: int) -> bool:
-        """Return whether all active memories for these audiences fit into `room` characters.
-
-        limit: the maximum of memories a project; longest: the characters of a memory that count. Raises StoreError.
-        """
-        from subcog_hooks.store import outlines  # a session begins once
-
-        return outlines.fit_into(self._execute, room, audiences, limit, longest)
-
     def matching_seqs(self, wanted: Filter) -> list[int]:
         """Return the row numbers of the matching memories."""
         condition, values = filter_sql(wanted, now_ms())

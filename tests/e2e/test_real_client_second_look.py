@@ -1,4 +1,4 @@
-"""The real client and a second look: what that finds stands in the request behind the next tool call, or the next prompt, once.
+"""The real client and a second look: the model's choice stands in the request behind the next tool call, once.
 
 The client runs in print mode, where an async hook that is still running at the end is killed; the look is a process of its own.
 """
@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.claude_client import Sandbox, conversation
-from tests.e2e.machine import DATA, linux, processes_with, wait_until
+from tests.e2e.machine import DATA, linux, processes_with, wait_until, write_program
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import assert_silent, initialised
 
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
 WAGES = "When do employees receive their salary?"  # has no word of it
-LOOK_S = 20.0  # a second look takes half a second of an idle processor
+LOOK_S = 20.0  # on a busy machine
 CALLS = 8  # behind it: on a busy machine the hook may have no time at the first ones
 SHORT_S = 6.0  # no client waits so long for one
 # as a command: until no process of a look is there; the brackets keep it from finding itself
@@ -38,9 +38,13 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture
 def sandbox(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
-    """The hook where `subcog init` puts it, on a machine where second looks may be taken."""
+    """The hook where `subcog init` puts it, on a machine where second looks may be taken by a model that names all notes."""
     made = initialised(tmp_path / "sandbox", subcog_command, memories)
     made.environment = {**made.environment, "SUBCOG_BACKGROUND": "1"}  # however busy the machine is
+    answer = json.dumps({"is_error": False, "structured_output": {"numbers": [*range(1, 16)]}})
+    write_program(made.root / "model", f"echo '{answer}'")  # The client's network is its own, so that no server is reached.
+    for name, value in (("client", str(made.root / "model")), ("at_rest", "claude")):
+        made.run(subcog_command, "config", "set", f"llm.{name}", value)
     return made
 
 
@@ -63,16 +67,6 @@ def test_the_look_stands_behind_the_next_tool_result_once(client: str, model: st
     assert last.count(PAYROLL) == 1
     assert last.index("slept") < last.index(PAYROLL)
     assert [request.model_text.count(PAYROLL) for request in again.requests] == [1, 1]  # it stays in the history
-
-
-def test_without_a_tool_it_comes_with_the_next_prompt(client: str, model: str, sandbox: Sandbox) -> None:
-    with conversation(client, sandbox, model) as talk:
-        before = talk.say(WAGES)
-        wait_until_looked(sandbox)
-        after = talk.say("go on")
-    assert PAYROLL not in before.requests[-1].model_text
-    assert after.requests[-1].model_text.count(PAYROLL) == 1
-    assert_silent(after)
 
 
 def test_after_clear_it_does_not_come(client: str, model: str, sandbox: Sandbox) -> None:

@@ -1,16 +1,16 @@
 """Measure the second look: what it adds to the hook's answers, what it adds wrongly, and how often it starts.
 
 Every prompt goes through the package's own code, in this process: the prompt hook, the second look where it starts one, and the
-call of a tool right after it, which hands its answer over. Only the model's vectors of queries are kept between runs.
+call of a tool right after it, which hands its answer over.
 
 `gate` and `real` ask each prompt in a session of its own. `crowd` plays the sessions of twelve histories in order, in projects
 that hold the memories of all the others, too. The sets lie outside of the repository. Part A is what was chosen on.
 
-No language model is asked. With --ranker one is simulated that chooses among the best fifteen by the labels, with the rates
-that a strong model reached on 83 looks: where a note helps it is named in .93 of the looks; where notes are only near, two of
-them are named in .54; at prompts about other work, none.
+No language model is asked. One is simulated that chooses among the best fifteen by the labels, with the rates that a strong
+model reached on 83 looks: where a note helps it is named in .93 of the looks; where notes are only near, two of them are named
+in .54; at prompts about other work, none.
 
-Example: python -m tests.eval.second_looks --sets real,crowd --part B --ranker
+Example: python -m tests.eval.second_looks --sets real,crowd --part B
 """
 
 import argparse
@@ -31,13 +31,12 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import detached, recall_sources, second_look, second_look_start, tool
+from subcog_hooks.hook import detached, recall_sources, second_look, tool
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.hook.call import HookCall, close_left_open
-from subcog_hooks.hook.second_look import MAX_RANKED, Ranking
-from subcog_hooks.hook.second_look_start import Task
-from subcog_hooks.recall.hits import Hit
+from subcog_hooks.hook.call import close_left_open
+from subcog_hooks.llm import ranking
+from subcog_hooks.store.memory import Memory
 from tests.eval import homes
 from tests.eval.collection import SHARED, rows
 from tests.eval.gate.trials import ids_in
@@ -63,47 +62,42 @@ class Shown(NamedTuple):
 class Player:
     """The hook over a home, in this process; a second look is taken at once."""
 
-    def __init__(self, home: Home, kept: Path, folder: Path, *, has_ranker: bool = False) -> None:
-        """has_ranker: simulate a model that chooses."""
+    def __init__(self, home: Home, folder: Path) -> None:
         self._home = home
-        if has_ranker:
-            homes._subcog(Path(home.root), "config", "set", "llm.at_rest", "claude")
-        self._has_ranker = has_ranker
+        settings = {"base_url": "http://127.0.0.1:9/v1", "model": "simulated", "calls_a_day": "10000", "at_rest": "openai"}
+        for name, value in settings.items():
+            homes._subcog(Path(home.root), "config", "set", f"llm.{name}", value)
         self._helps: frozenset[str] = frozenset()
         self._is_related = False
         self._folder = str(folder)
-        self._queries = homes.NeuralQueries(kept)
         self._started = 0
 
     @contextmanager
     def playing(self) -> Iterator[None]:
-        """Let second looks be taken here, by vectors that are kept."""
+        """Let second looks be taken here, and the simulated model choose."""
         with (
             patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
             patch.object(detached, "start_process", self._take),
-            patch.object(second_look, "_query_encoder", lambda _: self._queries),
-            patch.object(second_look, "rank_hits", self._rank),
+            patch.object(ranking, "rank_notes", self._rank),
         ):
             yield
-        self._queries.save()
 
     def _take(self, home: Home, words: Sequence[str], told: bytes = b"") -> None:
-        if tuple(words) != second_look_start.WORDS:
+        if tuple(words) != second_look.WORDS:
             return  # the work at rest, which nobody waits for
         self._started += 1
         self._close()  # as the hook's own process does, before the other has begun
-        second_look.take_second_look(Task.from_text(told.decode()), home)
+        second_look.take_look(json.loads(told), home)
         self._close()
 
-    def _rank(self, asked: str, hits: Sequence[Hit], _: HookCall) -> Ranking:
+    def _rank(self, _: str, asked: str, notes: Sequence[Memory], *__: object) -> list[str]:
         """The choice of the simulated model."""
-        if not self._has_ranker:
-            return Ranking()
-        helping = [hit for hit in hits[:MAX_RANKED] if hit.memory.id in self._helps]
+        ids = [note.id for note in notes]
+        helping = [id_ for id_ in ids if id_ in self._helps]
         chance = random.Random(asked).random()
         if helping:
-            return Ranking(helping if chance < NAMED else [], "simulated")
-        return Ranking(hits[:NEAR_NOTES] if self._is_related and chance < NAMED_NEAR else [], "simulated")
+            return helping if chance < NAMED else []
+        return ids[:NEAR_NOTES] if self._is_related and chance < NAMED_NEAR else []
 
     def begin(self, session: str) -> tuple[str, ...]:
         """The ids that a session begins with."""
@@ -140,13 +134,13 @@ class Player:
 # ---- gate and real ---------------------------------------------------------------------------------------------------------
 
 
-def asked(name: str, part: str | None, kept: Path, *, has_ranker: bool) -> list[tuple[dict[str, Any], Shown]]:
+def asked(name: str, part: str | None, kept: Path) -> list[tuple[dict[str, Any], Shown]]:
     """Each prompt of a set with what it was given."""
     prompts = [row for row in rows(SHARED / name / "prompts.jsonl") if part in (None, row["part"])]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
         home = Path(aside) / "home"
         shutil.copytree(homes.home_of(SHARED / GATE / "memories.jsonl", kept).root, home)
-        player = Player(Home(str(home)), kept, Path(aside), has_ranker=has_ranker)
+        player = Player(Home(str(home)), Path(aside))
         with player.playing():
             return [
                 (
@@ -190,7 +184,7 @@ def measured(played: Sequence[tuple[dict[str, Any], Shown]]) -> dict[str, object
 # ---- crowd -----------------------------------------------------------------------------------------------------------------
 
 
-def crowded(part: str | None, kept: Path, *, has_ranker: bool) -> dict[str, object]:
+def crowded(part: str | None) -> dict[str, object]:
     """The figures of the histories: whom a prompt helped, where nothing was to be said, how often a look began."""
     running = _run_eval()
     stories = {file: json.loads(file.read_text(encoding="utf-8")) for file in sorted((SHARED / "life").glob("*.json"))}
@@ -199,9 +193,7 @@ def crowded(part: str | None, kept: Path, *, has_ranker: bool) -> dict[str, obje
         if part in (None, story["part"]):
             sessions = sorted({prompt["session"] for prompt in story["prompts"]})
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
-                _play(
-                    file.stem, story, running.crowd_of(stories, file, sessions), Path(aside), kept, count, has_ranker=has_ranker
-                )
+                _play(file.stem, story, running.crowd_of(stories, file, sessions), Path(aside), count)
     return _figures_of(count)
 
 
@@ -220,16 +212,7 @@ def _figures_of(count: Counter[str]) -> dict[str, object]:
     }
 
 
-def _play(
-    name: str,
-    story: dict[str, Any],
-    others: dict[Any, list[Any]],
-    aside: Path,
-    kept: Path,
-    count: Counter[str],
-    *,
-    has_ranker: bool,
-) -> None:
+def _play(name: str, story: dict[str, Any], others: dict[Any, list[Any]], aside: Path, count: Counter[str]) -> None:
     """Play the sessions of a history.
 
     others: the memories of the other histories, by the session before which they come.
@@ -239,7 +222,7 @@ def _play(
     project = f"git.example/{name}"
     subprocess.run(["git", "init", "-q", str(work)], check=True)
     subprocess.run(["git", "-C", str(work), "remote", "add", "origin", f"https://{project}.git"], check=True)
-    player = Player(Home(str(home)), kept, work, has_ranker=has_ranker)
+    player = Player(Home(str(home)), work)
     known: set[str] = set()
     for session in sorted({prompt["session"] for prompt in story["prompts"]}):
         new = [memory for memory in story["memories"] if memory["session"] < session and memory["id"] not in known]
@@ -296,15 +279,11 @@ def main() -> None:
     )
     parser.add_argument("--sets", default=f"{REAL},{GATE},{CROWD}", help="of real, gate, crowd (all)")
     parser.add_argument("--part", choices=["A", "B"], help="of the projects and people (both, one by one)")
-    parser.add_argument("--ranker", action="store_true", help="simulate a model that chooses")
     parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
     options = parser.parse_args()
     for name in options.sets.split(","):
         for part in [options.part] if options.part else PARTS:
-            if name == CROWD:
-                figures = crowded(part, options.homes, has_ranker=options.ranker)
-            else:
-                figures = measured(asked(name, part, options.homes, has_ranker=options.ranker))
+            figures = crowded(part) if name == CROWD else measured(asked(name, part, options.homes))
             print(name, part, json.dumps(figures, indent=1), flush=True)
 
 

@@ -63,10 +63,7 @@ BUDGETS = {
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
 OF_LLM_CALLS = {"llm.breaker", "llm.race", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
-OF_SECOND_LOOKS = {
-    *("hook.second_look", "hook.second_look_start", "hook.second_look_answer"),
-    *("hook.detached", "store.second_looks"),
-}
+OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.second_looks"}
 OF_CUES = {"cues.conditions", "cues.triggers", "cues.globs"}
 SOCKETS = {"socket", "_socket", "ssl", "_ssl", "select", "selectors", "http", "http.client", "urllib", "urllib.parse"}
 SEARCH = {"tantivy", "re2"}
@@ -317,9 +314,9 @@ def test_an_answer_or_an_order_starts_no_second_look() -> None:
 
 @pytest.mark.usefixtures("oauth_memory")
 def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
-    Path(home.config).write_text('[second_look]\nmode = "always"\n[surfacing]\nbrief_characters = 0\n', encoding="utf-8")
+    Path(home.config).write_text('[llm]\nat_rest = "claude"\n[surfacing]\nmin_relevance = 1.0\n', encoding="utf-8")
     run(payload("ok"))  # which compiles the settings
-    done = run(payload("Why does the login of the lighthouse use a lamp?"))
-    assert "hook.second_look_start" in done.own
-    assert not {"numpy", "onnxruntime", "tokenizers", "subprocess"} & done.modules
-    assert not {"hook.second_look", "embed.documents"} & done.own
+    done = run(payload(QUESTION))
+    assert "store.second_looks" in done.own
+    assert not ({"subprocess"} | SOCKETS) & done.modules
+    assert not (OF_LLM_CALLS | {"llm.ranking"}) & done.own

@@ -11,8 +11,8 @@ from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
-from subcog_hooks.store import decision_log, hook_traces, job_record, recorded_decisions, second_looks, state_values
+from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, SECOND_LOOK, Settings
+from subcog_hooks.store import decision_log, hook_traces, job_record, recorded_decisions, state_values
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
 from subcog_hooks.store.lock import is_held
@@ -113,7 +113,7 @@ def check_background_llm(home: Home, settings: Settings, findings: Findings) -> 
         return
     name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{_count_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
-    senders = "`subcog enrich`, `search --rank` and second looks"
+    senders = "`subcog enrich`, `search --rank`" + (" and second looks" if settings[SECOND_LOOK] else "")
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
     words = "and the agent's last words" if settings[AGENT_WORDS] else "once `subcog setup` has your yes"
@@ -131,21 +131,16 @@ def check_left_processes(findings: Findings) -> None:
         findings.note(f"{description}, and has outlived it; end it if it is of no use")
 
 
-def check_second_looks(home: Home, settings: Settings, findings: Findings) -> None:
-    if settings[SECOND_LOOK] == NEVER:
-        return
+def check_second_looks(home: Home, findings: Findings) -> None:
     try:
         with context.existing_state(home) as state:
             looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT) if state else []
-            lost_count = second_looks.count_lost_looks(state, now_ms()) if state else 0
     except StoreError:
         return  # `check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]
     if failed:
         share = f"{len(failed)} of the last {pluralize(len(looks), 'second look')}"
         findings.note(f"{share} failed, the last: {safe(failed[0].reason)}")
-    if lost_count:
-        findings.note(f"{lost_count} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
 
 
 def _count_calls_today(home: Home) -> int:

@@ -22,7 +22,7 @@ from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store import hook_traces, metrics, openings, recorded_decisions, second_looks
+from subcog_hooks.store import hook_traces, metrics, openings, recorded_decisions
 from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import now_ms
@@ -85,9 +85,8 @@ OUTCOME_NAMES = {
     outcomes.SPENT: "the session has had its share",
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "failed",
-    outcomes.HANDED_OVER: "given with the next call or prompt",
+    outcomes.HANDED_OVER: "given with the next call",
     outcomes.MOVED_ON: "the session has moved on",
-    second_looks.LOST: "killed, or cut off",
 }
 EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
 

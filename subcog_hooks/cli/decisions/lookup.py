@@ -238,13 +238,14 @@ def sentence(decision: Decision) -> str:
 
 
 def _second_look_sentence(decision: Decision) -> str:
-    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates))
     if not decision.looked_at:
         return ""
+    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates))
     return {
-        outcomes.WAITING: f"{memories} found, for the session's next tool call or prompt",
+        outcomes.WAITING: f"{memories} found, for the session's next tool call",
         outcomes.HANDED_OVER: f"{memories} found, and handed over with {safe(decision.reason)}",
         outcomes.MOVED_ON: f"{memories} found, and dropped: {safe(decision.reason) or 'the session has moved on'}",
+        outcomes.NOTHING_FOUND: f"the model chose none of {count_memories(len(decision.candidates))}",
         outcomes.FAILED: f"failed: {safe(decision.reason)}",
     }.get(decision.outcome, "")
 
