@@ -8,7 +8,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
-from subcog_hooks.settings.defaults import BACKGROUND_LLM, NO_LLM, SECOND_LOOK
+from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND_LOOK
 from subcog_hooks.store import state_values
 from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
@@ -67,7 +67,7 @@ def _record(reading: PromptReading, verdict: Verdict) -> None:
 def _look_again(reading: PromptReading, verdict: Verdict) -> None:
     """Start a second look at a prompt whose search brought no memory, if a model may be asked."""
     settings = reading.call.settings
-    may_ask = settings[BACKGROUND_LLM] != NO_LLM and settings[SECOND_LOOK] and settings["surfacing.tools"]
+    may_ask = settings[BACKGROUND_LLM] != NO_LLM and settings[SECOND_LOOK] != NEVER and settings["surfacing.tools"]
     if not may_ask or verdict.offer is None or verdict.ids:
         return
     from subcog_hooks.hook import second_look  # Only with an LLM, and for a search that brought nothing.

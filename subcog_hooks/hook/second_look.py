@@ -19,6 +19,8 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import Hit
+from subcog_hooks.settings.defaults import ALWAYS
+from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
 from subcog_hooks.store import decision_log, hook_traces, second_looks
 from subcog_hooks.store.decision import (
     BELOW,
@@ -97,7 +99,8 @@ def _nearest_new(verdict: Verdict, call: HookCall) -> list[Hit]:
     new = [hit for hit in hits if hit.marked > 0.0 and not hit.is_loaded and hit.memory.id not in given]
     new.sort(key=lambda hit: -hit.relevance)
     assert verdict.bars is not None
-    return new[:MAX_CANDIDATES] if new and new[0].relevance >= NEARNESS * verdict.bars.needed else []
+    needed = 0.0 if call.settings[MODE] == ALWAYS else NEARNESS * verdict.bars.needed
+    return new[:MAX_CANDIDATES] if new and new[0].relevance >= needed else []
 
 
 def main() -> None:

@@ -19,13 +19,14 @@ AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # of capture.agent, beside NO_NOT
 NOT_LEARNED, COUNTED_IN_BACKGROUND, LEARNED_IN_BACKGROUND, AT_ONCE = "off", "ask", "on", "auto"  # of capture.sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # of llm.provider
 CLAUDE = "claude"  # of llm.at_rest, beside the providers
+NEVER, NEAR, ALWAYS = "off", "auto", "always"  # of second_look.mode
 
 # Names of settings that several modules use.
 LEARN = "surfacing.learn"
 PARENTS = "project.parents"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 PROMPT_LLM, BACKGROUND_LLM, ENRICH = "llm.provider", "llm.at_rest", "llm.enrich"
-SECOND_LOOK, LLM_LEARNS, AGENT_WORDS = "llm.second_look", "llm.learn", "llm.agent_words"
+SECOND_LOOK, LLM_LEARNS, AGENT_WORDS = "second_look.mode", "llm.learn", "llm.agent_words"
 DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
 SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable changes nothing

@@ -117,7 +117,7 @@ def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tupl
 
 
 # Settings of background jobs are tested in tests/e2e/test_enrich.py and tests/cli/test_learn_by_model.py.
-AT_REST = {"llm.at_rest", "llm.client", "llm.calls_a_day", "llm.enrich", "llm.learn", "llm.agent_words", "llm.second_look"}
+AT_REST = {"llm.at_rest", "llm.client", "llm.calls_a_day", "llm.enrich", "llm.learn", "llm.agent_words"}
 
 
 def test_every_setting_is_in_the_table() -> None:

@@ -234,10 +234,10 @@ def test_a_subagent_is_not_told_what_its_session_asked(paid: Machine) -> None:
 def test_it_starts_only_with_a_model_and_near_notes(unasked: Machine, server: LlmServer) -> None:
     silent(unasked, session="without a model")
     assert looked(unasked) == []
-    unasked.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small", llm__second_look="false")
+    unasked.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small", second_look__mode="off")
     silent(unasked, session="switched off")
     silent(unasked, FAR, "far")
-    unasked.configure(llm__second_look="true", surfacing__tools="false")
+    unasked.configure(second_look__mode="auto", surfacing__tools="false")
     silent(unasked, session="tools get nothing")
     assert looked(unasked) == []
     unasked.configure(surfacing__tools="true")

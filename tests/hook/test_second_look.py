@@ -80,10 +80,17 @@ def test_no_look_starts_for_a_trial_or_where_it_is_off(started_tasks: list[dict[
         ask(home, QUESTION, session)
     with patch.dict(os.environ, {detached.SWITCH_OFF: "0"}):
         ask(home, QUESTION)
-    for off in ('at_rest = "none"', 'at_rest = "openai"\nsecond_look = false'):
-        configure(home, WITH_MODEL.replace('at_rest = "openai"', off))
+    for settings in (WITH_MODEL.replace("openai", "none"), f'{WITH_MODEL}[second_look]\nmode = "off"\n'):
+        configure(home, settings)
         ask(home, QUESTION)
     assert started_tasks == []
+
+
+def test_far_memories_start_one_only_where_it_is_always(started_tasks: list[dict[str, Any]], home: Home) -> None:
+    for mode, started in (("auto", 0), ("always", 1)):
+        configure(home, f'{WITH_MODEL}[second_look]\nmode = "{mode}"\n')
+        ask(home, "Where do I find the notes about ferries in spring?", mode)
+        assert len(started_tasks) == started
 
 
 def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[dict[str, Any]], home: Home) -> None:

@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, SECOND_LOOK, Settings
+from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
 from subcog_hooks.store import decision_log, hook_traces, job_record, recorded_decisions, state_values
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
@@ -113,7 +113,7 @@ def check_background_llm(home: Home, settings: Settings, findings: Findings) -> 
         return
     name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{_count_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
-    senders = "`subcog enrich`, `search --rank`" + (" and second looks" if settings[SECOND_LOOK] else "")
+    senders = "`subcog enrich`, `search --rank`" + (" and second looks" if settings[SECOND_LOOK] != NEVER else "")
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
     words = "and the agent's last words" if settings[AGENT_WORDS] else "once `subcog setup` has your yes"
