@@ -8,10 +8,9 @@ from typer import Option
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs, undoing
 from subcog_hooks.cli.support import context, embedding, inputs, progress
 from subcog_hooks.cli.support.amendment import erase
-from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, day, nothing_found, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
-from subcog_hooks.learn.fixes import FixProposal
 from subcog_hooks.learn.proposals import LearningOptions, Proposal, WrittenProposal, is_from_session
 from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
@@ -49,8 +48,7 @@ def learn(
 
     All is read on this machine, and only the proposals are kept. They wait for `subcog review`. A session is read once, and
     goes on where it was. `capture.sessions_except` leaves out projects and folders, `capture.clients_except` agents. With
-    `--llm` a language model is sent your prompts, a call a session. Its proposals have to quote you. A command that failed,
-    and worked in another form in two sessions of a project, is proposed too.
+    `--llm` a language model is sent your prompts, a call a session. Its proposals have to quote you.
 
     Example: subcog learn --dry-run --since 30d
     """
@@ -72,18 +70,17 @@ def learn(
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
         with progress.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
-        proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
-        if proposed and store and not dry_run:
+        if report.proposed and store and not dry_run:
             context.update_index_and_vectors(store)
         if state and not dry_run:
             learned.note_counted_stamp(state, 0)  # the next session counts anew
             if not (transcripts or file or since):
                 learned.note_learnable(state, 0)  # every learnable prompt is proposed now
-    for proposal in proposed:
+    for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
     answers = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else asking.AskingReport()
-    count = len(proposed) + len(answers.proposed)
+    count = len(report.proposed) + len(answers.proposed)
     if count and not dry_run:
         _print_fate(count, sum(proposal.is_active for proposal in answers.proposed))
         embedding.start_background_jobs()
@@ -123,14 +120,9 @@ def _ask_model(
     return report
 
 
-def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None:
+def _print_proposal(proposal: Proposal, *, as_jsonl: bool) -> None:
     if as_jsonl:
         terminal.json(proposal.line())
-        return
-    if isinstance(proposal, FixProposal):
-        sessions = pluralize(len(proposal.seen), "session")
-        evidence = f"{proposal.kind} for {safe(proposal.owner)}  shown by {sessions} since {day(proposal.since)}  "
-        terminal.pieces(("     ", ACCENT), (evidence, DIM), (safe(proposal.text), ""))
         return
     if isinstance(proposal, WrittenProposal):
         head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)

@@ -8,15 +8,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from subcog_hooks.learn.shell_commands import SHELL_TOOL
-
 Row = Mapping[str, object]
 
 AGENT_SESSION = "agentSession"  # marks a row whose whole session has prompts by agents
 MESSAGE_ID, REWOUND_TO = "messageId", "rewoundTo"  # A message replaces another with its id; a rewind drops it and all later.
 TYPED_AS = "typedAs"  # The kind of a typed prompt's row: some versions of Codex write each prompt as two kinds.
-_SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "run_shell_command", "bash"))
-_OTHER_NAMES = {**dict.fromkeys(_SHELLS, SHELL_TOOL), "create": "create_file"}  # tools by the names that our reader knows
 _COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absolute_path")
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit Code:|<exited with exit code) ([1-9]\d{0,2})\b", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -50,24 +46,22 @@ def answer_rows(text: str, located: Row) -> Iterator[Row]:
 
 def call_row(identifier: object, name: object, arguments: object, located: Row) -> Row:
     """Return the row of a tool call, with the names of tools and arguments that Claude Code uses."""
-    tool = _text(name)
+    tool = "create_file" if name == "create" else _text(name)  # our reader knows by this name that it changes a file
     given = arguments if isinstance(arguments, Mapping) else {}
     command = next((given[field] for field in _COMMANDS if field in given), "")
     words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else [_text(command)]
     path = next((value for field in _PATHS if (value := _text(given.get(field)))), "")
     patched = _PATCHED.search(arguments) if isinstance(arguments, str) else None
     fields = {"command": words[-1] if words else "", "file_path": patched[1] if patched else path}
-    block = {"type": "tool_use", "id": _text(identifier), "name": _OTHER_NAMES.get(tool, tool), "input": fields}
+    block = {"type": "tool_use", "id": _text(identifier), "name": tool, "input": fields}
     return {**located, "type": "assistant", "message": {"content": [block]}}
 
 
 def result_row(identifier: object, text: str, located: Row, *, is_error: bool) -> Row:
     """Return the row of a tool's result, which never holds the person's answer: its text is the tool's."""
-    exit_code = _EXIT_CODE.search(text)
-    content = f"Exit code {exit_code[1]}\n{text}" if exit_code else text
-    block = {"type": "tool_result", "tool_use_id": _text(identifier), "content": content}
-    failed = {"is_error": is_error or exit_code is not None}
-    return {**located, "type": "user", "toolDenialKind": "", "message": {"content": [{**block, **failed}]}}
+    has_failed = is_error or _EXIT_CODE.search(text) is not None
+    block = {"type": "tool_result", "tool_use_id": _text(identifier), "content": text, "is_error": has_failed}
+    return {**located, "type": "user", "toolDenialKind": "", "message": {"content": [block]}}
 
 
 def _read_codex(row: Row) -> Iterator[Row]:

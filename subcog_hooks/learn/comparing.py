@@ -7,7 +7,7 @@ is changed before the comparison ends, so a run after a kill has the same result
 from collections.abc import Sequence
 
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.learn import fixes, proposals, repetition, transcript
+from subcog_hooks.learn import proposals, repetition, transcript
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
 from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
@@ -81,8 +81,7 @@ def propose_repeated(
 def _session_memories(store: Store | None) -> dict[str, Memory]:
     """Return the memories from sessions, in the order in which they replace others; superseded ones with a successor count."""
     every = store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ()
-    own = (memory for memory in every if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST)
-    memories = {memory.id: memory for memory in own}
+    memories = {memory.id: memory for memory in every if proposals.is_from_session(memory)}
     current = [
         memory
         for memory in memories.values()

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
+from subcog_hooks.learn import comparing, proposals, transcript, transcript_files
 from subcog_hooks.learn.opencode_sessions import database_of
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
-from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND_KIND, REPEATED_BAR, Fit
+from subcog_hooks.learn.turn_scores import ANSWER_BAR, REPEATED_BAR, Fit
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -106,11 +106,6 @@ class _LearningRun:
         sure, rest = sure[:MAX_SESSION_PROPOSALS], sure[MAX_SESSION_PROPOSALS:]
         new = store_new(sorted(sure, key=lambda proposal: proposal.turn.offset), store, options, session_folders, report)
         report.proposed += new
-        refuted = fixes.refute_fixes(reading.working_commands, session_folders, self._state, report.fixes_seen)
-        wanted_fixes = [fix for fix in reading.fixes if COMMAND_KIND not in options.never and fix.at_ms >= options.since]
-        fix_proposals = fixes.collect_fixes(wanted_fixes, path, session_folders, self._state, report.fixes_seen)
-        repeated_fixes = [fix for fix in fix_proposals if fix.is_repeated]
-        report.fixes += store_new(repeated_fixes, store, options, session_folders, report)
         stored_ids = {proposal.id for proposal in new}
         if store:
             stored_ids |= {*store.by_ids([proposal.id for proposal in sure])}
@@ -128,7 +123,6 @@ class _LearningRun:
                     evidence = learned.ProposalRecord(proposal.certainty, 1, proposal.turn.at_ms, proposal.certainty)
                     learned.note_proposed(state, proposal.id, evidence)
             if is_noted:
-                fixes.store_fixes(state, fix_proposals, refuted)
                 learned.note_read_position(state, path, progress, heard)
             state.commit()
 

@@ -108,5 +108,5 @@ def _read_part(part: Mapping[str, object], author: str | None, located: client_r
         metadata = state.get("metadata")
         exit_code = metadata.get("exit") if isinstance(metadata, Mapping) else None
         printed = (text_value(state, "output") or text_value(state, "error"))[:MAX_PRINTED]
-        text = f"Exit Code: {exit_code}\n{printed}" if exit_code else printed
-        yield client_rows.result_row(identifier, text, located, is_error=state.get("status") == "error")
+        is_error = bool(exit_code) or state.get("status") == "error"
+        yield client_rows.result_row(identifier, printed, located, is_error=is_error)

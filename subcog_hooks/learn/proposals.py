@@ -14,7 +14,6 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
-from subcog_hooks.learn.fixes import EMPTY_LINE, FixProposal, SessionTimes
 from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn
 from subcog_hooks.learn.repetition import is_different
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
@@ -39,7 +38,7 @@ from subcog_hooks.store.memory import (
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
-AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
+AnyProposal = TypeVar("AnyProposal", bound="Proposal")
 
 MAX_EVIDENCE = 500  # characters
 STATE_DAYS = 14  # days until a note on the state of the work ends
@@ -103,15 +102,19 @@ class Proposal:
     def line(self) -> dict[str, object]:
         """Return it as a line of `learn --jsonl`; all lines have the same fields."""
         return {
-            **EMPTY_LINE,
             "session": self.turn.session,
             "uuid": self.turn.uuid,
             "role": "user",
+            "by": "floor",
             "memory": self.judgement.text,
             "kind": self.kind,
             "scope": self.scope,
+            "standing": None,
+            "questions": [],
+            "replaces": None,
             "certainty": self.certainty,
             "score": self.certainty,
+            "active": False,
             "evidence": self.turn.text,
         }
 
@@ -273,8 +276,6 @@ class LearningReport:
     left_out: int = 0  # turns that the setting excludes
     problems: list[str] = field(default_factory=list)
     proposed: list[Proposal] = field(default_factory=list)
-    fixes: list[FixProposal] = field(default_factory=list)  # the proposed fixes
-    fixes_seen: dict[str, SessionTimes] = field(default_factory=dict)  # by key: the sessions that showed the fix
     removed: Removed = ()
     heard: list[learned.HeardTurn] = field(default_factory=list)  # only in a run that notes nothing
     is_cut_short: bool = False

@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.learn import client_rows, shell_commands, transcript_rows
+from subcog_hooks.learn import client_rows, transcript_rows
 from subcog_hooks.learn.opencode_sessions import open_session
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
 from subcog_hooks.learn.transcript_files import find_folder, name_session
@@ -43,13 +43,10 @@ _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 class TranscriptReading(NamedTuple):
     """The outcome of reading a transcript.
 
-    fixes: commands that failed and then worked in another form; working_commands: with their folders; end: bytes up to the last
-    whole row; damaged: invalid rows; has_more: the limits of one reading ended it.
+    end: bytes up to the last whole row; damaged: invalid rows; has_more: the limits of one reading ended it.
     """
 
     turns: list[TypedTurn]
-    fixes: list[shell_commands.Fix]
-    working_commands: Mapping[str, str]
     end: int
     damaged: int
     has_more: bool
@@ -60,8 +57,7 @@ def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> Transc
     reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
         reader = _read_from(path, 0, start, pace)
-    turns, commands = reader.final_turns(), reader.attempts.working_commands
-    return TranscriptReading(turns, reader.fixes(), commands, max(reader.end, start), reader.damaged, reader.is_full)
+    return TranscriptReading(reader.final_turns(), max(reader.end, start), reader.damaged, reader.is_full)
 
 
 def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
@@ -161,7 +157,6 @@ class _Reader:
         self._base = -1  # the stretch before this session; a prompt without a parent does not rewind it
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_MAX_CALLS)
         self._before = Before()
-        self.attempts = shell_commands.Attempts()
         self._count = 0
         self._characters = 0
         self._folder = find_folder(path)  # folder of the last row that names one
@@ -241,16 +236,12 @@ class _Reader:
                 position = self._find_message(row) if client_rows.MESSAGE_ID in row else len(turns)
                 turns[position : position + 1] = [(self._last, turn)]
                 self._characters += len(text)
-        self._note_context(row, words, offset, is_new=is_new)
+        self._note_context(row, words)
 
     def _find_message(self, row: Mapping[str, object]) -> int:
         """Return the position of the turn that a row of another client replaces, or that of a new turn."""
         ids = (turn.uuid for _, turn in self._turns)
         return next((position for position, id_ in enumerate(ids) if id_ == row[client_rows.MESSAGE_ID]), len(self._turns))
-
-    def fixes(self) -> list[shell_commands.Fix]:
-        """Return the commands that failed and then worked in another form."""
-        return [fix for fix in self.attempts.fixes() if not self._begun.get(fix.session)]
 
     def final_turns(self) -> list[TypedTurn]:
         """Return the turns that were not rewound, each once, without excluded sessions."""
@@ -320,32 +311,20 @@ class _Reader:
         call = next(calls, self._before)
         return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
 
-    def _note_context(self, row: Mapping[str, object], words: list[tuple[str, str]], offset: int, *, is_new: bool) -> None:
+    def _note_context(self, row: Mapping[str, object], words: list[tuple[str, str]]) -> None:
         before = self._before
         if words and words[0][0] not in (ANSWER, QUEUED):
             self._before = Before()
             self._calls.clear()
-            self.attempts.forget_failures()  # the person may have changed something meanwhile
         elif transcript_rows.is_refusal(row, says_who_typed=self._says_who_typed):
             self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
             for block in _message_blocks(row):
                 if block.get("type") == "tool_result":
                     before.outcome = CALL_FAILED if block.get("is_error") else ""
-                    self._end_command(row, block, offset, is_new=is_new)
         elif row.get("type") == "assistant":
             for block in _message_blocks(row):
                 self._note_agent_block(block, _text_field(row, "uuid"))
-
-    def _end_command(self, row: Mapping[str, object], block: Mapping[str, object], offset: int, *, is_new: bool) -> None:
-        outcome = row.get("toolUseResult")
-        if isinstance(outcome, Mapping) and outcome.get("interrupted"):
-            return
-        session = self._session_of(row)[: shell_commands.MAX_CALL_ID]
-        at_ms, uuid = _parse_time_ms(_text_field(row, "timestamp")), replace_surrogates(_text_field(row, "uuid"))
-        ended = shell_commands.CommandEnd(session, at_ms, uuid, offset, is_new)
-        printed = transcript_rows.content_text(block.get("content"))
-        self.attempts.end(_text_field(block, "tool_use_id"), printed, ended, is_error=bool(block.get("is_error")))
 
     def _note_agent_block(self, block: Mapping[str, object], uuid: str) -> None:
         before = self._before
@@ -363,10 +342,6 @@ class _Reader:
             path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
             self._before = Before(name, path, _text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((_text_field(block, "id"), self._before))
-            if name == shell_commands.SHELL_TOOL:
-                self.attempts.begin(_text_field(block, "id"), fields, replace_surrogates(self._folder))
-            elif is_changing:
-                self.attempts.forget_failures()
 
 
 def closing_words(text: str) -> str:

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 _UNCOMPARED = "uncompared"
-MAX_FIXES = 5_000
 MAX_WAIT_MS = 30 * state_values.DAY_MS  # of a proposal for an answer; then it is dropped
 _STORED = "stored: "  # the prefix of a proposal's memory; the number is the time of storing
-_FIX, _FIX_END = "fix ", "fix!"  # the prefix of flags that name the sessions of a fix; and the next prefix in sort order
 
 
 class ReadPosition:
@@ -191,43 +189,8 @@ def _select_proposals(state: State, where: str = "", values: tuple[str, ...] = (
         )
 
 
-def find_fix_sessions(state: State, key: str) -> dict[str, int]:
-    """Return the sessions that have shown a command's fix, each with its time in milliseconds since the epoch.
-
-    A fix is a command that failed and then worked in another form. key: a hash of the project and the two forms.
-    """
-    return state_values.find_numbers(state, f"{_FIX}{key} ")
-
-
-def has_fixes(state: State) -> bool:
-    """Return whether any session has shown a fix."""
-    return bool(state.run("SELECT 1 FROM flags WHERE name >= ? AND name < ? LIMIT 1", (_FIX, _FIX_END)))
-
-
-def find_fix_keys(state: State) -> list[str]:
-    """Return the keys of all fixes."""
-    rows = state.run(
-        "SELECT DISTINCT substr(name, 5, instr(substr(name, 5), ' ') - 1) FROM flags WHERE name >= ? AND name < ?",
-        (_FIX, _FIX_END),
-    )
-    return [str(key) for (key,) in rows]
-
-
-def forget_fix(state: State, key: str) -> None:
-    """Delete the sessions of a fix."""
-    state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (f"{_FIX}{key} ", f"{_FIX}{key}!"))
-
-
-def note_fix(state: State, key: str, session: str, at_ms: int) -> None:
-    """Record that a session has shown a fix. The oldest surplus over MAX_FIXES is deleted."""
-    state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (f"{_FIX}{key} {session}", at_ms))
-    old = "SELECT name FROM flags WHERE name >= ? AND name < ? ORDER BY until DESC LIMIT -1 OFFSET ?"
-    state.run(f"DELETE FROM flags WHERE name IN ({old})", (_FIX, _FIX_END, MAX_FIXES))  # noqa: S608 - a constant
-
-
 def forget_all(state: State) -> None:
-    """Delete the heard turns, fixes and proposals. Read positions stay: erased memories are not proposed again."""
-    state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (_FIX, _FIX_END))
+    """Delete the heard turns and proposals. Read positions stay: erased memories are not proposed again."""
     state_values.forget_noted(state, state_values.find_noted(state))
     for id_ in find_stored_times(state):
         state_values.delete_number(state, _STORED + id_)

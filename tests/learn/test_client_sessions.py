@@ -75,7 +75,7 @@ def test_exactly_the_typed_words_are_read(client: str, tmp_path: Path) -> None:
     assert {first.folder, second.folder} == {FOLDER}
     assert first.session == second.session
     assert second.at_ms > first.at_ms > 0
-    assert (second.before.tool, second.before.command, second.before.outcome) == ("Bash", "make lint", CALL_FAILED)
+    assert (second.before.command, second.before.outcome) == ("make lint", CALL_FAILED)
 
 
 @pytest.mark.parametrize("client", WRITERS)

@@ -16,7 +16,6 @@ from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
-from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.signs import TypedTurn
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
@@ -167,7 +166,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
             if state and learned.find_counted_stamp(state) == stamp:
                 return ""  # The same transcripts were counted before.
         report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
-        count = len(report.proposed) + len(report.fixes)
+        count = len(report.proposed)
         if count and store and not only_counts:
             context.update_index_and_vectors(store)
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
@@ -246,10 +245,6 @@ def _read_turns(path: str) -> Iterator[TypedTurn]:
 def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[str, str]]:
     """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
     lines = []
-    if memory.trust == TOOL_TRUST:
-        if not record or not record.since:
-            return []
-        return [("shown", f"by {pluralize(record.sessions, 'session')} since {day(record.since)}")]
     if record:
         sessions = pluralize(record.sessions, "session")
         often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""
@@ -319,7 +314,7 @@ def print_report(report: LearningReport, *, dry_run: bool) -> None:
         terminal.say(describe_removed(report.removed))
     read = f"read {pluralize(report.turns, 'prompt')} of {pluralize(report.read, 'session')}"
     unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
-    kinds = Counter([*(proposal.kind for proposal in report.proposed), *(proposal.kind for proposal in report.fixes)])
+    kinds = Counter(proposal.kind for proposal in report.proposed)
     kind_counts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     verb = "would propose" if dry_run else "proposed"
     terminal.say(f"{read}{unchanged}; {verb} {kinds.total()}{f' ({kind_counts})' if kind_counts else ''}")

@@ -23,8 +23,6 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
-from subcog_hooks.learn.fixes import TOOL_TRUST
-from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
 from subcog_hooks.store import decision_log, learned, recorded_decisions, sessions, state_values
 from subcog_hooks.store.decision import Decision
@@ -87,8 +85,6 @@ def source_of(memory: Memory) -> str:
     """
     if proposals.is_written_by_model(memory):
         return f"{WRITTEN_BY_MODEL}, from session {proposals.session_id(memory)}"
-    if proposals.is_from_session(memory) and memory.trust == TOOL_TRUST:
-        return f"shown by session {proposals.session_id(memory)}"
     if proposals.is_from_session(memory):
         return f"said in session {proposals.session_id(memory)}"
     return memory.source or AUTHOR_PHRASES.get(memory.trust, "noted by you")
@@ -334,8 +330,7 @@ def refused_kind_of(memory: Memory) -> RefusedKind | None:
         return RefusedKind("a model's notes on your sessions", LLM_LEARNS, "false")
     if proposals.is_from_session(memory):
         kind = _kind_of(memory)
-        phrase = "commands that sessions show" if kind == COMMAND_KIND else f"a {kind} said in sessions"
-        return RefusedKind(phrase, learning_runs.NEVER, kind) if kind else None
+        return RefusedKind(f"a {kind} said in sessions", learning_runs.NEVER, kind) if kind else None
     if memory.trust == AGENT:
         return RefusedKind("agents' notes", author.AGENT_SETTING, NO_NOTES)
     return None
@@ -378,8 +373,6 @@ def refuse_kind(kind: RefusedKind) -> str:
 
 
 def _kind_of(memory: Memory) -> str:
-    if memory.trust == TOOL_TRUST:
-        return COMMAND_KIND
     in_context = learning_runs.turn_in_context(memory)
     proposal = proposals.propose(in_context.turn, "", memory.project) if in_context else None
     return proposal.kind if proposal else ""
