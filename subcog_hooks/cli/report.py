@@ -1,6 +1,7 @@
 """`subcog report`: the activity of the hook and the contents of the store, on the terminal, as JSON or as an HTML page."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from rich.console import Group as Lines
@@ -78,7 +79,7 @@ def _serve() -> None:
     from subcog_hooks.cli.pages import page_server  # it loads http.server
     from subcog_hooks.cli.pages.page_changes import ServedReport
 
-    page_server.serve(ServedReport(_build_page, _figure_rows))
+    page_server.serve(ServedReport(partial(_build_page, is_served=True), _figure_rows))
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
@@ -157,7 +158,7 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     return lines
 
 
-def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Sequence[tuple[str, str]] = ()) -> Page:
+def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
     since = contents.use.since
     given = "Nothing was handed over yet" if since is None else f"Handed over counts sessions since {day(since)}"
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
@@ -173,5 +174,5 @@ def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Se
         tables.append((f"By {title}", columns, rows))
     page.add_tables(tables)
     page.add_heading("Memories")
-    page.add_cards(make_cards(contents.memories, contents), suggestions)
+    page.add_cards(make_cards(contents.memories, contents))
     return page

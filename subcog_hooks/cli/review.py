@@ -8,8 +8,7 @@ from typer import Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.duplicates import NearDuplicate, group_copies
-from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
-from subcog_hooks.cli.proposals.suggested import OpenSuggestion
+from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.support import author, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_edits
@@ -28,7 +27,6 @@ KEYS = (
     "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",
     "K keep, D drop all of its session or source",
 )
-KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
 ALL_OF_SOURCE = ("K", "D")  # keys
 MAX_QUESTIONS = 7  # memories that a run asks about
 SETTLED_BY = "only the person keeps or drops waiting memories"
@@ -52,8 +50,8 @@ def review(
     """Ask about the surest waiting memories: keep, edit or drop. Until then none is given to the agent.
 
     Each is shown with its source, its copies, similar memories, and the prompts to which it would have come, among your last
-    hundred. Changes of memories that `subcog enrich` proposes follow. A dropped memory is forgotten; `u` undoes the last step.
-    Unanswered proposals from sessions are dropped after 30 days. The exit code is 1 when nothing waits.
+    hundred. A dropped memory is forgotten; `u` undoes the last step. Unanswered proposals from sessions are dropped after 30
+    days. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
     """
@@ -65,41 +63,21 @@ def review(
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal:
         author.require_person(SETTLED_BY, as_user=as_user)
-    memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
+    memories = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
-        _print_rows(memories, suggestions)
+        _print_rows(memories)
     elif is_in_terminal:
         with single_keys():
-            if not memories or _ReviewSession(memories).run():
-                _ask_about_suggestions(suggestions)
+            _ReviewSession(memories).run()
     else:
-        _print_lines(memories, suggestions)
+        _print_lines(memories)
         if not as_list:
             terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
 
 
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
-    """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
+    """Keep and drop memories by id, all or none. Raises NoMemory, UsageError."""
     author.require_person(SETTLED_BY, as_user=as_user)
-    with context.existing_state(context.home(), tell=terminal.say) as state:
-        with context.reading() as store:
-            named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
-        for suggestion in named.values():
-            author.require_person_for_stops([memory.id for memory in (suggestion.memory, suggestion.other) if memory])
-        kept, dropped = ({named[id_].suggestion.id: named[id_] for id_ in ids if id_ in named} for ids in (accepted, rejected))
-        if both := kept.keys() & dropped.keys():
-            raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
-        _settle_memories([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])
-        for settle, settled in ((suggested.accept, kept), (suggested.drop, dropped)):
-            for suggestion in settled.values():
-                assert state is not None
-                terminal.say(settle(suggestion, state))
-    embedding.start_background_jobs()
-
-
-def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
-    if not accepted and not rejected:
-        return
     with context.writing() as store:
         kept = [waiting.find_pending(store, id_) for id_ in dict.fromkeys(accepted)]
         dropped = [waiting.find_pending(store, id_) for id_ in dict.fromkeys(rejected)]
@@ -118,33 +96,29 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
     for verb, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
             terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
+    embedding.start_background_jobs()
 
 
-def _find_waiting(since_ms: int) -> tuple[list[Memory], list[OpenSuggestion]]:
-    with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
-        memories = waiting.find_waiting(store, since_ms) if store else []
-        suggestions = suggested.find_open(state, store) if store else []
-    if not memories and not suggestions:
-        raise nothing_found("nothing waits for review")
-    return memories, suggestions
-
-
-def _print_rows(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion]) -> None:
+def _find_waiting(since_ms: int) -> list[Memory]:
     with context.reading() as store:
-        for memory in memories if store else ():
-            assert store is not None
+        memories = waiting.find_waiting(store, since_ms) if store else []
+    if not memories:
+        raise nothing_found("nothing waits for review")
+    return memories
+
+
+def _print_rows(memories: Sequence[Memory]) -> None:
+    with context.reading() as store:
+        assert store is not None
+        for memory in memories:
             _print_row(memory, store)
-    for suggestion in suggestions:
-        terminal.json(suggested.suggestion_fields(suggestion))
 
 
-def _print_lines(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion]) -> None:
+def _print_lines(memories: Sequence[Memory]) -> None:
     for memory in memories:
         origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
         about = f"  {day(memory.created_at)}  {origin}  "
         terminal.pieces((memory.id, ACCENT), (about, DIM), (redact_line(memory.content), ""))
-    for suggestion in suggestions:
-        terminal.pieces((suggestion.suggestion.id, ACCENT), (f"  {suggestion.sentence}", ""))
 
 
 def _print_row(memory: Memory, store: Store) -> None:
@@ -180,8 +154,8 @@ class _ReviewSession:
         self._tried_prompts = 0
         self._decisions_by_id: Mapping[str, list[Decision]] = {}
 
-    def run(self) -> bool:
-        """Ask about each memory until all are settled or the person quits. Return whether all were asked about."""
+    def run(self) -> None:
+        """Ask about each memory until all are settled or the person quits."""
         _say_keys()
         try:
             with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
@@ -195,7 +169,7 @@ class _ReviewSession:
             assert store is not None
             self._questions = group_copies(self._memories, context.index_of(store))[:MAX_QUESTIONS]
         try:
-            return self._ask_about_each()
+            self._ask_about_each()
         finally:  # also after Ctrl-C: settled memories stay settled
             self._print_progress()
 
@@ -204,14 +178,13 @@ class _ReviewSession:
         certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
         return -certainty, -len(self._decisions_by_id.get(memory.id, ()))
 
-    def _ask_about_each(self) -> bool:
+    def _ask_about_each(self) -> None:
         while self._position < len(self._questions):
             memory = self._questions[self._position][0]
             if memory.id in self._settled:
                 self._position += 1
             elif not self._ask_about(memory):
-                return False
-        return True
+                return
 
     def _print_progress(self) -> None:
         left = len(self._memories) - len(self._settled)
@@ -323,26 +296,6 @@ class _ReviewSession:
             terminal.pieces((f"   it would have come to {len(decisions) or 'none'} of your last {prompts}", DIM))
             for decision in decisions[-MAX_PROMPTS:]:
                 terminal.pieces((f"     {redact_line(decision.prompt or '')[:PREVIEW_CHARACTERS]}", DIM))
-
-
-def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
-    if suggestions:
-        terminal.say(KEYS_OF_SUGGESTIONS)
-    with context.existing_state(context.home(), tell=terminal.say) as state:
-        for position, suggestion in enumerate(suggestions, 1):
-            assert state is not None
-            terminal.result("")
-            terminal.pieces((f"{position} of {len(suggestions)}", ACCENT), (f"  {suggestion.sentence}", ""))
-            while (key := next_key()) not in ("k", "d", "n", " ", "q"):
-                terminal.say(KEYS_OF_SUGGESTIONS)
-            if key == "q":
-                break
-            try:
-                if key in ("k", "d"):
-                    terminal.result(f"   {(suggested.accept if key == 'k' else suggested.drop)(suggestion, state)}")
-            except SubcogError as error:
-                terminal.complain(str(error))
-    embedding.start_background_jobs()
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:

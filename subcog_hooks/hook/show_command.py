@@ -127,7 +127,7 @@ def _start_teaching() -> None:
     """Start the background jobs where openings may teach, and no process runs the jobs. A failure costs nothing."""
     from subcog_hooks.hook import detached
     from subcog_hooks.settings import defaults, loading
-    from subcog_hooks.store import suggestions
+    from subcog_hooks.store import lessons
     from subcog_hooks.store.lock import is_held
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
@@ -138,7 +138,7 @@ def _start_teaching() -> None:
             return
         state = State.open(home, OPENING_WAIT_MS)
         try:
-            is_due = suggestions.is_teaching_due(state, now_ms())
+            is_due = lessons.is_teaching_due(state, now_ms())
         finally:
             state.close()
         if is_due and not is_held(home.jobs_lock):

@@ -77,7 +77,7 @@ _DAY_MS = 86_400_000
 def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
     """Store a decision, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
 
-    A decision that a suggestion refers to stays until it is too old, because its suggestion would go with it.
+    A decision whose prompt has taught a memory stays until it is too old, because the question would go with it.
     """
     values = (
         *(decision.id, decision.at_ms, decision.event, decision.session, decision.project, decision.outcome),
@@ -94,7 +94,7 @@ def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
     newest_number = int(newest or 0)
     if newest_number % PRUNED_AT_ONCE == 1 and newest_number - int(oldest or 0) > MAX_DECISIONS - PRUNED_AT_ONCE:
         state.run(
-            "DELETE FROM decisions WHERE number <= ? AND id NOT IN (SELECT decision FROM suggestions)",
+            "DELETE FROM decisions WHERE number <= ? AND id NOT IN (SELECT decision FROM lessons)",
             (newest_number - MAX_DECISIONS + PRUNED_AT_ONCE,),
         )
     counted = metrics.SECOND_LOOKS if decision.looked_at else metrics.DECISIONS

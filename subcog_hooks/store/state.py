@@ -26,22 +26,25 @@ BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
 _SUFFIXES = ("", "-wal", "-shm")  # the files of a database
 
-_LLM_CALLS = """
+# tables that a file of version 11 lacks, or has in another form
+_SINCE_11 = """
 -- the background calls of an LLM by day, counted from 1970, and by job; characters: of what was sent
 DROP TABLE IF EXISTS llm_calls;
 CREATE TABLE llm_calls (
   day INTEGER NOT NULL, job TEXT NOT NULL, calls INTEGER NOT NULL, characters INTEGER NOT NULL, last_at INTEGER NOT NULL,
   PRIMARY KEY (day, job)
 ) STRICT, WITHOUT ROWID;
-"""
 
-_POINTERS = """
 -- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
 CREATE TABLE pointers (
   session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL, opened_at INTEGER,
   PRIMARY KEY (session, memory)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pointers_by_time ON pointers (at);
+
+-- the decisions whose prompts have taught a memory a question; their records stay as long
+DROP TABLE IF EXISTS suggestions;
+CREATE TABLE lessons (decision TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 """
 
 _SCRIPT = """
@@ -109,18 +112,9 @@ CREATE TABLE proposed (
   memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL,
   alone REAL NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-
--- Changes of memories that wait for the person's answer, were refused, or made. `decision` is about the prompt that taught the
--- change, '' for none. The decision's record stays as long as a suggestion names it.
-CREATE TABLE suggestions (
-  id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
-  decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
-) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(
-    _SCRIPT + _POINTERS + _LLM_CALLS, version=13, synchronous="NORMAL", upgrades={11: _POINTERS + _LLM_CALLS, 12: _LLM_CALLS}
-)
+SCHEMA = database.Schema(_SCRIPT + _SINCE_11, version=14, synchronous="NORMAL", upgrades={11: _SINCE_11})
 
 
 class State:

@@ -202,11 +202,6 @@ def find_untried(state: State, texts: Mapping[str, str]) -> list[str]:
     return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
 
 
-def is_changed_since_tried(state: State, id: str, content_hash: str) -> bool:
-    """Return whether an LLM was asked about another text of a memory than the text with this hash."""
-    return bool(state.run("SELECT 1 FROM enriched WHERE memory = ? AND content_hash <> ?", (id, content_hash)))
-
-
 def find_asked_revision(state: State) -> int:
     """Return the store revision up to which an LLM was asked about every memory, 0 for never."""
     return find_number(state, _ASKED_REVISION) or 0

@@ -20,9 +20,7 @@ from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import stops
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.suggestions import KEYWORD, Suggestion, add_suggestion, find_open_suggestions
 from tests.browser import Browser
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
@@ -162,8 +160,7 @@ def test_bad_changes_are_refused_in_a_line(served: Served, home: Home) -> None:
 
 def test_only_a_person_at_a_terminal_changes_a_stop(served: Served, home: Home) -> None:
     stops.add_stops(home, "port", {"git push*": stops.DENY})
-    add_suggestion(State.open(home, 1_000), Suggestion("s-1", "port", KEYWORD, "postgres", "person", 1))
-    for action, id_ in (("forget", "port"), ("restore", "port"), ("edit", "port"), ("accept", "s-1")):
+    for action, id_ in (("forget", "port"), ("restore", "port"), ("edit", "port")):
         status, answer = served.change(action=action, id=id_)
         assert (status, "only the person may change it" in answer["error"]) == (409, True)
     assert get(home, "port").status == "active"
@@ -333,21 +330,6 @@ def test_a_change_made_elsewhere_is_not_overwritten(served: Served, browser: Bro
     wait_for_message(browser, "port was changed since then")
     assert "Mine." in browser.run("document.querySelector('form textarea').value")  # the person's words stay
     assert get(home, "port").content == "Somebody else was here."
-
-
-def test_suggested_changes_are_settled(served: Served, browser: Browser, home: Home) -> None:
-    state = State.open(home, 1_000)
-    for id_, word in (("s-1", "postgres"), ("s-2", "nonsense")):
-        add_suggestion(state, Suggestion(id_, "port", KEYWORD, word, "person", 1))
-    browser.open(served.url)
-    assert "port gets the keyword 'postgres'" in browser.run("document.querySelector('.suggestion').textContent")
-    browser.click(".suggestion button.main")
-    browser.wait_for("document.querySelectorAll('.suggestion').length === 1")
-    browser.click(".suggestion button:last-child")
-    browser.wait_for("document.querySelectorAll('.suggestion').length === 0")
-    assert get(home, "port").keywords == ("postgres",)
-    assert find_open_suggestions(state) == []
-    state.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C would reach the tests, too")

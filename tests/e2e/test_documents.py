@@ -26,7 +26,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
         "subcog models use minilm",
         "subcog models remove BAAI/bge-small-en-v1.5",
     ],
-    ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich", "subcog enrich --conflicts"],
+    ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich"],
     ("llm.md", "sessions of Claude Code, and an LLM at rest"): ["subcog learn --llm --since 30d --dry-run"],
     ("llm.md", "an LLM at rest"): ["subcog search --rank how are the signing keys rotated"],
     ("llm.md", "an LLM that answers"): ["subcog why how do we rotate the signing keys --explain"],

@@ -98,62 +98,6 @@ def test_a_question_that_does_not_hold_is_left_out_with_why(asking: Machine, ser
     assert said.count("left out: they") >= 2
 
 
-def proposes(**fields: object) -> Behaviour:
-    """Answers with these fields for the first note, and nothing for others."""
-    note = {"number": 1, "questions": [], "keywords": [], "files": [], "standing": "unclear"} | fields
-    return says_text(json.dumps({"notes": [note]}))
-
-
-def waiting(machine: Machine) -> dict[str, str]:
-    """What is suggested, by its id."""
-    return {row["id"]: f"{row['suggests']} {row['value']}" for row in machine.rows("review", "--jsonl")}
-
-
-def test_proposed_keywords_and_files_wait_for_a_yes(asking: Machine, server: LlmServer) -> None:
-    words = ["hoist", "crane", "AKIAIOSFODNN7EXAMPLE", "ab", "lifting"]
-    server.play(proposes(keywords=words, files=["ops/crane/**", "/etc/passwd"], standing="yes"))
-    crane = ids(asking)[CRANE]
-    assert b"keyword: hoist (waits for `subcog review`)" in asking.run("enrich", crane, "--dry-run").stdout
-    assert waiting(asking) == {}
-    assert asking.run("enrich", crane).code == 0
-    found = waiting(asking)
-    assert set(found.values()) == {"keyword hoist", "path ops/crane/**", "standing yes"}
-    by_value = {value: id_ for id_, value in found.items()}
-    keep = ["--accept", by_value["keyword hoist"], "--accept", by_value["path ops/crane/**"]]
-    assert asking.run("review", *keep, "--reject", by_value["standing yes"]).code == 0
-    row = json.loads(asking.run("show", crane, "--json").stdout)
-    assert (row["keywords"], row["paths"], row.get("standing")) == (["hoist"], ["ops/crane/**"], None)
-    asking.run("enrich", crane)
-    assert waiting(asking) == {}  # what was turned down is not proposed again
-
-
-def test_a_confirmed_contradiction_supersedes_the_older(asking: Machine, server: LlmServer) -> None:
-    newer = "The harbour crane is looked at by the insurers alone, and never by us."
-    asking.run("remember", newer)
-    server.play(contradicts(CRANE, newer))
-    done = asking.run("enrich", "--conflicts", ids(asking)[CRANE])
-    assert done.code == 0, done.stderr
-    assert b"1 contradiction in 2 pairs; `subcog review` asks which of them hold" in done.stderr
-    (suggested,) = waiting(asking)
-    assert "which says otherwise" in asking.run("review", "--list").stdout.decode()
-    assert asking.run("enrich", "--conflicts", ids(asking)[CRANE]).code == 1  # these pairs were asked about
-    before = ids(asking)
-    assert asking.run("review", "--accept", suggested).code == 0
-    assert json.loads(asking.run("show", before[CRANE], "--json").stdout)["superseded_by"] == before[newer]
-
-
-def contradicts(*texts: str) -> Behaviour:
-    """Names the pairs in which all of these stand, and pairs that do not exist."""
-
-    def behave(handler: Handler) -> None:
-        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
-        pairs = asked.split("Pair ")[1:]
-        named = [number for number, pair in enumerate(pairs, 1) if all(text in pair for text in texts)]
-        says_text(json.dumps({"numbers": [*named, 0, 99]}))(handler)
-
-    return behave
-
-
 def test_a_new_memory_gets_questions_in_the_background(asking: Machine, server: LlmServer) -> None:
     server.play(writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]}))
     asking.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
@@ -238,33 +182,6 @@ def test_memories_with_secrets_take_no_place(asking: Machine, server: LlmServer)
     assert "sunflower" not in json.dumps([request.json for request in server.requests])
 
 
-def test_pairs_behind_the_newest_are_compared_in_later_runs(asking: Machine, server: LlmServer) -> None:
-    machines = [f"Machine {number} stands in hall {number * 7}." for number in range(8)]
-    asking.imports(*({"id": f"m-{number}", "content": text} for number, text in enumerate(machines)))
-    server.play(contradicts("nothing"))
-    codes = [asking.run("enrich", "--conflicts", "--limit", "3").code for _ in range(6)]
-    assert codes[:3] == [0, 0, 0]
-    assert codes[-1] == 1
-    texts = "".join(request.json["messages"][-1]["content"] for request in server.requests)
-    assert all(text in texts for text in (CRANE, ROPE, *machines))
-
-
-def test_suggestions_end_with_the_text_that_they_are_about(asking: Machine, server: LlmServer) -> None:
-    newer = "The harbour crane is looked at by the insurers alone, and never by us."
-    asking.run("remember", newer)
-    crane = ids(asking)[CRANE]
-    server.play(proposes(keywords=["hoist"]))
-    asking.run("enrich", crane)
-    server.play(contradicts(CRANE, newer))
-    asking.run("enrich", "--conflicts", crane)
-    assert len(waiting(asking)) == 2
-    asking.run("edit", crane, "--content", "The harbour crane is inspected by the insurers, before each winter.")
-    assert waiting(asking) == {}
-    server.play(proposes(keywords=["winch"]))
-    asking.run("enrich", crane)
-    assert list(waiting(asking).values()) == ["keyword winch"]
-
-
 def test_only_stored_questions_are_printed(asking: Machine, server: LlmServer) -> None:
     crane = ids(asking)[CRANE]
     own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
@@ -282,14 +199,6 @@ def test_only_stored_questions_are_printed(asking: Machine, server: LlmServer) -
     server.play(edited("--content", "The harbour crane is red.", "--no-questions"))
     done = asking.run("enrich", crane)
     assert (done.code, ABOUT_CRANE.encode() in done.stdout) == (0, False), done.stderr
-
-
-def test_one_suggestion_is_not_kept_and_dropped(asking: Machine, server: LlmServer) -> None:
-    server.play(proposes(keywords=["hoist"]))
-    asking.run("enrich", ids(asking)[CRANE])
-    (suggested,) = waiting(asking)
-    assert b"as openai suggests" in asking.run("review", "--list").stdout
-    assert_one_line_error(asking.run("review", "--accept", suggested, "--reject", suggested[:-1]), 2)
 
 
 def test_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:

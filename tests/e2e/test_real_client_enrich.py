@@ -22,7 +22,7 @@ from tests.e2e.subcog_client import initialised
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ABOUT_CRANE = "When do we look after the lifting gear of the crane?"
 OTHERS = ("Nightly Postgres backups go to the cold bucket.", "Feature flags live in the admin service.")
-ABOUT_NOTE = {"number": 1, "questions": [ABOUT_CRANE], "keywords": ["hoist"], "files": [], "standing": "unclear"}
+ABOUT_NOTE = {"number": 1, "questions": [ABOUT_CRANE]}
 LONG_S = 60.0  # for the client and a process at rest, on a busy machine
 WRITTEN = ToolCall("StructuredOutput", {"notes": [ABOUT_NOTE]})
 
@@ -56,8 +56,6 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
     assert not {tool["name"] for tool in tools} & {"Bash", "Read", "Edit", "Write"}
     stored = [json.loads(line) for line in sandbox.run(subcog_command, "list", "--jsonl").splitlines()]
     assert [row["questions"] for row in stored if "questions" in row] == [[{"text": ABOUT_CRANE, "by": "model"}]]
-    (proposed,) = [json.loads(line) for line in sandbox.run(subcog_command, "review", "--jsonl").splitlines()]
-    assert (proposed["suggests"], proposed["value"], proposed["by"]) == ("keyword", "hoist", "claude")
     assert not (sandbox.config / "projects").exists() or not os.listdir(sandbox.config / "projects")
     state = State.open(Home(str(sandbox.memories)), 1_000)
     assert recorded_decisions.find_latest(state, 10) == []  # our own hook did not run inside

@@ -11,10 +11,9 @@ from contextlib import closing
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import learned, suggestions
+from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.state import State
-from subcog_hooks.store.suggestions import KEYWORD, Suggestion
 from tests.e2e.machine import Machine, assert_one_line_error, posix
 from tests.e2e.screen import OnTerminal, Screen
 
@@ -68,25 +67,6 @@ def test_waiting_memories_are_listed_and_not_injected(bare: Machine, waiting: li
     assert (second["content"], second["near"]) == (APART, [])
     assert waiting[0] not in bare.recall(ASKED)
     assert b"but is pending" in bare.run("search", "ropes spring").stderr
-
-
-@posix
-def test_suggestions_are_asked_about_in_a_terminal(bare: Machine) -> None:
-    crane = bare.run("remember", OLD).stdout.decode().strip()
-    bare.prompt(ASKED)
-    state = State.open(Home(str(bare.home)), 1_000)
-    for place, word in enumerate(("hoist", "gantry", "derrick")):
-        suggestions.add_suggestion(state, Suggestion(f"s-{place}", crane, KEYWORD, word, "claude", place))
-    state.close()
-    asked = reviewing(bare)
-    for place, key in enumerate("kxdq", 1):
-        if key != "x":
-            asked.read_until(f"{place - (place > 2)} of 3")
-        asked.type(key)
-    assert asked.end() == 0
-    assert json.loads(bare.run("show", crane, "--json").stdout)["keywords"] == ["hoist"]
-    (left,) = bare.rows("review", "--jsonl")
-    assert left == {"id": "s-2", "memory": crane, "suggests": "keyword", "value": "derrick", "by": "claude"}
 
 
 def test_it_is_settled_by_id_all_or_nothing(bare: Machine, waiting: list[str]) -> None:

@@ -25,7 +25,7 @@ from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, prompt
-from subcog_hooks.store import decision_log, openings, suggestions
+from subcog_hooks.store import decision_log, lessons, openings
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.eval import homes
@@ -103,8 +103,8 @@ def _remembering(home: Home) -> Iterator[None]:
     with (
         patch.dict(os.environ, {"SUBCOG_HOME": home.root}),
         patch.object(decision_log, "MAX_DECISIONS", MANY),
-        patch.object(suggestions, "take_teaching", lambda *_: True),
-        patch.object(suggestions, "has_news", lambda *_: True),
+        patch.object(lessons, "take_teaching", lambda *_: True),
+        patch.object(lessons, "has_news", lambda *_: True),
     ):
         yield
 

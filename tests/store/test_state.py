@@ -8,13 +8,12 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import decision_log, recorded_decisions, sessions, state_values, suggestions
+from subcog_hooks.store import decision_log, lessons, recorded_decisions, sessions, state_values
 from subcog_hooks.store.decision import Candidate, Decision, PromptIntent
 from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED_AT_ONCE
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
-from subcog_hooks.store.suggestions import QUESTION, Suggestion
 
 DAY = 86_400_000
 
@@ -167,8 +166,8 @@ def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
     )
 
 
-def test_decision_behind_a_suggestion_stays_until_too_old(state: State) -> None:
-    suggestions.add_suggestion(state, Suggestion("s-1", "m", QUESTION, "0", "second look", 1, "d2"))
+def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
+    lessons.note_lesson(state, "d2")
     state.begin()
     for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
         decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)

@@ -1,17 +1,15 @@
 """The served report: memories as cards, and a person's changes, made as `edit`, `forget` and `review` make them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli.listing import cue_rows, priority_text
-from subcog_hooks.cli.proposals import suggested, waiting
-from subcog_hooks.cli.proposals.suggested import OpenSuggestion
+from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import author, context, editor, embedding, inventory
 from subcog_hooks.cli.support.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.support.inventory import Inventory
-from subcog_hooks.cli.support.output import day, pluralize, terminal
+from subcog_hooks.cli.support.output import day, pluralize
 from subcog_hooks.cli.support.page import Card, Page, card_fields, visible_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.redaction.redact import describe_removed
@@ -23,23 +21,16 @@ _STATES = {PENDING: "waiting", "superseded": "replaced", "deleted": "forgotten"}
 _UNUSED = "not used for a year"
 
 
-class PageBuilder(Protocol):
-    """Builds the page of an inventory."""
-
-    def __call__(self, contents: Inventory, *, is_served: bool, suggestions: Sequence[tuple[str, str]]) -> Page: ...
-
-
 class ServedReport:
     """A report that is served. build: makes its page; figures: its names and values above."""
 
-    def __init__(self, build: PageBuilder, figures: Callable[[Inventory], list[tuple[str, str]]]) -> None:
+    def __init__(self, build: Callable[[Inventory], Page], figures: Callable[[Inventory], list[tuple[str, str]]]) -> None:
         self._build = build
         self._figures = figures
 
     def make_page(self) -> Page:
         """Return the page as the store is now. Raises NoMemory, StoreError."""
-        waiting_changes = [(row.suggestion.id, row.sentence) for row in _find_suggestions()]
-        return self._build(inventory.load_inventory(), is_served=True, suggestions=waiting_changes)
+        return self._build(inventory.load_inventory())
 
     def read_memory(self, id_: str) -> dict[str, object]:
         """Return the text and fields of a memory to edit. Raises NoMemory, StoreError."""
@@ -52,41 +43,22 @@ class ServedReport:
         action, id_ = request.get("action"), request.get("id")
         if not isinstance(id_, str):
             raise UsageError("the change names no memory", "load the page again")
-        if action in ("accept", "refuse"):
-            message, ids = _settle_suggestion(id_, is_accepted=action == "accept")
-        elif isinstance(action, str) and action in _CHANGES:
-            author.require_person_for_stops([id_])
-            with context.writing() as store:
-                memory = _get_memory(store, id_)
-                message = _CHANGES[action](store, memory, request)
-            if action in ("keep", "drop"):
-                for kind in waiting.count_refusals([memory], refused=action == "drop"):
-                    message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
-                    message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
-            ids = [id_]
-        else:
+        if not isinstance(action, str) or action not in _CHANGES:
             raise UsageError("the change is none that this page makes", "load the page again")
+        author.require_person_for_stops([id_])
+        with context.writing() as store:
+            memory = _get_memory(store, id_)
+            message = _CHANGES[action](store, memory, request)
+        if action in ("keep", "drop"):
+            for kind in waiting.count_refusals([memory], refused=action == "drop"):
+                message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
+                message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
         embedding.start_background_jobs()
         contents = inventory.load_inventory()
         with context.reading() as store:
-            changed = list(store.by_ids(ids).values()) if store else []
+            changed = list(store.by_ids([id_]).values()) if store else []
         cards = [card_fields(card) for card in make_cards(changed, contents)]
         return {"message": message, "cards": cards, "figures": [value for _, value in self._figures(contents)]}
-
-
-def _find_suggestions() -> list[OpenSuggestion]:
-    with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
-        return suggested.find_open(state, store) if store else []
-
-
-def _settle_suggestion(id_: str, *, is_accepted: bool) -> tuple[str, list[str]]:
-    matches = [row for row in _find_suggestions() if row.suggestion.id == id_]
-    with context.existing_state(context.home(), tell=terminal.say) as state:
-        if state is None or not matches:
-            raise UsageError("this suggestion no longer waits", "load the page again")
-        ids = [memory.id for memory in (matches[0].memory, matches[0].other) if memory]
-        author.require_person_for_stops(ids)
-        return (suggested.accept if is_accepted else suggested.drop)(matches[0], state), ids
 
 
 def _get_memory(store: Store | None, id_: str) -> Memory:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
-from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, CheckedSuggestions
+from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, UNREADABLE, CheckedQuestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.cli.support.output import count_memories
@@ -18,7 +18,7 @@ from subcog_hooks.llm import breaker, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import Question
 from subcog_hooks.settings.defaults import ENRICH, Settings
-from subcog_hooks.store import state_values, suggestions
+from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -123,31 +123,29 @@ def disclose(memories: Iterable[Memory], limit: int) -> Texts:
     return list(islice(texts, limit))
 
 
-def ask_about(texts: Texts, calls: CallBudget, copy: remedies.Trial, pace: Pace = FULL_PACE) -> Iterator[CheckedSuggestions]:
-    """Yield a model's valid suggestions for each memory. Raises ProviderError, StoreError."""
+def ask_about(texts: Texts, calls: CallBudget, copy: remedies.Trial, pace: Pace = FULL_PACE) -> Iterator[CheckedQuestions]:
+    """Yield a model's valid questions for each memory. Raises ProviderError, StoreError."""
     ask, read = enrichment_questions.question_about, enrichment_questions.read_answer
     for batch, answer in calls.ask_in_batches(texts, enrichment_questions.BATCH, ask, read, state_values.QUESTIONS_JOB, pace):
         for (memory, _), written in zip(batch, answer or repeat(None), strict=False):
-            yield enrichment_questions.check_all(memory, written, copy)
+            if written is None:
+                yield CheckedQuestions(memory, (), Counter({UNREADABLE: 1}))
+            else:
+                yield enrichment_questions.check_questions(memory, written, copy)
 
 
-def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> CheckedSuggestions:
-    """Store valid questions, leave other changes for `review`, and record that the memory was asked about.
+def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions:
+    """Store valid questions, and record that the memory was asked about. Return the stored ones.
 
-    Return the stored ones. by: the author's name for the person. Raises StoreError, InvalidMemory.
+    Raises StoreError, InvalidMemory.
     """
-    memory = checked.memory
     with context.writing() as store:
-        stored = _store_questions(checked, store)
-    if enrichment_questions.UNREADABLE not in checked.dropped:
-        suggestions.remove_open_suggestions(state, memory.id)
-    for field, value in stored.proposed:
-        enrichment_questions.add_suggestion(state, memory.id, field, value, by)
-    state_values.note_tried(state, memory.id, memory.content_hash)
+        stored = _add_questions(checked, store)
+    state_values.note_tried(state, checked.memory.id, checked.memory.content_hash)
     return stored
 
 
-def _store_questions(checked: CheckedSuggestions, store: Store) -> CheckedSuggestions:
+def _add_questions(checked: CheckedQuestions, store: Store) -> CheckedQuestions:
     def is_unchanged(stored: Memory) -> bool:
         return stored.content_hash == checked.memory.content_hash and stored.status == "active"
 
@@ -157,7 +155,7 @@ def _store_questions(checked: CheckedSuggestions, store: Store) -> CheckedSugges
 
     memory = store.by_ids([checked.memory.id]).get(checked.memory.id)
     if memory is None or not is_unchanged(memory):
-        return checked._replace(kept=(), proposed=(), dropped=checked.dropped + Counter({CHANGED: len(checked.kept)}))
+        return checked._replace(kept=(), dropped=checked.dropped + Counter({CHANGED: len(checked.kept)}))
     after = amend(memory, add_questions, store, [])
     if after is None:
         return checked._replace(kept=())
@@ -189,7 +187,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         try:
             with remedies.open_trial() as copy:
                 for checked in ask_about(texts, calls, copy, pace):
-                    store_suggestions(checked, provider.name, state)
+                    store_questions(checked, state)
                     asked_count += 1
         except UnusableAnswer:
             state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store

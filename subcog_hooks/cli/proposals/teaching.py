@@ -17,7 +17,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import openings, recorded_decisions, suggestions
+from subcog_hooks.store import lessons, openings, recorded_decisions
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
@@ -28,10 +28,9 @@ MAX_PROMPTS = 3  # latest prompts of a memory that are tried
 
 
 class Lesson(NamedTuple):
-    """A question that brings a memory to its prompt. position: its position among the prompt's needs."""
+    """A question that brings a memory to its prompt."""
 
     text: str
-    position: int
     prompt: Decision
 
 
@@ -57,9 +56,9 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     if not context.has_store(home):
         return ""
     with context.open_state() as state:
-        if suggestions.take_teaching(state, now_ms()):
+        if lessons.take_teaching(state, now_ms()):
             recorded = recorded_decisions.find_recorded_prompts(state)  # The others are gone, and so are their questions.
-            suggestions.remove_unrecorded(state, recorded)
+            lessons.forget_lessons(state, recorded)
             _forget(recorded)
             if context.settings()[LEARN]:
                 return _teach(home, state, pace)
@@ -70,7 +69,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
 def forget_all(state: State | None) -> None:
     """Remove everything learned from prompts without the person. state: None where there is none."""
     if state:
-        suggestions.remove_learned(state)
+        lessons.forget_lessons(state)
     _forget(set())
 
 
@@ -94,7 +93,7 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
     by_memory = _open_lessons(find_opened_prompts(recorded, openings.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
-    if not by_memory or not suggestions.has_news(state, checksum):
+    if not by_memory or not lessons.has_news(state, checksum):
         return ""
     taught: set[str] = set()
     with remedies.open_trial() as copy:
@@ -104,9 +103,9 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
                 return _summary(taught)
             if lesson := trials.find_lesson(memory, [prompt for prompt in prompts if prompt.id not in taught]):
                 learn_question(memory.id, lesson.text, lesson.prompt.id)
-                enrichment_questions.record_lesson(state, memory.id, lesson.position, lesson.prompt.id)
+                lessons.note_lesson(state, lesson.prompt.id)
                 taught.add(lesson.prompt.id)
-    suggestions.note_taught_stamp(state, checksum)
+    lessons.note_taught_stamp(state, checksum)
     return _summary(taught)
 
 
@@ -121,7 +120,7 @@ def _open_lessons(opened: Sequence[tuple[str, Decision]], state: State) -> list[
             return []
         memories = store.by_ids(list(dict.fromkeys(id_ for id_, _ in opened)))
         bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
-    settled = suggestions.find_taught_prompts(state) | bad
+    settled = lessons.find_lessons(state) | bad
     by_memory: defaultdict[str, list[Decision]] = defaultdict(list)
     for id_, prompt in opened:
         if prompt.id not in settled:
@@ -148,12 +147,12 @@ class _QuestionTrials:
         return next((lesson for prompt in missed if (lesson := self._lesson(memory, prompt))), None)
 
     def _lesson(self, memory: Memory, prompt: Decision) -> Lesson | None:
-        for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
+        for text in remedies.needs_of(prompt)[:MAX_NEEDS]:
             if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
             holds = bool(enrichment_questions.check_questions(memory, [text], self.copy, LEARNED).kept)
             if holds and self._comes(memory, prompt, self.copy.home):
-                return Lesson(text, position, prompt)
+                return Lesson(text, prompt)
             self.copy.change(memory.id, {"questions": memory.questions})
         return None
 

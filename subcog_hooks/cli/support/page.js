@@ -54,8 +54,8 @@ ACTIONS.expired = ACTIONS["not used for a year"] = ACTIONS.active;
 const OTHER_ACTIONS = [["Bring back", "restore"], ["Edit"]];
 
 class Memories {
-  constructor(section, { served, suggestions, names, cards }) {
-    Object.assign(this, { section, served, suggestions });
+  constructor(section, { served, names, cards }) {
+    Object.assign(this, { section, served });
     this.cards = cards.map((values) => Object.fromEntries(names.map((name, position) => [name, values[position]])));
     this.shown = PAGE_OF_CARDS;
     const changed = () => this.draw(PAGE_OF_CARDS);
@@ -74,7 +74,7 @@ class Memories {
     this.more = make("div", { className: "actions", id: "more" });
     this.message = make("div", { id: "message" });
     this.message.setAttribute("role", "status");
-    section.append(...this.suggestionList(), bar, this.total, this.list, this.more, this.message);
+    section.append(bar, this.total, this.list, this.more, this.message);
     this.fillPicks();
     changed();
     section.addEventListener("keydown", (event) => this.escape(event));
@@ -139,17 +139,6 @@ class Memories {
     return element;
   }
 
-  suggestionList() {
-    if (!this.suggestions.length) return [];
-    const rows = this.suggestions.map(({ id, about }) => {
-      const row = make("li", { className: "card suggestion" }, make("p", { className: "text", textContent: about }));
-      const settle = (action) => async () => (await this.change({ action, id })) && row.remove();
-      row.append(make("div", { className: "actions always" }, button("Do it", settle("accept"), "main"), button("Never", settle("refuse"))));
-      return row;
-    });
-    return [make("h2", { textContent: "Suggested changes" }), make("ul", {}, ...rows)];
-  }
-
   async edit(card, element) {
     const stored = await this.ask(`memories/${card.id}`);
     if (!stored) return;
@@ -204,7 +193,7 @@ class Memories {
 
   async change(request) {
     const answer = await this.ask("changes", request);
-    if (!answer) return false;
+    if (!answer) return;
     for (const [position, value] of answer.figures.entries()) document.querySelectorAll(".figures dd")[position].textContent = value;
     for (const fields of answer.cards) {
       const card = this.cards.find(({ id }) => id === fields.id);
@@ -217,7 +206,6 @@ class Memories {
       const status = before === "waiting" ? "pending" : "active";
       this.message.append(button("Undo", () => this.change({ action: "restore", id: card.id, status })));
     }
-    return true;
   }
 
   async ask(path, request) {

@@ -141,8 +141,8 @@ class Page:
             self._parts.append("</div>")
         self._parts.append("</div>")
 
-    def add_cards(self, cards: Sequence[Card], suggestions: Sequence[tuple[str, str]] = ()) -> None:
-        """Add memories that the script draws, filters and opens. suggestions: ids and sentences of changes that wait.
+    def add_cards(self, cards: Sequence[Card]) -> None:
+        """Add memories that the script draws, filters and opens.
 
         In a file they have room for MAX_ROWS_BYTES with the tables, and a note tells the number left out.
         """
@@ -154,8 +154,7 @@ class Page:
             if self._room < 0 and not self._is_served:
                 break
             rows.append(row)
-        waiting = [{"id": id_, "about": redact_line(text)} for id_, text in suggestions]
-        head = to_json({"served": self._is_served, "names": Card._fields, "suggestions": waiting}).replace("<", "\\u003c")
+        head = to_json({"served": self._is_served, "names": Card._fields})
         data = f'{head[:-1]},"cards":[{",".join(rows)}]}}'
         self._parts.append(f'<section id="memories"></section><script type="application/json" id="data">{data}</script>')
         if len(cards) > len(rows):

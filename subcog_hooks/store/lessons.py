@@ -1,0 +1,66 @@
+"""Lessons: the prompts that have taught a memory a question, and when memories were last taught.
+
+No text of a prompt is stored here: a lesson names the decision whose record has it. Every function raises StoreError.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.store import state_values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from subcog_hooks.store.state import State
+
+TEACH_EVERY_MS = 30 * 60_000  # ms between two runs
+_TEACHING, _TAUGHT = "teaching", "taught"
+
+
+def note_lesson(state: State, decision: str) -> None:
+    """Record that the prompt of a decision has taught a memory, so that it does not again after the person removed that."""
+    state.run("INSERT OR IGNORE INTO lessons VALUES (?)", (decision,))
+
+
+def find_lessons(state: State) -> set[str]:
+    """Return the decisions whose prompts have taught a memory."""
+    return {str(decision) for (decision,) in state.run("SELECT decision FROM lessons")}
+
+
+def forget_lessons(state: State, recorded: Collection[str] = ()) -> None:
+    """Delete the lessons of prompts whose text is not kept any more. recorded: the decisions about prompts with a text."""
+    for decision in find_lessons(state).difference(recorded):
+        state.run("DELETE FROM lessons WHERE decision = ?", (decision,))
+
+
+def is_teaching_due(state: State, now_ms: int) -> bool:
+    """Return whether teaching may begin: the last run is TEACH_EVERY_MS ago, and an opening or a lesson may need it."""
+    if state_values.is_ahead(state, _TEACHING, now_ms, TEACH_EVERY_MS):
+        return False
+    last_ms = (state_values.find_number(state, _TEACHING) or 0) - TEACH_EVERY_MS
+    if state.run("SELECT 1 FROM pointers WHERE opened_at >= ? LIMIT 1", (last_ms,)):
+        return True
+    return bool(find_lessons(state))
+
+
+def has_taught(state: State) -> bool:
+    """Return whether teaching ever ran since this state was made: an earlier state may have been deleted."""
+    return state_values.find_number(state, _TEACHING) is not None
+
+
+def take_teaching(state: State, now_ms: int) -> bool:
+    """Return whether teaching may begin, since the last run is TEACH_EVERY_MS ago; note its start if so."""
+    if state_values.is_ahead(state, _TEACHING, now_ms, TEACH_EVERY_MS):
+        return False
+    state_values.put_number(state, _TEACHING, now_ms + TEACH_EVERY_MS)
+    return True
+
+
+def has_news(state: State, seen: int) -> bool:
+    """Return whether the material of teaching has changed since the last run. seen: its checksum."""
+    return state_values.find_number(state, _TAUGHT) != seen
+
+
+def note_taught_stamp(state: State, seen: int) -> None:
+    """Record the checksum of the material that teaching has gone through."""
+    state_values.put_number(state, _TAUGHT, seen)
