@@ -8,7 +8,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs, stopping
+from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs
 from subcog_hooks.cli.support.common_options import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
@@ -61,9 +61,6 @@ def edit(
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
-    no_stop: Annotated[
-        bool, Option("--no-stop", help="Let it stop no command any more (`remember --ask-before`, `--deny`).")
-    ] = False,
     as_user: AsUser = False,
 ) -> None:
     """Change memories: by the options given, or one in $EDITOR. An agent needs --as-user for the person's own memories.
@@ -96,12 +93,12 @@ def edit(
         changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
     if question is not None or no_questions:
         changes["questions"] = _option_values(question) or ()
-    if len(ids) > 1 and (content is not None or not (changes or no_stop)):
+    if len(ids) > 1 and (content is not None or not changes):
         raise UsageError("a new text is for one memory", "give one id, or options for all of them")
-    _edit_memories(ids, changes, status, as_user=as_user, no_stop=no_stop)
+    _edit_memories(ids, changes, status, as_user=as_user)
 
 
-def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool, no_stop: bool) -> None:
+def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool) -> None:
     with context.writing() as store:
         memories = context.find_memories(store, ids)
         author.require_consent(memories, as_user=as_user, status=status)
@@ -110,11 +107,9 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         if namespace := changes.get("namespace"):
             context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
-        edited = [] if no_stop and not changes else _change_memories(memories, changes, store, removed, as_user=as_user)
-        has_ended_stop = no_stop and sum(map(stopping.remove_stops, memories)) > 0
+        edited = _change_memories(memories, changes, store, removed, as_user=as_user)
         if not edited:
-            if not has_ended_stop:
-                terminal.say("nothing changed")
+            terminal.say("nothing changed")
             return
         context.update_index_and_vectors(store)
         for before, after in edited:

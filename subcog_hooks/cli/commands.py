@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, cast
 
 import typer
@@ -18,7 +19,7 @@ from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, S
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.common_options import AsUser
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
-from subcog_hooks.core.errors import EXIT_USAGE
+from subcog_hooks.core.errors import EXIT_USAGE, StoreError
 from subcog_hooks.redaction.masking import mask_secrets
 
 TYPE_CHECKING = False
@@ -167,12 +168,23 @@ def _call_command(arguments: list[str]) -> int:
         app = build_app(_command_name(arguments), has_all=has_all)
         gc.enable()  # `__main__` has switched it off while modules are loaded
         code = app(args=arguments, prog_name="subcog", standalone_mode=False)
+        _take_back_rules()
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:
         _report_usage_error(error.format_message(), arguments)
         return EXIT_USAGE
     return code if isinstance(code, int) else 0
+
+
+def _take_back_rules() -> None:
+    """Take the rules of notes that have ended out of Claude Code's settings, unless an agent may have ended them."""
+    with suppress(StoreError):  # `--version` needs no home
+        home = context.home()
+        if os.path.exists(home.rules) and not author.is_agent():
+            from subcog_hooks.cli.claude_code import permission_rules  # few homes have rules
+
+            permission_rules.take_back_ended(home)
 
 
 def _command_name(arguments: list[str]) -> str:

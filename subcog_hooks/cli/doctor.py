@@ -61,10 +61,8 @@ def doctor(
             store_checks.check_models(home, store, findings)
             store_checks.check_namesakes(store, findings)
             store_checks.check_flags(store, findings)
-            store_checks.check_stops(home, store, findings)
             trial = prompt or hook_trial.make_trial_prompt(store)
     else:
-        store_checks.check_stops(home, None, findings)
         trial = prompt
     store_checks.check_state(home, findings)
     background_checks.check_cut_offs(home, findings)

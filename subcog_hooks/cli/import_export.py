@@ -14,13 +14,13 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, context, embedding, import_from, inputs, progress, stopping
+from subcog_hooks.cli.support import author, context, embedding, import_from, inputs, progress
 from subcog_hooks.cli.support.common_options import AsUser, project_option
 from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import import_record, stops
+from subcog_hooks.store import import_record
 from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -157,8 +157,6 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, as_user: bo
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
-    if as_user and author.is_agent() and stops.read_stops(context.home()):
-        raise UsageError("an agent's import could end a stop, which only the person may", "run this in a terminal of your own")
     return ImportOptions(
         trusted=is_trusted,
         replace=replace,
@@ -291,8 +289,6 @@ def export(
             except OSError as error:
                 raise UsageError(f"{file} cannot be written: {error.strerror}", "check the folder and the disk") from error
             terminal.say(f"exported {count}")
-    if stopping.read_stop_phrases():
-        terminal.say("an export has no stops: after an import, give --ask-before or --deny again")
     if source.is_damaged:
         raise typer.Exit(EXIT_STORE)
 

@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli import setup
-from subcog_hooks.cli.claude_code import hook_entries, registration, skills
+from subcog_hooks.cli.claude_code import hook_entries, permission_rules, registration, skills
 from subcog_hooks.cli.support import author, client_settings, context, inputs
 from subcog_hooks.cli.support.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
@@ -22,6 +22,7 @@ from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import CLAUDE
 from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.owned_rules import OwnedRule, change_rules, read_rules
 
 MAX_REPEATED = 60  # characters of a line in a diff that came before
 LOCK_WAIT_MS = 5_000
@@ -139,8 +140,8 @@ def uninstall(
     local: _Local = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Take the hook out of an agent's settings. The file is then as it was before `init`, and the
-    skills are gone. Your memories stay.
+    """Take the hook out of an agent's settings. The file is then as it was before `init`: the rules of notes and the
+    skills are gone, too. Your memories stay.
 
     Example: subcog uninstall
     """
@@ -149,7 +150,11 @@ def uninstall(
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    has_hook = _put_back(path, functools.partial(_remove_hook, path), dry_run=dry_run)
+    home = context.home()
+    rules = [rule for rule in read_rules(home) if rule.path == path]
+    has_hook = _put_back(path, functools.partial(_remove_hook, path, rules), dry_run=dry_run)
+    if rules and not dry_run:
+        change_rules(home, lambda owned: [rule for rule in owned if rule not in rules])
     if not has_hook:
         terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
@@ -159,8 +164,9 @@ def uninstall(
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _remove_hook(path: str, before: str | None) -> str | None:
+def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> str | None:
     try:
+        before = permission_rules.remove_rules(rules, before)
         return hook_entries.remove_hook(before) if before is not None else None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error

@@ -7,7 +7,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, context, inputs, stopping
+from subcog_hooks.cli.claude_code import permission_rules
+from subcog_hooks.cli.support import completion, context, inputs
 from subcog_hooks.cli.support.common_options import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
@@ -68,7 +69,6 @@ def list_(
             context.note_unknown_namespaces(store, namespace or ())
             is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
             hint = "" if total or is_narrowed else _namesake_hint(store)
-    phrases = stopping.read_stop_phrases()
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
@@ -77,10 +77,10 @@ def list_(
         from subcog_hooks.cli.support import results
 
         certainties = list(map(_certainty_text, memories)) if standing else ()
-        terminal.page(results.memories_view(memories, _PREVIEW_CHARACTERS, certainties, phrases))
+        terminal.page(results.memories_view(memories, _PREVIEW_CHARACTERS, certainties))
     else:
         for memory in memories:
-            remark = ", ".join(filter(None, (memory_remark(memory), phrases.get(memory.id))))
+            remark = memory_remark(memory)
             note = f"  ({remark})" if remark else ""
             head = f"{_certainty_text(memory)}  " * standing + f"{memory.id}  {memory.namespace}  {day(memory.created_at)}"
             terminal.result(f"{head}  {safe(memory.content)}{note}")
@@ -150,7 +150,7 @@ def show(
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    more_rows = (("stops", stopping.read_stop_phrases().get(memory.id, "")), ("wrong for", ", ".join(wrong_for)))
+    more_rows = (("rules", permission_rules.describe_rules(memory)), ("wrong for", ", ".join(wrong_for)))
     for name, value in (*_field_rows(memory), *filter(operator.itemgetter(1), more_rows)):
         terminal.pieces((f"{name:<14}", DIM), (safe(value), ""), indent=14)
     terminal.result("")

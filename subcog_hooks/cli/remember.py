@@ -10,7 +10,8 @@ from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs, stopping
+from subcog_hooks.cli.claude_code import permission_rules
+from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs
 from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.support.common_options import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
@@ -113,14 +114,12 @@ def remember(
         Option(
             "--ask-before",
             metavar="COMMAND",
-            help='Let Claude Code ask you before it runs a command that begins so, such as "git push*".',
+            help='Let Claude Code ask you before a command that begins so, such as "git push*", until the note ends.',
         ),
     ] = None,
     deny: Annotated[
-        Texts,
-        Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so. You are asked once more."),
+        Texts, Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so, until the note ends.")
     ] = None,
-    yes: Annotated[bool, Option("--yes", "-y", help="Deny commands without that question.")] = False,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[str | None, project_option("Remember it for this project, not for this folder's.")] = None,
     expires: Annotated[
@@ -149,7 +148,7 @@ def remember(
     """
     inputs.refuse_several({"--user": user, "--project": bool(project)})
     _check_trial(text, on, dry_run=dry_run, has_trigger=bool(trigger), as_json=json_)
-    answers = stopping.read_stop_options(ask_before, deny, yes=yes)
+    patterns = permission_rules.read_patterns(ask_before, deny)
     project_here = None if user or project else context.here()
     owner = author.names_of(project)[0] if project else project_here.identity if project_here else None
     now = now_ms()
@@ -162,7 +161,7 @@ def remember(
             project=owner,
             tags=tuple(tag or ()),
             keywords=tuple(keyword or ()),
-            triggers=tuple(trigger or ()),
+            triggers=(*(trigger or ()), *(permission_rules.trigger_of(pattern) for _, pattern in patterns)),
             paths=tuple(path or ()),
             when=condition_checks.parse_conditions(when or ()),
             questions=questions.questions_by(question or (), author.origin()),
@@ -175,7 +174,8 @@ def remember(
             expires_at=read_expiry(expires, now) if expires is not None else None,
         )
     )
-    stopping.check_stop_conditions(answers, memory.when)
+    if patterns and memory.when:
+        raise UsageError("a rule of Claude Code has no conditions", "leave --when out")
     if memory.priority > MAX_UNPINNED_PRIORITY and not memory.is_pinnable:
         raise InvalidMemory(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
@@ -200,7 +200,7 @@ def remember(
         terminal.say(inputs.moment_remark(memory, cue_trials.find_promised(memory)))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
-    stopping.add_stops(memory, answers)
+    permission_rules.add_rules(memory, patterns)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:

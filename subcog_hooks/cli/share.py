@@ -278,7 +278,6 @@ def restore(
             chosen = [_find_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
         if not chosen:
             raise nothing_found(f"{safe(by or '')} has not changed or deleted any memory of yours")
-        author.require_person_for_stops([change.id for change in chosen])
         restored = share_status.restore_own(chosen, store, state)
         context.update_index_and_vectors(store)
     for change, memory in zip(chosen, restored, strict=True):

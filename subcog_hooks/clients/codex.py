@@ -55,7 +55,6 @@ CLIENT = Client(
         max_bytes=10_000,
         keeps_start=True,
         shows_messages=True,
-        decisions=("deny",),  # It runs a command about which a hook says to ask, and calls a hook that allows one failed.
         sees_person=is_on_terminal,
     ),
     "sessions/*/*/*/rollout-*.jsonl",

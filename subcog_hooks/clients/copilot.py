@@ -33,7 +33,7 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
-        decisions=("allow", "ask", "deny"),
+        heeds_permission=True,
         sees_person=has_terminal,
     ),
     "session-state/*/events.jsonl",

@@ -12,7 +12,7 @@ from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
@@ -35,7 +35,7 @@ class Contract:
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
     the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
     `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
-    counts; decisions: the answers about a command that the client heeds: allow, ask or deny; sees_person: returns whether a
+    counts; heeds_permission: a hook may allow a command; sees_person: returns whether a
     person has typed a prompt, None where the client cannot stop a prompt and say why.
     """
 
@@ -49,7 +49,7 @@ class Contract:
     keeps_start: bool = False
     shows_messages: bool = False
     announces_all: bool = False
-    decisions: Sequence[str] = ()
+    heeds_permission: bool = False
     sees_person: Callable[[Mapping[str, object]], bool] | None = None
 
 

@@ -42,7 +42,7 @@ class Home:
     cut_offs = _Inside("cut-offs")  # hook runs that ran out of time
     silent_calls = _Inside("silent-calls")  # the last tool calls at which the hook was silent
     claude_notes = _Inside("claude-notes")  # the time of the last look at Claude Code's own notes
-    stops = _Inside("stops.json")  # the person's stops: commands that notes ask about or deny
+    rules = _Inside("rules.json")  # the permission rules of Claude Code that notes own
     imports = _Inside("imports.json")  # the imports that are repeated
     job_record = _Inside("at-rest.json")  # the results of the background jobs
     jobs_lock = _Inside("at-rest.lock")  # its mtime is the last time that somebody waited for an answer

@@ -37,7 +37,7 @@ TOOL_EVENT_ALIAS = "PreToolCall"  # its name in other descriptions of hooks
 MAX_LOGGED_EVENT = 40  # characters
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
-NOTE_MS = 3_000.0  # The person waits for a typed note or a stop this long, and the client for 5 seconds.
+NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
 FOREIGN_NOTE_MS = 2_500.0  # Codex waits for 3 seconds.
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms.
@@ -144,10 +144,7 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
         output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
         if _answer_note(payloads[-1], translator, home, output):
             return
-    is_stopping = answered_event == "PreToolUse" and payloads[-1].get("tool_name") == "Bash" and os.path.exists(home.stops)
-    output.end_at(
-        (NOTE_MS if translator is None else FOREIGN_NOTE_MS) if is_stopping else work_ms
-    )  # A command must not run because the machine is busy.
+    output.end_at(work_ms)
     if translator is None:
         _answer_event(event, payload, home, output.write, deadline)
     else:
@@ -175,9 +172,7 @@ def _answer_client(
         fields = fields if isinstance(fields, dict) else {}
         text = fields.get("additionalContext")
         if "permissionDecision" in fields:
-            outputs.append(
-                translator.write_decision(event, str(fields["permissionDecision"]), str(fields["permissionDecisionReason"]))
-            )
+            outputs.append(translator.write_permission(event, str(fields["permissionDecisionReason"])))
         elif isinstance(text, str):
             receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
             rendered = translator.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")

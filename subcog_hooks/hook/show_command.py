@@ -11,7 +11,6 @@ import sys
 
 from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.core.homes import find_agent, find_home
-from subcog_hooks.core.light_json import quote
 from subcog_hooks.core.paths import working_folder
 
 TYPE_CHECKING = False
@@ -28,6 +27,10 @@ MAX_OPENED = 10  # memories by one command
 MAX_UNITS = 25_000  # UTF-16 units; the client cuts a command's output at 30,000.
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # The client sets it for the commands of its agent.
 OPENING_WAIT_MS = 200.0
+PERMISSION = (  # the hook's output that allows a command
+    b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", '
+    b'"permissionDecisionReason": "prints memories that subcog has pointed this session at"}}\n'
+)
 _ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
@@ -51,12 +54,6 @@ def may_run_command(command: str, call: HookCall) -> bool:
     from subcog_hooks.store import openings
 
     return set(ids) <= openings.find_seen(call.state, call.session) and not may_run_other_code()
-
-
-def permission_output(decision: str, reason: str) -> bytes:
-    """Return the hook's output that decides about a call: `allow`, `ask` or `deny`."""
-    inner = f'"permissionDecision": {quote(decision)}, "permissionDecisionReason": {quote(reason)}'
-    return f'{{"hookSpecificOutput": {{"hookEventName": "PreToolUse", {inner}}}}}\n'.encode("ascii")
 
 
 def are_ids(words: Sequence[object]) -> bool:

@@ -44,7 +44,7 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
     if tool == "Bash":
         try:
             _note_permission_mode(payload, home)
-        except StoreError as error:  # A stop still holds.
+        except StoreError as error:  # The call is answered all the same.
             from subcog_hooks.core import log  # The state is rarely busy.
 
             log.write_line(home, f"the permission mode is not noted: {error}")
@@ -56,7 +56,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     call = open_call(payload, home, deadline)
     if call is None:
         return
-    if text_of(payload, "tool_name") == "Bash" and _decide_permission(payload, call, write):
+    if text_of(payload, "tool_name") == "Bash" and _allow_opening(payload, call, write):
         return
     if state_values.is_paused(call.state, call.now_ms):
         return
@@ -115,22 +115,17 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     return verdict, late
 
 
-def _decide_permission(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
-    """Stop a command by a note, or let the agent open the session's memories unasked. Return whether that is the answer."""
+def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
+    """Let the agent open the session's memories unasked. Return whether the command does that."""
     tool_input = payload.get("tool_input")
     command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
-    if os.path.exists(call.home.stops):
-        from subcog_hooks.hook import stop  # Few homes have stops.
-
-        if stop.answer_stop(command, call, write):
-            return True
     if " show " not in command:
         return False
     from subcog_hooks.hook import show_command  # Few commands open memories.
 
     if not show_command.may_run_command(command, call):
         return False
-    write(show_command.permission_output("allow", "prints memories that subcog has pointed this session at"))
+    write(show_command.PERMISSION)
     return True
 
 

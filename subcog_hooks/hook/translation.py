@@ -121,14 +121,11 @@ class Translator:
             output[self.contract.form] = text
         return light_json.dumps(output).encode("ascii") + b"\n"
 
-    def write_decision(self, event: str, answer: str, reason: str) -> bytes:
-        """Return the output that decides about a command, b"" for an answer that the client does not heed.
-
-        event: the client's; answer: `allow`, `ask` or `deny`.
-        """
-        if answer not in self.contract.decisions:
+    def write_permission(self, event: str, reason: str) -> bytes:
+        """Return the output that allows a command, b"" where the client heeds none. event: the client's."""
+        if not self.contract.heeds_permission:
             return b""
-        decision: dict[str, light_json.Json] = {"permissionDecision": answer, "permissionDecisionReason": reason}
+        decision: dict[str, light_json.Json] = {"permissionDecision": "allow", "permissionDecisionReason": reason}
         nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
         return light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"
 

@@ -74,7 +74,7 @@ class Sync:
 
     projects: the shared projects. cues_from: the colleagues whose memories may have cues; the user's own role among them means
     that nobody else uses it, and that its memories from other machines are the user's word. progress: called with each batch's
-    size. stopping: the ids of memories that stop commands here: no colleague changes or ends them.
+    size. owners: the ids of memories that own a rule of Claude Code: no colleague changes or ends them.
     """
 
     store: Store
@@ -84,7 +84,7 @@ class Sync:
     _projects: Sequence[str]
     _cues_from: frozenset[str] = frozenset()
     _progress: Progress = lambda _: None
-    _stopping: frozenset[str] = frozenset()
+    _owners: frozenset[str] = frozenset()
     outcome: SyncOutcome = field(init=False, default_factory=SyncOutcome)
     arrived: list[Memory] = field(init=False, default_factory=list)  # Their vectors may be on the server.
     _over: dict[str, int] = field(init=False)
@@ -311,7 +311,7 @@ class Sync:
             record.missed = True
             batch.kept.append(record)
             return
-        if memory is not None and is_here and self._holds_stop(row, record, memory, batch):
+        if memory is not None and is_here and self._owns_rule(row, record, memory, batch):
             return
         # The user's edit was sent, or is to be, after a deletion; it has lost to the erasure of its id.
         is_edited = is_here and record.revision is not None and record.is_deleted
@@ -367,7 +367,7 @@ class Sync:
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
             is_same = server_documents.local_digest(arrived.memory) == server_documents.local_digest(memory)
-            if not is_same and self._holds_stop(row, record, memory, batch):
+            if not is_same and self._owns_rule(row, record, memory, batch):
                 return
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
@@ -382,15 +382,15 @@ class Sync:
         else:
             batch.add_arrived(arrived.memory, record, is_new=memory is None)
 
-    def _holds_stop(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
-        """Return whether a memory stops commands here. Then a colleague's change does not reach it."""
-        if memory.id not in self._stopping or row.author == self._tables.role:
+    def _owns_rule(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
+        """Return whether a memory owns a rule of Claude Code. Then a colleague's change does not reach it."""
+        if memory.id not in self._owners or row.author == self._tables.role:
             return False
         # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
         record.revision, record.seq = record.revision or UNSEEN_REVISION, memory.seq
         record.local = server_documents.local_digest(memory)
         batch.kept.append(record)
-        _report_left_out(row, InvalidMemory("it stops commands here, so it stays as it is"), batch)
+        _report_left_out(row, InvalidMemory("it owns a rule of Claude Code here, so it stays as it is"), batch)
         return True
 
     def _is_own(self, memory: Memory) -> bool:

@@ -28,11 +28,7 @@ REPEATED = "repeated"  # the session already has the relevant memories, from us 
 SPENT = "spent"  # the session has reached its limit of characters
 OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
-ASKED, DENIED = "asked", "denied"  # A note of the person stopped a command.
-OUTCOMES = (
-    *(SPOKE, LINES, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED),
-    *(ASKED, DENIED),
-)
+OUTCOMES = (SPOKE, LINES, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
 
 # outcomes of a second look with findings
 WAITING = "waiting"  # it waits for the session's next tool call

@@ -18,7 +18,6 @@ import pytest
 from subcog_hooks.cli.pages import page_server
 from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import stops
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests.browser import Browser
@@ -156,14 +155,6 @@ def test_bad_changes_are_refused_in_a_line(served: Served, home: Home) -> None:
         assert (status, "\n" in error, "Traceback" in error) == (409, False, False)
     assert get(home, "port").content == "The test database listens on 5434."
     assert served.ask()[0] == 200
-
-
-def test_only_a_person_at_a_terminal_changes_a_stop(served: Served, home: Home) -> None:
-    stops.add_stops(home, "port", {"git push*": stops.DENY})
-    for action, id_ in (("forget", "port"), ("restore", "port"), ("edit", "port")):
-        status, answer = served.change(action=action, id=id_)
-        assert (status, "only the person may change it" in answer["error"]) == (409, True)
-    assert get(home, "port").status == "active"
 
 
 def test_an_unexpected_failure_is_answered_and_logged(served: Served, home: Home) -> None:

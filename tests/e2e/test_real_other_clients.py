@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.clients.description import find_client
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
@@ -68,17 +67,3 @@ def test_a_note_is_opened_and_no_hook_fails(other_client: OtherClient, noted: Ma
     assert answers.code == 0, answers.output
     assert (answers.count("rotate_keys.sh", 0), answers.count("rotate_keys.sh")) == (1, 2)
     assert "PreToolUse Failed" not in answers.shown[0]
-
-
-def test_a_note_stops_a_command_as_far_as_the_client_can(other_client: OtherClient, bare: Machine, tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps([{"shell": "touch {PROJECT}/touched"}, {"text": "done"}]))
-    described = find_client(other_client.name)
-    assert described is not None
-    assert described.contract is not None
-    for option, answer in (("--ask-before", "ask"), ("--deny", "deny")):
-        assert bare.run("remember", option, "touch*", "Nothing is touched in the freeze.", "--user", "--yes").code == 0
-        answers = drive(other_client, bare, ["Deploy the site"], "--script", str(script), "--work", str(tmp_path / answer))
-        assert answers.code == 0, answers.output
-        assert any((tmp_path / answer).rglob("touched")) is (answer not in described.contract.decisions), answer
-        assert (answers.count("Nothing is touched in the freeze.") > 0) is (answer in described.contract.decisions)

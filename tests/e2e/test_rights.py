@@ -109,12 +109,12 @@ CELLS = {
         f"{FILES}::test_a_repositorys_line_replaces_no_other_projects_note",
         MODEL,
     ),
-    "pin one, or stop a command": (
+    "pin one, or set a rule": (
         MINE,
         f"{NOTES}::test_an_agent_does_not_pin",
         f"{SHARE}::test_a_colleagues_pin_and_cues_need_the_users_permission",
-        "tests/e2e/test_stops.py::test_no_file_brings_a_stop",
-        "tests/e2e/test_stops.py::test_a_memory_of_another_author_stops_nothing",
+        "tests/e2e/test_permission_rules.py::test_no_file_brings_a_rule",
+        MODEL,
     ),
     "choose when it comes": (
         MINE,

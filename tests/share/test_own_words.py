@@ -1,6 +1,7 @@
 """A writing colleague against the user's own memories: each is kept, named, and taken back, through the executable."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -243,13 +244,16 @@ def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("statement", ['doc = doc || \'{"status": "archived"}\'', "doc = NULL", "erased = true"])
-def test_a_colleague_ends_no_stop(author: Person, own_team: Team, statement: str) -> None:
-    noted = remember(author, TEXT, "--deny", "psql", "--yes")
+def test_a_colleague_ends_no_rule(author: Person, own_team: Team, statement: str) -> None:
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    settings.parent.mkdir()
+    noted = remember(author, TEXT, "--deny", "psql")
     own_team.run(f"UPDATE subcog.memories SET base = revision, {statement}", "bob")
-    left_out = f"left out: {noted} by bob: it stops commands here, so it stays as it is"
+    left_out = f"left out: {noted} by bob: it owns a rule of Claude Code here, so it stays as it is"
     assert left_out in author.run("share", "sync").stderr
     before = read_memories(author)
     assert (before[noted]["status"], before[noted]["content"]) == ("active", TEXT)
     after = author.run("share", "sync")
     assert (after.stdout, read_memories(author)) == ("sent 0, fetched 0\n", before)
     assert left_out not in after.stderr
+    assert "Bash(psql *)" in settings.read_text(encoding="utf-8")

@@ -1,11 +1,11 @@
-"""The checks of the home: the store, its index and vectors, the state, and the stops."""
+"""The checks of the home: the store, its index and vectors, and the state."""
 
 import os
 import shlex
 
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding, stopping, trial_folders
+from subcog_hooks.cli.support import context, editor, embedding, trial_folders
 from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.homes import find_home
@@ -15,10 +15,10 @@ from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
-from subcog_hooks.store import index_sync, index_writer, project, state_values, stops
+from subcog_hooks.store import index_sync, index_writer, project, state_values
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.lock import is_held
-from subcog_hooks.store.memory import USER, now_ms
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
@@ -222,19 +222,6 @@ def check_state(home: Home, findings: Findings) -> None:
         findings.note("the hook is paused; `subcog resume` ends it")
     else:
         findings.good("state.db")
-
-
-def check_stops(home: Home, store: Store | None, findings: Findings) -> None:
-    try:
-        answers_by_id = stops.read_stops(home)
-    except StoreError as error:
-        findings.bad(f"no command is stopped: {error}")
-        return
-    memories = store.by_ids(list(answers_by_id)) if store and not findings.is_collected else {}  # a report names nothing
-    for id_, memory in memories.items():
-        if memory.trust != USER or not memory.is_live(now_ms()):
-            state = memory.status if memory.trust == USER else "another's word by now"
-            findings.note(f"{id_} no longer {stopping.stop_phrase(answers_by_id[id_])}: it is {state}; `subcog show {id_}`")
 
 
 def find_namesakes(store: Store, here: Project) -> list[str]:

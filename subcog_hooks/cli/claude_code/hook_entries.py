@@ -220,12 +220,12 @@ def add_groups(
         return dump_json({"hooks": {event: [group] for event, group in groups.items()}, **beside})
     check_comments(text, has_comments=has_comments)
     for event, wanted in groups.items():
-        for group in _groups(text, event):
+        for group in _list_elements(text, "hooks", event):
             if any(is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
                 rest = remove_hook(text, has_comments=has_comments, beside=beside)
                 return add_groups(rest, groups, has_comments=has_comments, beside=beside)
-        if not any(group.value == wanted for group in _groups(text, event)):
-            text = _add_group(text, event, wanted)
+        if not any(group.value == wanted for group in _list_elements(text, "hooks", event)):
+            text = _add_to_list(text, "hooks", event, wanted)
     return text
 
 
@@ -280,36 +280,69 @@ def _group(command: list[str], matcher: str) -> dict[str, object]:
     return {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]}
 
 
-def _add_group(text: str, event: str, group: dict[str, object]) -> str:
+def _add_to_list(text: str, outer: str, key: str, value: object) -> str:
+    """Return the settings with a value in the list `outer.key`. Raises ValueError where something else is there."""
     root = start_of(text)
-    hooks = find_member(text, root, "hooks")
-    if hooks is None:
-        return insert(text, root, f'"hooks": {dump_json({event: [group]})}')
-    if not isinstance(hooks.value, dict):
-        raise ValueError("hooks is not an object")
-    array = find_member(text, hooks.value_start, event)
+    around = find_member(text, root, outer)
+    if around is None:
+        return insert(text, root, f'"{outer}": {dump_json({key: [value]})}')
+    if not isinstance(around.value, dict):
+        raise ValueError(f"{outer} is not an object")
+    array = find_member(text, around.value_start, key)
     if array is None:
-        return insert(text, hooks.value_start, f'"{event}": {dump_json([group])}')
+        return insert(text, around.value_start, f'"{key}": {dump_json([value])}')
     if not isinstance(array.value, list):
-        raise ValueError(f"hooks.{event} is not a list")
-    return insert(text, array.value_start, dump_json(group))
+        raise ValueError(f"{outer}.{key} is not a list")
+    return insert(text, array.value_start, dump_json(value))
 
 
 def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
     group, hook = entry
-    root = start_of(text)
-    hooks = find_member(text, root, "hooks")
-    assert hooks is not None
-    array = find_member(text, hooks.value_start, event)
-    assert array is not None
     inner = find_member(text, group.value_start, "hooks")
     if inner is not None and len(parse_members(text, inner.value_start)) > 1:
         return remove(text, inner.value_start, hook)
+    return _remove_from_list(text, "hooks", event, group)
+
+
+def _remove_from_list(text: str, outer: str, key: str, element: Member) -> str:
+    """Return the settings without an element of the list `outer.key`, and without what was made to hold it."""
+    root = start_of(text)
+    around = find_member(text, root, outer)
+    assert around is not None
+    array = find_member(text, around.value_start, key)
+    assert array is not None
     if len(parse_members(text, array.value_start)) > 1 or not is_made_by_init(text, array.value_start):
-        return remove(text, array.value_start, group)
-    if len(parse_members(text, hooks.value_start)) > 1 or not is_made_by_init(text, hooks.value_start):
-        return remove(text, hooks.value_start, array)
-    return remove(text, root, hooks)
+        return remove(text, array.value_start, element)
+    if len(parse_members(text, around.value_start)) > 1 or not is_made_by_init(text, around.value_start):
+        return remove(text, around.value_start, array)
+    return remove(text, root, around)
+
+
+PERMISSIONS = "permissions"
+
+
+def add_rule(text: str | None, kind: str, rule: str) -> str:
+    """Return the settings file `text` (None for no file) with a permission rule. Raises ValueError for invalid JSON.
+
+    kind: the list of rules, `ask` or `deny`.
+    """
+    if text is None:
+        return dump_json({PERMISSIONS: {kind: [rule]}})
+    check_comments(text, has_comments=False)
+    return text if _find_rule(text, kind, rule) else _add_to_list(text, PERMISSIONS, kind, rule)
+
+
+def remove_rule(text: str, kind: str, rule: str) -> str | None:
+    """Return the settings file `text` without a permission rule; None where `add_rule` made the file."""
+    entry = _find_rule(text, kind, rule)
+    if entry is None:
+        return text
+    after = _remove_from_list(text, PERMISSIONS, kind, entry)
+    return after if parse_members(after, start_of(after)) or not is_file_of_init(text, PERMISSIONS) else None
+
+
+def _find_rule(text: str, kind: str, rule: str) -> Member | None:
+    return next((entry for entry in _list_elements(text, PERMISSIONS, kind) if entry.value == rule), None)
 
 
 def is_file_of_init(text: str, key: str) -> bool:
@@ -323,7 +356,7 @@ def is_made_by_init(text: str, bracket: int) -> bool:
 
 
 def _find_our_hook(text: str, event: str) -> tuple[Member, Member] | None:
-    for group in _groups(text, event):
+    for group in _list_elements(text, "hooks", event):
         if is_ours(group.value):
             return group, group
         inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
@@ -334,9 +367,9 @@ def _find_our_hook(text: str, event: str) -> tuple[Member, Member] | None:
     return None
 
 
-def _groups(text: str, event: str) -> list[Member]:
-    hooks = find_member(text, start_of(text), "hooks")
-    array = find_member(text, hooks.value_start, event) if hooks and isinstance(hooks.value, dict) else None
+def _list_elements(text: str, outer: str, key: str) -> list[Member]:
+    around = find_member(text, start_of(text), outer)
+    array = find_member(text, around.value_start, key) if around and isinstance(around.value, dict) else None
     return parse_members(text, array.value_start) if array and isinstance(array.value, list) else []
 
 

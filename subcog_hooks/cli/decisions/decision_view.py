@@ -134,11 +134,9 @@ SMALL_BAR = 10
 MAX_WRAPPED = 32  # columns of a namespace or of ranks; longer texts wrap
 GONE = "(no longer in the store)"
 
-_ANSWERED = (outcomes.SPOKE, outcomes.LINES, outcomes.ASKED, outcomes.DENIED)
+_ANSWERED = (outcomes.SPOKE, outcomes.LINES)
 OUTCOME_REASONS = {  # outcome of a candidate in words
     outcomes.INJECTED: "handed over",
-    outcomes.ASKED: "asked about the command",
-    outcomes.DENIED: "denied the command",
     outcomes.FOUND: "found by a second look",
     outcomes.POINTED: "pointed at by a line",
     outcomes.BELOW: "not relevant enough",
@@ -212,7 +210,7 @@ def _label_line(name: str, text: str) -> Text:
 
 def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
     bar = decision.settings.needed if decision.settings else 0.0
-    handed_over = (outcomes.INJECTED, outcomes.POINTED, outcomes.ASKED, outcomes.DENIED)
+    handed_over = (outcomes.INJECTED, outcomes.POINTED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
     below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
@@ -290,7 +288,7 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
-        if BRIEF in candidate.ranks or candidate.outcome in (outcomes.ASKED, outcomes.DENIED):  # No prompt to be relevant to.
+        if BRIEF in candidate.ranks:  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))

@@ -215,9 +215,6 @@ def sentence(decision: Decision) -> str:
         return f"spoke: {len(decision.injected)} of {candidates} handed over{lines}, {decision.units} characters"
     if decision.outcome == outcomes.LINES:
         return f"lines: pointed at {len(decision.pointed)} of {candidates}, {decision.units} characters"
-    if decision.outcome in (outcomes.ASKED, outcomes.DENIED):
-        notes = " and ".join(safe(candidate.id) for candidate in decision.candidates)
-        return f"stopped: {'asked you about the command' if decision.outcome == outcomes.ASKED else 'denied it'}, by {notes}"
     why = _SILENT.get(decision.outcome, safe(decision.outcome))
     held_back = {candidate.outcome for candidate in decision.candidates}
     if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, sum_removed
+from subcog_hooks.cli.claude_code import permission_rules
 from subcog_hooks.cli.listing import cue_rows, priority_text
 from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.cli.support import author, context, editor, embedding, inventory
+from subcog_hooks.cli.support import context, editor, embedding, inventory
 from subcog_hooks.cli.support.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.support.inventory import Inventory
 from subcog_hooks.cli.support.output import day, pluralize
@@ -45,7 +46,6 @@ class ServedReport:
             raise UsageError("the change names no memory", "load the page again")
         if not isinstance(action, str) or action not in _CHANGES:
             raise UsageError("the change is none that this page makes", "load the page again")
-        author.require_person_for_stops([id_])
         with context.writing() as store:
             memory = _get_memory(store, id_)
             message = _CHANGES[action](store, memory, request)
@@ -53,6 +53,7 @@ class ServedReport:
             for kind in waiting.count_refusals([memory], refused=action == "drop"):
                 message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
                 message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
+        permission_rules.take_back_ended(context.home())
         embedding.start_background_jobs()
         contents = inventory.load_inventory()
         with context.reading() as store:

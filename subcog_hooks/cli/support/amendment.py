@@ -11,7 +11,7 @@ from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.store import index_sync, questions, sessions, stops
+from subcog_hooks.store import index_sync, questions, sessions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -26,7 +26,6 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
         cleanup.callback(trial_folders.remove_all, home)
         cleanup.callback(editor.remove_edits, home, [memory.id for memory in memories])
         cleanup.callback(store.overwrite_log)
-        cleanup.callback(stops.remove_stops, home, [memory.id for memory in memories])
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)
         index_sync.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.

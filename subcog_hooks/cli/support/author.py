@@ -5,11 +5,10 @@ import sys
 from collections.abc import Iterable
 
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.core.homes import AGENTS, ANY_AGENT, IN_AN_AGENT, find_agent
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
-from subcog_hooks.store import state_values, stops
+from subcog_hooks.store import owned_rules, state_values
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
 
@@ -104,21 +103,17 @@ def origin(*, as_user: bool = False) -> str:
     return AGENT if is_agent() and not as_user else PERSON
 
 
-def require_person_for_stops(ids: Iterable[str]) -> None:
-    """Raise UsageError where a memory stops commands and no person at a terminal changes it, but perhaps some agent."""
-    if is_agent() or not terminal.interactive:
-        for id_ in stops.read_stops(context.home()).keys() & {*ids}:
-            raise UsageError(f"{id_} stops commands, and only the person may change it", "run this in a terminal of your own")
-
-
 def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | None = None) -> None:
     """Raise UsageError where an agent is about to change the person's memory, or to accept one that waits.
 
     as_user: `--as-user` is given. status: the new status, None where it stays.
     """
     memories = list(memories)
-    require_person_for_stops([memory.id for memory in memories])
-    if as_user or not is_agent():
+    if not is_agent():
+        return
+    for id_ in {rule.memory for rule in owned_rules.read_rules(context.home())}.intersection(m.id for m in memories):
+        raise UsageError(f"{id_} owns a rule of Claude Code, so only the person may change it", "run this in your own terminal")
+    if as_user:
         return
     for memory in memories:
         if memory.trust == USER:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from subcog_hooks.capture.jsonl import format_time
@@ -32,15 +32,11 @@ WIDE = 100  # columns that a table with the text needs
 
 
 def memories_view(
-    memories: Sequence[Memory],
-    max_chars: int,
-    confidence: Sequence[str] | Sequence[Text] = (),
-    stop_phrases: Mapping[str, str] | None = None,
+    memories: Sequence[Memory], max_chars: int, confidence: Sequence[str] | Sequence[Text] = ()
 ) -> RenderableType:
     """Draw memories as a table where the terminal is wide enough, else a line for each with its text below.
 
     max_chars: length limit of a text in the table; below a line, three lines of it. confidence: one text for each memory.
-    stop_phrases: of memories that stop commands, by id.
     """
     from rich.console import Group
     from rich.padding import Padding
@@ -66,7 +62,7 @@ def memories_view(
         sure = [Text(label) if isinstance(label, str) else label for label in confidence[number : number + 1]]
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(owner_label(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        if remark := ", ".join(filter(None, (memory_remark(memory), (stop_phrases or {}).get(memory.id)))):
+        if remark := memory_remark(memory):
             tags.append(f"  {remark}", style=DIM)
         if is_wide:
             table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), max_chars)).append_text(tags))

@@ -30,8 +30,8 @@ from subcog_hooks.share.batch import SyncOutcome
 from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, sync_lock
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.owned_rules import read_rules
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.stops import read_stops
 from subcog_hooks.store.vector_file import ExtensionMissing
 
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
@@ -104,8 +104,8 @@ def synchronise(
         connect(url, wait_s) as (server, tables),
     ):
         _require_agreed(state, tables, url, projects)
-        cues_from, stopping = frozenset(names_in(settings, CUES_FROM)), frozenset(read_stops(home))
-        work = Sync(store, state, server, tables, projects, cues_from, advance, stopping)
+        cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
+        work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
         try:
             outcome = work.run()
         finally:

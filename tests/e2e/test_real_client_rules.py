@@ -1,4 +1,4 @@
-"""The real client where a note stops a command: it does not run, and the model is given the reason."""
+"""The real client where a note owns a rule: its command does not run unasked, and the model is given the note."""
 
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from tests.e2e.test_real_client_tools import with_files
 from tests.e2e.typing_client import typing
 
 FREEZE = "No deploys until the booking season is over."
-ALLOWED = ("--allowedTools", "Bash")  # Without the hook the command would run unasked.
+ALLOWED = ("--allowedTools", "Bash")  # Without the rule the command would run unasked.
+OPTIONS = pytest.mark.parametrize("option", ["--ask-before", "--deny"])
 
 
 @pytest.fixture
@@ -28,40 +29,41 @@ def deploy(client: str, sandbox: Sandbox, model: str, mode: str = "default") -> 
         return talk.say("Deploy the site", ToolCall("Bash", command))
 
 
-def test_a_command_without_a_stop_runs(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
-    sandbox.run(subcog_command, "remember", "--ask-before", "rm*", FREEZE)
-    deploy(client, sandbox, model)
-    assert (sandbox.project / "src" / "deployed").exists()
-
-
-@pytest.mark.parametrize("options", [["--ask-before", "touch*"], ["--deny", "touch*", "--yes"]], ids=["ask", "deny"])
-def test_a_note_stops_its_command(client: str, model: str, sandbox: Sandbox, subcog_command: str, options: list[str]) -> None:
-    sandbox.run(subcog_command, "remember", *options, FREEZE)
+@OPTIONS
+def test_a_rule_holds_until_its_note_ends(client: str, model: str, sandbox: Sandbox, subcog_command: str, option: str) -> None:
+    settings, deployed = sandbox.config / "settings.json", sandbox.project / "src" / "deployed"
+    before = settings.read_bytes()
+    sandbox.run(subcog_command, "remember", option, "touch*", FREEZE)
     turn = deploy(client, sandbox, model)
-    assert not (sandbox.project / "src" / "deployed").exists()
-    text, is_error = turn.requests[-1].results[-1]
-    assert is_error
-    assert FREEZE in text
-    why = sandbox.run(subcog_command, "why", "--tool")
-    assert ("asked" if "--ask-before" in options else "denied") in why
+    assert not deployed.exists()
+    assert turn.requests[-1].results[-1][1]  # an error
+    assert FREEZE in turn.requests[-1].model_text
+    (id_,) = sandbox.run(subcog_command, "list", "--ids").split()
+    sandbox.run(subcog_command, "forget", id_)
+    assert settings.read_bytes() == before
+    deploy(client, sandbox, model)
+    assert deployed.exists()
 
 
+@OPTIONS
 @pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
-def test_a_stop_holds_where_the_client_asks_nobody(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
+def test_a_rule_holds_where_the_client_asks_nobody(
+    client: str, model: str, sandbox: Sandbox, subcog_command: str, option: str
+) -> None:
     sandbox.environment = {**sandbox.environment, "IS_SANDBOX": "1"}  # Without it the client refuses this mode to root.
-    sandbox.run(subcog_command, "remember", "--ask-before", "touch*", FREEZE)
+    sandbox.run(subcog_command, "remember", option, "touch", FREEZE)
     deploy(client, sandbox, model, mode="bypassPermissions")
     assert not (sandbox.project / "src" / "deployed").exists()
 
 
 @posix
 @pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older ones draw the same question
-def test_the_person_is_asked_with_the_note_and_decides(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
+def test_the_person_is_asked_and_decides(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
     sandbox.run(subcog_command, "remember", "--ask-before", "sleep*", FREEZE)
     with typing(client, sandbox, model) as session:
-        session.will_call(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a stop.
+        session.will_call(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a rule.
         before = session.calls
         session.prompt("wait a moment")
-        session.shows(FREEZE)
+        session.shows("Bash(sleep*)")
         assert session.calls == before + 1
         session.keys_until("\r", lambda: session.calls == before + 2, "an answer to the command")  # Yes
