@@ -199,7 +199,7 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
 
         text = text[:MAX_COMMAND]
         removes = any(sign in text.lower() for sign in _REMOVES)
-        commands = find_commands(text, is_certain=True)
+        commands = find_commands(text)
         looked_up = [words[2:] for words in commands if words[0] == "command" and words[1:2] in (["-v"], ["-V"])]
         for words in commands:
             if words not in looked_up:

@@ -143,6 +143,11 @@ def test_a_command_in_a_text_is_no_action() -> None:
     assert [text for text in texts if actions_of_call("Bash", text, "")] == []
 
 
+def test_deep_and_long_commands_are_read_to_their_end() -> None:
+    for text in ("$(" * 5_000, "`" * 5_000, "bash -c " * 3_000, '"' * 9_999, "<<A\n" * 5_000, "\\" * 9_999, "a=" * 9_999):
+        assert actions_of_call("Bash", text, "") == ()
+
+
 def test_the_name_of_what_is_installed_is_no_action() -> None:
     installing = ("uv add pytest", "uv pip install pytest", "poetry add jest", "sudo apt install pytest")
     for command in ("docker build -t pytest .", *installing):
