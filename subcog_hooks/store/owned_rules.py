@@ -5,7 +5,7 @@ They are no field of a memory, so that no import, colleague, agent or model can 
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from subcog_hooks.core.errors import StoreError
@@ -45,12 +45,6 @@ def find_ended_rules(home: Home) -> list[OwnedRule]:
     with Store.reader(home) as store:
         memory_of, now = store.by_ids([rule.memory for rule in rules]), now_ms()
     return [rule for rule in rules if rule.memory not in memory_of or not memory_of[rule.memory].is_live(now)]
-
-
-def rename_owners(home: Home, moved: Mapping[str, str]) -> None:
-    """Let memories own their rules under their new ids, by the old ones. Raises StoreError."""
-    if read_rules(home):
-        change_rules(home, lambda rules: [rule._replace(memory=moved.get(rule.memory, rule.memory)) for rule in rules])
 
 
 def change_rules(home: Home, change: Callable[[list[OwnedRule]], list[OwnedRule]]) -> None:

@@ -160,15 +160,3 @@ def test_no_file_brings_a_rule(bare: Machine, shop: Path, settings: Path) -> Non
     (shop / "NOTES.md").write_text("# Rules\n\n--ask-before git push*: never `git push` without a word.\n")
     bare.run("import", "NOTES.md", cwd=shop)
     assert not settings.exists()
-
-
-def test_a_rule_follows_a_renamed_file(bare: Machine, shop: Path, settings: Path) -> None:
-    notes = shop / "notes"
-    notes.mkdir()
-    (notes / "a.md").write_text("# Freeze\n\nNo pushes until the booking season is over and the boats are in.\n")
-    bare.run("import", "notes", "--trust", "user", cwd=shop)
-    (memory,) = bare.rows("list", "--jsonl", cwd=shop)
-    bare.run("remember", "--ask-before", "git push*", memory["content"], cwd=shop)
-    (notes / "a.md").rename(notes / "b.md")
-    assert b"moved 1" in bare.run("import", "notes", "--trust", "user", cwd=shop).stdout
-    assert rules_in(settings) == {"ask": ["Bash(git push*)"]}
