@@ -11,11 +11,11 @@ from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
 from subcog_hooks.cli.claude_code import permission_rules
-from subcog_hooks.cli.support import author, context, cue_trials, embedding, inputs
-from subcog_hooks.cli.support.amendment import amend, apply_changes, check_current, mark_superseded, merge_changes, similar_to
+from subcog_hooks.cli.support import author, context, embedding, inputs, rule_actions
+from subcog_hooks.cli.support.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.support.common_options import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.support.output import nothing_found, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, NoMemory, UsageError
+from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import questions
@@ -126,13 +126,6 @@ def remember(
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
     supersedes: Annotated[str | None, id_option("--supersedes", "The id of an older memory that it replaces.")] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Store nothing. Show when it would come, and the last prompts that its triggers match.")
-    ] = False,
-    on: Annotated[
-        str | None,
-        Option("--on", metavar="PROMPT", help="With --dry-run: try the triggers on this prompt or command, or - for stdin."),
-    ] = None,
     json_: Annotated[bool, Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
     """Remember a text.
@@ -142,12 +135,10 @@ def remember(
     If the same text is remembered already, your options are added to that memory. Memories that say
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.
-    With --dry-run --on, the exit code is 1 when no trigger matches.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
     inputs.refuse_several({"--user": user, "--project": bool(project)})
-    _check_trial(text, on, dry_run=dry_run, has_trigger=bool(trigger), as_json=json_)
     patterns = permission_rules.read_patterns(ask_before, deny)
     project_here = None if user or project else context.here()
     owner = author.names_of(project)[0] if project else project_here.identity if project_here else None
@@ -181,11 +172,6 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
-    if dry_run:
-        if removed:
-            terminal.say(describe_removed(removed))
-        _try_memory(memory, on, supersedes)
-        return
     if memory.status == PENDING and supersedes:
         raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
@@ -197,7 +183,7 @@ def remember(
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:
-        terminal.say(inputs.moment_remark(memory, cue_trials.find_promised(memory)))
+        terminal.say(inputs.moment_remark(memory, rule_actions.find_promised(memory)))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
     permission_rules.add_rules(memory, patterns)
@@ -206,32 +192,6 @@ def remember(
     else:
         terminal.result(memory.id)
     embedding.start_background_jobs()
-
-
-def _check_trial(text: list[str], on: str | None, *, dry_run: bool, has_trigger: bool, as_json: bool) -> None:
-    if text == [inputs.STDIN] and on == inputs.STDIN:
-        raise UsageError("standard input cannot be both the text and the prompt", "give one of them as an argument")
-    if (on is not None and not (dry_run and has_trigger)) or (dry_run and as_json):
-        raise UsageError("--on and --json do not go with these options", "--on needs --trigger and --dry-run, without --json")
-
-
-def _try_memory(memory: Memory, text: str | None, supersedes: str | None) -> None:
-    """Show when a memory would come, memories like it, and the matches of its triggers.
-
-    text: to try the triggers on, None for the last prompts. Raises typer.Exit where no trigger matches the text.
-    """
-    with context.reading() as store:
-        if supersedes and store is None:
-            raise NoMemory(f"no memory has the id {supersedes[:80]}", "nothing has been remembered yet")
-        if supersedes and store:
-            check_current(context.find_memory(store, supersedes), memory.id)
-        terminal.say(f"nothing is stored; it would be {inputs.moment_remark(memory, cue_trials.find_governed(memory))}")
-        for near in similar_to(memory, store) if store else ():
-            terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
-    tried_on = None if text is None else inputs.text_of([text])
-    has_matched = [cue_trials.try_trigger(pattern, tried_on) for pattern in memory.triggers]
-    if tried_on is not None and True not in has_matched:
-        raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:

@@ -135,8 +135,7 @@ def test_only_an_end_of_a_chain_is_superseded(subcog: Run) -> None:
         done = subcog(*[argument.format(gone=gone) for argument in arguments])
         assert (done.code, done.err) == (2, f"subcog: {old} is superseded by {newer} already; replace that one\n")
     subcog("forget", gone)
-    for dry_run in ([], ["--dry-run"]):
-        assert f"{gone} is forgotten" in subcog("remember", "Berths are short", "--supersedes", gone, *dry_run).err
+    assert f"{gone} is forgotten" in subcog("remember", "Berths are short", "--supersedes", gone).err
     assert f"{gone} is forgotten" in subcog("supersede", gone, newer).err
     assert subcog("list", "--ids").out.split() == [newer]
 
@@ -245,8 +244,6 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> Non
         (["remember", "text", "--user", "--project", "y"], "--user and --project exclude each other"),
         (["remember"], "Missing argument"),
         (["remember", "text", "--supersedes", "nobody"], "no memory has the id nobody"),
-        (["remember", "text", "--supersedes", "nobody", "--dry-run"], "no memory has the id nobody"),
-        (["remember", "-", "--dry-run", "--trigger", "x", "--on", "-"], "standard input cannot be both"),
         (["remember", "text", "--project", "here"], "this folder is in no project"),
     ],
 )
