@@ -2,7 +2,7 @@
 
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.job_list import JOBS
-from subcog_hooks.cli.support import context, trial_folders
+from subcog_hooks.cli.support import context
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import SubcogError
 
@@ -10,7 +10,6 @@ from subcog_hooks.core.errors import SubcogError
 def run_background_jobs() -> None:
     """Run background work. Sessions that begin and commands that end start it."""
     home = context.home()
-    trial_folders.remove_abandoned(home)
     try:
         background_jobs.run_due_jobs(home, JOBS)
     except SubcogError as error:

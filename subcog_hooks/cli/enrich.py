@@ -5,13 +5,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
 from subcog_hooks.cli.support import completion, context, embedding, progress
 from subcog_hooks.cli.support.common_options import Texts
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.support.searching import open_sources
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.store.memory import Memory, now_ms
@@ -37,7 +37,7 @@ def enrich(
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 
     `llm.at_rest` says which model; `claude` is your own Claude Code, with its login. It is sent the texts of the memories. A
-    question is stored only where a trial shows that it brings its memory, and takes none of another's away.
+    question is stored only where a search for it finds its memory, and no other memory has that question.
 
     Example: subcog enrich --limit 8 --dry-run
     """
@@ -62,8 +62,8 @@ def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget
     model = f"{safe(calls.provider.name)} ({safe(calls.provider.model)})"
     call_count = pluralize(-(-len(texts) // enrichment_questions.BATCH), "call")
     terminal.say(f"{model} is sent the texts of {count_memories(len(texts))}, in {call_count}")
-    with remedies.open_trial() as copy, progress.track_items("asking", len(texts)) as advance:
-        for checked in enrichment.ask_about(texts, calls, copy):
+    with progress.track_items("asking", len(texts)) as advance:
+        for checked in enrichment.ask_about(texts, calls):
             _print_checked(checked if dry_run else enrichment.store_questions(checked, state))
             advance(1)
     if calls.is_used_up:

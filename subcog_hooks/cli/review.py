@@ -162,7 +162,7 @@ class _ReviewSession:
                 self._tried_prompts, self._decisions_by_id = waiting.find_prompts_served(self._memories)
         except NoDecision:
             pass  # the hook has heard no prompt yet
-        except (StoreError, OSError) as error:
+        except StoreError as error:
             terminal.say(f"your last prompts could not be tried ({error})")
         self._memories.sort(key=self._rank)
         with context.reading() as store:

@@ -3,24 +3,21 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated
 
 from typer import Argument, Option
 
-from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
+from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, wrong_and_missed
 from subcog_hooks.cli.decisions.lookup import PromptChoice
-from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
+from subcog_hooks.cli.decisions.shared_words import Words, compare_words
 from subcog_hooks.cli.support import completion, context, inputs, results
 from subcog_hooks.cli.support.common_options import Texts, id_option
 from subcog_hooks.cli.support.output import nothing_found, terminal
-from subcog_hooks.core.errors import SubcogError, UsageError
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, openings, recorded_decisions, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
-from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
@@ -29,11 +26,10 @@ DEFAULT_LIMIT = 20
 _HEEDED = {  # the options of each task
     "a decision": ("an id", "--json", "--explain", "--everywhere"),
     "a prompt": ("--json", "--explain"),
-    "--again": ("an id", "--json", "--everywhere"),
     "--list": ("--json",),
     "--tool": ("--json",),
     "--bad": ("an id", "--everywhere", "--yes", "--undo"),
-    "--missed": ("an id", "--everywhere", "--yes", "--undo", "--dry-run"),
+    "--missed": ("an id", "--everywhere", "--yes", "--undo"),
 }
 _ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a sign
 
@@ -59,9 +55,6 @@ def why(
     bad: Annotated[
         str | None, id_option("--bad", "Say that this memory did not fit the prompt: it will count less for prompts like it.")
     ] = None,
-    again: Annotated[
-        bool, Option("--again", help="Decide on the prompt again with today's memories and settings, and show the changes.")
-    ] = False,
     explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
     missed: Annotated[
         str | None,
@@ -76,9 +69,6 @@ def why(
     everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="With --bad or --missed: do it without a question.")] = False,
     undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
-    ] = False,
 ) -> None:
     """Show why memories were given to the agent, or none.
 
@@ -92,21 +82,19 @@ def why(
     is_prompt = words == [inputs.STDIN] or len(words) > 1 or not all(map(_ID.fullmatch, words))
     decision = None if is_prompt or not words else words[0]
     is_list = as_list or (limit is not None and not tool)
-    tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list, "--again": again}
+    tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list}
     options = {"an id": bool(decision), "--json": as_json, "--explain": explain, "--everywhere": everywhere, "--yes": yes}
-    _refuse_unheeded({**tasks, "a prompt": is_prompt}, {**options, "--undo": undo, "--dry-run": dry_run})
+    options["--undo"] = undo
+    _refuse_unheeded({**tasks, "a prompt": is_prompt}, options)
     choice = PromptChoice(decision, everywhere, is_sure=yes)
     if is_prompt:
         prompt_preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
-    elif again:
-        second_decision.compare_with_today(choice, as_json=as_json)
     elif tool:
         _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
     elif bad is not None:
         (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, choice)
     elif missed is not None:
-        change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
-        change(missed, choice)
+        (wrong_and_missed.unlearn_missed if undo else wrong_and_missed.learn_missed)(missed, choice)
     elif is_list:
         _list_decisions(limit or DEFAULT_LIMIT, as_json=as_json)
     else:
@@ -115,7 +103,6 @@ def why(
 
 def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> None:
     inputs.refuse_several(tasks)
-    inputs.refuse_several({name: options[name] for name in ("--undo", "--dry-run")})
     task = next((name for name, is_given in tasks.items() if is_given), "a decision")
     for option, is_given in options.items():
         if is_given and option not in _HEEDED[task]:
@@ -156,11 +143,18 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
             terminal.raw(json.dumps(record, indent=1) + "\n")
             return
         with context.reading() as store:
-            details = _gather_details(selected, decision_by_id, state, store, is_explained=is_explained)._replace(
-                look=look, opened=opened
-            )
-            terminal.page(decision_view.decision_view(selected, details))
+            memories = store.by_ids([candidate.id for candidate in selected.candidates]) if store else {}
+            words = _compare_words(selected, memories, store)
+            data = decision_view.ViewData(memories, decision_by_id, words, is_explained, look, opened)
+            terminal.page(decision_view.decision_view(selected, data))
             _report_hidden(selected, store)
+
+
+def _compare_words(decision: Decision, memories: Mapping[str, Memory], store: Store | None) -> dict[str, Words]:
+    if store is None or decision.prompt is None:
+        return {}
+    index = context.index_of(store)
+    return {id_: compare_words(decision, memory, index) for id_, memory in memories.items() if memory.status != "deleted"}
 
 
 def _report_hidden(decision: Decision, store: Store | None) -> None:
@@ -191,29 +185,3 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     if not silent and not spoken:
         is_logged = context.settings()["surfacing.log_prompts"]
         raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
-
-
-def _gather_details(
-    decision: Decision, decision_by_id: dict[str, str], state: State, store: Store | None, *, is_explained: bool
-) -> decision_view.ViewData:
-    if store is None:
-        return decision_view.ViewData({}, decision_by_id, is_explained=is_explained)
-    memories = store.by_ids([candidate.id for candidate in decision.candidates])
-    live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
-    if decision.prompt is None:
-        return decision_view.ViewData(memories, decision_by_id, is_explained=is_explained)
-    index = context.index_of(store)
-    words = {id_: remedies.compare_words(decision, memory, index) for id_, memory in live.items()}
-    nearest = lookup.almost_given(decision)
-    helpful = _find_remedies(decision, live[nearest.id], state, index) if nearest and nearest.id in live else []
-    remedies_by_id = {nearest.id: helpful} if nearest and helpful else {}
-    return decision_view.ViewData(memories, decision_by_id, words, remedies_by_id, is_explained)
-
-
-def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
-    rerun = Rerun(decision, lookup.ids_given_before(state, decision), lookup.position_of_prompt(state, decision), state)
-    try:
-        return remedies.find_remedies(rerun, decision, memory, index)
-    except (SubcogError, OSError) as error:
-        terminal.say(f"no remedy could be tried ({error})")
-        return []

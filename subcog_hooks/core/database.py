@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COPY_WAIT_MS = 2_000  # for another process that is writing
 APPLICATION_ID = 0x73756263  # "subc": marks our files among SQLite databases
 
 
@@ -145,22 +144,6 @@ def _check_regular_file(path: str) -> bool:
         kind = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
         raise StoreError(f"{path} cannot be opened: {kind}", "move it away")
     return True
-
-
-def copy_database(path: str, target: str) -> None:
-    """Copy a database as of one moment, even while other processes write. Raises StoreError."""
-    try:
-        source = _open(path, apsw.SQLITE_OPEN_READONLY, COPY_WAIT_MS)
-        create_private_file(target)
-        destination = apsw.Connection(target)
-        with destination.backup("main", source, "main") as backup:
-            backup.step()
-        destination.close()
-        source.close()
-    except apsw.Error as error:
-        raise translate_error(error, path) from error
-    except OSError as error:
-        raise StoreError(f"{target} cannot be made: {error.strerror}", "check the folder and the disk") from error
 
 
 def overwrite_log(connection: apsw.Connection, path: str) -> None:

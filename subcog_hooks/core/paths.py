@@ -35,7 +35,6 @@ class Home:
     state_db = _Inside("state.db")
     index = _Inside("index")
     config = _Inside("config.toml")
-    trials = _Inside("trials")  # throw-away copies, on which changes are tried
     edits = _Inside("edits")  # memories that are being edited
     models = _Inside("models")
     log = _Inside("log")

@@ -88,7 +88,7 @@ def test_decisions_are_offered(ask: Ask, stored_ids: list[str]) -> None:
     assert stored_ids
     ask("How long before they expire are tokens refreshed?")
     (offer,) = completions("why", "")
-    assert completions("why", "--again", offer[:4]) == [offer]
+    assert completions("why", "--explain", offer[:4]) == [offer]
 
 
 def test_without_a_store_nothing_is_offered_or_printed(home: Home) -> None:

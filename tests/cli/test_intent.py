@@ -126,7 +126,6 @@ def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
         (["intent", "--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["why", "- x"], "put -- before a text that begins with a dash"),
         (["why", PROMPT, "--list"], "--list and a prompt exclude each other"),
-        (["why", PROMPT, "--again"], "--again and a prompt exclude each other"),
     ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list[str], message: str) -> None:

@@ -1,4 +1,4 @@
-"""`why` and `replay` are about the last prompt of this project, and name it before a memory is taught by it."""
+"""`why` is about the last prompt of this project, and names it before a memory is taught by it."""
 
 from pathlib import Path
 
@@ -39,15 +39,13 @@ def questions_of(home: Home) -> list[str]:
 def test_the_last_prompt_of_this_project_is_explained(subcog: Run) -> None:
     assert subcog("why", "--json").json["prompt"] == ASKED_HERE
     assert subcog("why").out.splitlines()[1] == ASKED_HERE
-    assert subcog("why", "--again").out.splitlines()[1] == ASKED_HERE
-    for options in ((), ("--again",)):
-        assert subcog("why", *options, "--everywhere").out.splitlines()[1] == ASKED_THERE
+    assert subcog("why", "--everywhere").out.splitlines()[1] == ASKED_THERE
     assert subcog("why", "call").out.splitlines()[1] == "PreToolUse: Edit"
 
 
 def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(folders[SHOP].parent)
-    for arguments in (("why",), ("why", "--again"), ("why", "--missed", "rule", "--yes"), ("why", "--bad", "rule", "--yes")):
+    for arguments in (("why",), ("why", "--missed", "rule", "--yes"), ("why", "--bad", "rule", "--yes")):
         done = subcog(*arguments)
         assert (done.code, done.out) == (1, "")
         assert done.err == (
@@ -70,7 +68,6 @@ def test_nothing_is_taught_by_a_prompt_that_nobody_named(subcog: Run, home: Home
 
 @pytest.mark.usefixtures("folders")
 def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) -> None:
-    assert subcog("why", "--missed", "rule", "--dry-run").code == 0
     assert subcog("why", "--missed", "rule", "--yes").code == 0
     assert ASKED_THERE not in questions_of(home)
     done = subcog("why", "--bad", "crane", "--everywhere", "--yes")

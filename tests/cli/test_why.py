@@ -346,16 +346,10 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
     [
         (("--undo",), "--undo does not go with a decision; it goes with --bad, --missed"),
         (("--yes", "is", "it"), "--yes does not go with a prompt; it goes with --bad, --missed"),
-        (("--bad", "m1", "--dry-run"), "--dry-run does not go with --bad; it goes with --missed"),
-        (("--missed", "m1", "--undo", "--dry-run"), "--undo and --dry-run exclude each other; give one of them"),
         (("--missed", "m1", "--bad", "m1"), "--bad and --missed exclude each other; give one of them"),
-        (
-            ("--bad", "m1", "--json"),
-            "--json does not go with --bad; it goes with a decision, a prompt, --again, --list, --tool",
-        ),
-        (("d1", "--list"), "an id does not go with --list; it goes with a decision, --again, --bad, --missed"),
-        (("--again", "--explain"), "--explain does not go with --again; it goes with a decision, a prompt"),
-        (("--list", "--everywhere"), "--everywhere does not go with --list; it goes with a decision, --again, --bad, --missed"),
+        (("--bad", "m1", "--json"), "--json does not go with --bad; it goes with a decision, a prompt, --list, --tool"),
+        (("d1", "--list"), "an id does not go with --list; it goes with a decision, --bad, --missed"),
+        (("--list", "--everywhere"), "--everywhere does not go with --list; it goes with a decision, --bad, --missed"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:

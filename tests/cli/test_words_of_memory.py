@@ -36,28 +36,3 @@ def test_it_has_only_words_that_stand_in_its_text(
     words = re.split(", ", line.removeprefix("note  has ").partition("; lacks ")[0])
     assert all(word in content for word in words)
     assert sorted(words) == sorted(has.split(", "))
-
-
-NOTE = "Tests of the 4 databases run last."
-
-
-def proposed(subcog: Run, home: Home, prompt: str) -> list[str]:
-    """Return the triggers that are proposed for the note at a prompt."""
-    keep(home, decided("d1", prompt=prompt, project=""))
-    shown = subcog("why", "--missed", "note", "d1", "--dry-run").out
-    return re.findall(r"--trigger (.+?)  #", shown)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "triggers"),
-    [
-        ("thanks, bump the release to 4.2 now", []),
-        ("tag 4.2 and rename the folder of tests, then greet the team of the databases", [r"'\btests.*\bdatabases'"]),
-    ],
-)
-def test_triggers_are_proposed_for_words_of_the_memory(
-    subcog: Run, ask: Ask, home: Home, prompt: str, triggers: list[str]
-) -> None:
-    ask.remember(note=NOTE)
-    subcog("config", "set", "surfacing.min_relevance", "0.6")
-    assert proposed(subcog, home, prompt) == triggers

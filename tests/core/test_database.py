@@ -91,12 +91,6 @@ def tables_in(path: str, schema: database.Schema) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def test_a_copy_into_a_folder_that_is_gone_is_one_error(tmp_path: Path) -> None:
-    database.open_writer(str(tmp_path / "a.db"), database.Schema("", version=1, synchronous="FULL"), 100).close()
-    with pytest.raises(StoreError, match=r"gone/b\.db cannot be made: No such file"):
-        database.copy_database(str(tmp_path / "a.db"), f"{tmp_path}/gone/b.db")
-
-
 def test_a_file_with_an_upgrade_is_upgraded_by_a_writer(tmp_path: Path) -> None:
     path = str(tmp_path / "file.db")
     earlier = database.Schema(CREATE_WORDS, 3, "FULL")

@@ -118,12 +118,11 @@ def test_lines_count_in_the_sessions_account(pointing: Machine) -> None:
     assert len(told) <= 500
 
 
-def test_block_and_why_and_replay_show_lines(pointing: Machine) -> None:
+def test_block_and_why_show_lines(pointing: Machine) -> None:
     assert [row["id"] for row in json.loads(pointing.run("block", RELATED, "--json").stdout)["lines"]] == [ANSWER, OTHER]
     pointing.answer(pointing.asking(RELATED, SESSION))
     assert b"lines: pointed at 2 of" in pointing.run("why").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["pointed"] == [ANSWER, OTHER]
-    assert b"lines: pointed at 2 of" in pointing.run("why", "--again").stdout
 
 
 @posix

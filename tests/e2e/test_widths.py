@@ -33,8 +33,6 @@ SCREENS = (
     ("models",),
     ("why",),
     ("why", "--list"),
-    ("why", "--again"),
-    ("why", "--missed", "tp-0027", "--dry-run"),
     ("why", PROMPT),
     ("report",),
     ("report", "--details"),

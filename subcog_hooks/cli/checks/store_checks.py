@@ -5,7 +5,7 @@ import shlex
 
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding, trial_folders
+from subcog_hooks.cli.support import context, editor, embedding
 from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.homes import find_home
@@ -49,13 +49,6 @@ def check_home(home: Home, findings: Findings) -> None:
 
 
 def check_leftovers(home: Home, findings: Findings) -> None:
-    if removed := trial_folders.remove_abandoned(home):
-        findings.note(f"{pluralize(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
-    for folder, is_at_work in trial_folders.find_folders(home).items():
-        if is_at_work:
-            findings.good(f"a trial is under way on a copy of the store, {folder}")
-        else:
-            findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
     for path in pull.find_leftovers(home):
         findings.note(f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it")
     if edits := editor.find_edit_folders(home):

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.decisions.remedies import Remedy, Words
+from subcog_hooks.cli.decisions.shared_words import Words
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.hook.payload import PROMPT_EVENT
@@ -155,15 +155,13 @@ class ViewData(NamedTuple):
     """The data shown with a decision.
 
     memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
-    memory id, the words of the prompt that it has and lacks; remedies: by memory id; is_explained: show the signals, the time
-    of each stage and the arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened
-    from a pointer line.
+    memory id, the words of the prompt that it has and lacks; is_explained: show the signals, the time of each stage and the
+    arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
     """
 
     memories: Mapping[str, Memory]
     given: Mapping[str, str] = {}
     words: Mapping[str, Words] = {}
-    remedies: Mapping[str, Sequence[Remedy]] = {}
     is_explained: bool = False
     look: Decision | None = None
     opened: AbstractSet[str] = frozenset()
@@ -185,7 +183,6 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
     if decision.candidates:
         parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
-    parts += _remedy_lines(data.remedies)
     if decision.intent:
         parts += ["", *_intent(decision)]
     if data.is_explained:
@@ -293,55 +290,25 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
-        words = first_words(data.memories.get(candidate.id))
+        words = _first_words(data.memories.get(candidate.id))
         if is_table:
             table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
         else:
             yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
-            yield indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
+            yield _indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
     if is_table:
         yield table
 
 
-def indent(text: Text) -> RenderableType:
+def _indent(text: Text) -> RenderableType:
     return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
 
 
-def first_words(memory: Memory | None) -> Text:
+def _first_words(memory: Memory | None) -> Text:
     """Return the first words of a memory, or a note that it is forgotten or gone."""
     if memory is None or memory.status == "deleted":
         return Text(GONE, style=DIM)
     return Text(cut(safe(memory.content), lookup.MAX_CHARS))
-
-
-def missed_view(
-    original: Decision, repeated: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
-) -> RenderableType:
-    """Draw the reasons that kept a memory away from a prompt.
-
-    now: the prompt decided again; remedies: None where none was searched for.
-    """
-    candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
-    bar = repeated.settings.needed if repeated.settings else 0.0
-    if candidate is None:
-        reason = "the prompt does not find it" + lookup.why_not_found(memory, original)
-    elif candidate.outcome == outcomes.INJECTED:
-        reason = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
-    elif candidate.outcome in lookup.BELOW_THRESHOLD:
-        reason = f"its relevance is {lookup.number_and_bar(candidate.relevance, bar)} is needed"
-    else:
-        kept_back = OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))
-        reason = f"its relevance is {candidate.relevance:.2f}; {kept_back}"
-    parts: list[RenderableType] = [
-        Text(f"{safe(original.id)}  {lookup.local_time(original.at_ms)}", style=DIM),
-        Text(lookup.prompt_text(original, PREVIEW)),
-        "",
-        Text.assemble((f"{safe(memory.id)}  ", ACCENT), first_words(memory)),
-        Text(reason, style="yellow"),
-        Text.assemble(_word_list("has", words.has), "; ", _word_list("lacks", words.lacks)),
-        *(_remedy_lines({memory.id: remedies}) if remedies is not None else ()),
-    ]
-    return Group(*parts)
 
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
@@ -358,14 +325,3 @@ def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[Renderabl
 def _word_list(verb: str, words: Sequence[str]) -> Text:
     more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
     return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")
-
-
-def _remedy_lines(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
-    for id_, of_memory in remedies.items():
-        if not of_memory:
-            yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")
-            continue
-        these = "any of these" if len(of_memory) > 1 else "this"
-        yield Text(f"{safe(id_)} comes to this prompt with {these}, tried on a copy:")
-        for remedy in of_memory:
-            yield Text.assemble("  ", (safe(remedy.command), ACCENT), (f"  # relevance {remedy.relevance:.2f}", DIM))

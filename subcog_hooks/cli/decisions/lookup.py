@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import dropwhile
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import context
@@ -14,7 +13,7 @@ from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Candidate, Decision
+from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT, MAX_DECISIONS
 from subcog_hooks.store.hook_traces import CutOff, SilentCall
 from subcog_hooks.store.memory import Memory
@@ -26,7 +25,6 @@ MAX_CHARS = 90  # characters of a memory or a prompt in a list
 
 PROMPT_NOT_STORED = "(the prompt was not kept)"
 
-BELOW_THRESHOLD = (outcomes.BELOW, outcomes.INTENT, outcomes.POINTED)  # outcomes of candidates with too little relevance
 DECIDED_BY_RELEVANCE = (
     outcomes.SPOKE,
     outcomes.LINES,
@@ -143,26 +141,6 @@ class PromptChoice(NamedTuple):
             raise nothing_found("nothing was changed")
 
 
-def ids_given_before(state: State, decision: Decision) -> set[str]:
-    """Return the ids handed over to a decision's session before that decision. Raises StoreError."""
-    latest = recorded_decisions.find_latest(state, MAX_DECISIONS) if decision.session else []
-    before = [other for other in latest if other.session == decision.session and other.at_ms < decision.at_ms]
-    given = {id_ for other in before for id_ in other.injected}
-    given -= set(decision.injected)  # The session had lost these, as after a compaction.
-    return given | {candidate.id for candidate in decision.candidates if candidate.outcome == outcomes.GIVEN}
-
-
-def position_of_prompt(state: State, decision: Decision) -> int:
-    """Return the position of a decision's prompt in its session, from 1. Raises StoreError."""
-    return position_among(recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision)
-
-
-def position_among(prompts: Sequence[Decision], decision: Decision) -> int:
-    """Return the position of a decision's prompt in its session, from 1. prompts: newest first."""
-    before = dropwhile(lambda other: other.id != decision.id, prompts)
-    return max(1, sum(bool(decision.session) and other.session == decision.session for other in before))
-
-
 def decision_fields(decision: Decision) -> dict[str, object]:
     """Return a decision as an object for scripts, without the content of memories."""
     return {
@@ -189,20 +167,6 @@ def would_speak(decision: Decision, bar: float) -> bool:
         candidate.relevance >= threshold and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
         for candidate in decision.candidates
     )
-
-
-def almost_given(decision: Decision) -> Candidate | None:
-    """Return the best candidate that only lacked relevance, where the hook was silent and it was near the threshold."""
-    if decision.outcome not in (outcomes.BELOW, outcomes.INTENT, outcomes.LINES) or decision.reason:
-        return None
-    bar = decision.settings.needed if decision.settings else 0.0
-    below = [candidate for candidate in decision.candidates if candidate.outcome in BELOW_THRESHOLD]
-    return next((candidate for candidate in below if candidate.relevance >= ALMOST_SHARE * bar), None)
-
-
-def may_come(candidate: Candidate | None) -> bool:
-    """Return whether a memory lacks only relevance, so that words and triggers may help."""
-    return candidate is None or candidate.outcome in (*BELOW_THRESHOLD, outcomes.NOTHING_FOUND)
 
 
 def sentence(decision: Decision) -> str:
@@ -330,15 +294,6 @@ def local_time(at_ms: int) -> str:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms // 1000))
     except (OSError, OverflowError, ValueError):
         return "at no time"
-
-
-def why_not_found(memory: Memory, decision: Decision) -> str:
-    """Explain why a memory cannot come to a prompt for any words; "" where it can."""
-    if memory.status != "active":
-        return f": it is {memory.status}"
-    if memory.project and memory.project != decision.project:
-        return f": it is of the project {safe(memory.project)}"
-    return ""
 
 
 def memory_line(memory: Memory) -> str:

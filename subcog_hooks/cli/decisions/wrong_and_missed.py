@@ -1,20 +1,18 @@
 """`why --bad` and `why --missed`: memories marked as wrong or as missing for a prompt."""
 
-from collections.abc import Iterator
+from functools import partial
 
-from subcog_hooks.cli.decisions import decision_view, lookup, remedies
+from subcog_hooks.cli.decisions import lookup, past_prompts
 from subcog_hooks.cli.decisions.lookup import PromptChoice
-from subcog_hooks.cli.decisions.remedies import LearnedQuestion, Rerun, Trial
 from subcog_hooks.cli.support import author, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_changes
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.support.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
 from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
-from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
+from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
@@ -113,94 +111,50 @@ def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
 
 
 ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why --list` shows them"
-MAX_OTHERS = 50  # earlier prompts that the new question is also tried on
-MAX_SHOWN_OTHERS = 5  # of these prompts
 
 
-def learn_missed(id_: str, choice: PromptChoice, *, dry_run: bool) -> None:
-    """Explain why a memory did not come to a prompt, and store a question that makes it come.
-
-    dry_run: store nothing. Raises NoDecision, NoMemory, UsageError, StoreError, typer.Exit.
-    """
+def learn_missed(id_: str, choice: PromptChoice) -> None:
+    """Let a memory learn a question from the prompt that missed it. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
     with lookup.open_state() as state:
         missed = choice.find(state, ONLY_PROMPTS)
         if missed.prompt is None:
-            raise UsageError(f"the prompt of {missed.id} was not kept, so it cannot be asked again", lookup.why_not_stored())
+            raise UsageError(f"the prompt of {missed.id} was not kept, so it teaches nothing", lookup.why_not_stored())
         context.require_store(id_)
         with context.reading() as store:
             assert store is not None
             memory = context.find_memory(store, id_)
-            if not dry_run:
-                _require_person(memory)
-                choice.require_named(missed, f"subcog why --missed {memory.id}")
-            learned = _find_learned_question(missed, memory, state, store, dry_run=dry_run)
-    if learned is None or dry_run:
-        return
-    choice.confirm(f"Teach {memory.id} the question {learned.question!r}, of {lookup.quoted_prompt(missed)}?")
-    question = AnsweredQuestion(learned.question, LEARNED)
-    with context.writing() as store:
-        amend(store.get(memory.id), lambda old: apply_changes(old, {"questions": (*old.questions, question)}), store, [])
-        context.update_index_and_vectors(store)
-    terminal.say(f"learned: {learned.question!r} is a question that {memory.id} answers")
+            _require_teachable(memory, missed)
+            choice.require_named(missed, f"subcog why --missed {memory.id}")
+            if memory.id in past_prompts.find_coming([missed], store)[0]:
+                terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
+                return
+        choice.confirm(f"Teach {memory.id} a question of {lookup.quoted_prompt(missed)}?")
+        learned = past_prompts.learn_question(memory, past_prompts.needs_of(missed), missed, state)
+    if not learned:
+        raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
+    terminal.say(f"learned: {learned!r} is a question that {memory.id} answers")
     terminal.say(f"`subcog why --missed {memory.id} {missed.id} --undo` takes it back")
     embedding.start_background_jobs()
+
+
+def _require_teachable(memory: Memory, missed: Decision) -> None:
+    _require_person(memory)
+    fact = ""
+    if memory.status != "active":
+        fact = f"{memory.id} is {memory.status}"
+    elif memory.project and memory.project != missed.project:
+        fact = f"{memory.id} is of the project {safe(memory.project)}"
+    elif len(memory.questions) >= MAX_QUESTIONS:
+        fact = f"{memory.id} has {MAX_QUESTIONS} questions already"
+    if fact:
+        raise UsageError(fact, f"`subcog edit {memory.id}` changes that")
 
 
 def _require_person(memory: Memory) -> None:
     try:
         author.require_consent([memory], as_user=False)
     except UsageError as error:
-        raise UsageError(error.message, "the person runs this command; --dry-run stores nothing") from None
-
-
-def _find_learned_question(
-    missed: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool
-) -> LearnedQuestion | None:
-    index = context.index_of(store)
-    rerun = Rerun(missed, lookup.ids_given_before(state, missed), lookup.position_of_prompt(state, missed), state)
-    now = rerun.decide(context.home())
-    candidate = remedies.candidate_of(now, memory.id)
-    words = remedies.compare_words(missed, memory, index)
-    if memory.id in now.injected or not lookup.may_come(candidate) or lookup.why_not_found(memory, missed):
-        terminal.page(decision_view.missed_view(missed, now, memory, words, None))
-        return None
-    with remedies.open_trial() as copy:
-        learned = remedies.find_question(copy, rerun, missed, memory)
-        others = list(_find_others(copy, missed, memory, state)) if learned else []
-    tried_remedies = remedies.find_remedies(rerun, missed, memory, index) if dry_run or not learned else None
-    terminal.page(decision_view.missed_view(missed, now, memory, words, tried_remedies))
-    if learned:
-        terminal.result(f"with the question {learned.question!r} it comes, relevance {learned.relevance:.2f}; tried on a copy")
-        _print_others(others)
-    elif len(memory.questions) >= MAX_QUESTIONS:
-        terminal.say(f"{memory.id} has {MAX_QUESTIONS} questions already; `subcog edit {memory.id}` takes one away")
-    return learned
-
-
-def _find_others(copy: Trial, missed: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
-    """Yield other recent prompts, each with whether the memory now comes to it on the copy only."""
-    seen = {missed.prompt}
-    prompts = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
-    for other in prompts:
-        if other.prompt is None or other.prompt in seen or other.outcome not in lookup.DECIDED_BY_RELEVANCE:
-            continue
-        seen.add(other.prompt)
-        rerun = Rerun(other, set(), lookup.position_among(prompts, other), state)
-        comes_on_copy = memory.id in rerun.decide(copy.home).injected
-        yield other, comes_on_copy and memory.id not in rerun.decide(context.home()).injected
-        if len(seen) > MAX_OTHERS:
-            return
-
-
-def _print_others(others: list[tuple[Decision, bool]]) -> None:
-    if not others:
-        return
-    affected = [other for other, comes in others if comes]
-    terminal.result(f"it would come to {len(affected) or 'none'} of {pluralize(len(others), 'other prompt')}")
-    for other in affected[:MAX_SHOWN_OTHERS]:
-        terminal.result(f"  {lookup.decision_line(other)}")
-    if len(affected) > MAX_SHOWN_OTHERS:
-        terminal.result(f"  and {len(affected) - MAX_SHOWN_OTHERS} more")
+        raise UsageError(error.message, "the person runs this command") from None
 
 
 def unlearn_missed(id_: str, choice: PromptChoice) -> None:
@@ -225,8 +179,7 @@ def unlearn_missed(id_: str, choice: PromptChoice) -> None:
                 "learned nothing from that prompt" if needs is not None else f"learned {pluralize(len(learned), 'question')}"
             )
             raise UsageError(f"{memory.id} has {reason}", f"`subcog edit {memory.id}` shows its questions, and changes them")
-        remaining = tuple(question for question in memory.questions if question not in removed)
-        amend(memory, lambda stored: apply_changes(stored, {"questions": remaining}), store, [])
+        store.modify([memory.id], partial(past_prompts.without_questions, removed=removed))
         context.update_index_and_vectors(store)
     for question in removed:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
@@ -238,4 +191,4 @@ def _needs_at(choice: PromptChoice) -> list[str] | None:
             missed = choice.find(state, ONLY_PROMPTS)
     except NoDecision:
         return None
-    return remedies.needs_of(missed) if missed.prompt is not None else None
+    return past_prompts.needs_of(missed) if missed.prompt is not None else None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import TypeVar
 
-from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, UNREADABLE, CheckedQuestions
 from subcog_hooks.cli.support import context
@@ -123,7 +122,7 @@ def disclose(memories: Iterable[Memory], limit: int) -> Texts:
     return list(islice(texts, limit))
 
 
-def ask_about(texts: Texts, calls: CallBudget, copy: remedies.Trial, pace: Pace = FULL_PACE) -> Iterator[CheckedQuestions]:
+def ask_about(texts: Texts, calls: CallBudget, pace: Pace = FULL_PACE) -> Iterator[CheckedQuestions]:
     """Yield a model's valid questions for each memory. Raises ProviderError, StoreError."""
     ask, read = enrichment_questions.question_about, enrichment_questions.read_answer
     for batch, answer in calls.ask_in_batches(texts, enrichment_questions.BATCH, ask, read, state_values.QUESTIONS_JOB, pace):
@@ -131,7 +130,7 @@ def ask_about(texts: Texts, calls: CallBudget, copy: remedies.Trial, pace: Pace 
             if written is None:
                 yield CheckedQuestions(memory, (), Counter({UNREADABLE: 1}))
             else:
-                yield enrichment_questions.check_questions(memory, written, copy)
+                yield enrichment_questions.check_questions(memory, written)
 
 
 def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions:
@@ -185,10 +184,9 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         if not calls.may_begin(pace):
             return ""
         try:
-            with remedies.open_trial() as copy:
-                for checked in ask_about(texts, calls, copy, pace):
-                    store_questions(checked, state)
-                    asked_count += 1
+            for checked in ask_about(texts, calls, pace):
+                store_questions(checked, state)
+                asked_count += 1
         except UnusableAnswer:
             state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store
             raise

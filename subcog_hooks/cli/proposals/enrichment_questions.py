@@ -1,31 +1,34 @@
 """Asks a language model for questions that a memory answers, and checks them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.capture.duplicates import word_share
-from subcog_hooks.cli.decisions.remedies import Trial
 from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.searching import open_sources
+from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import list_texts, select_questions
 from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
-from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.search import search_page
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 
 BATCH = 8  # memories in one call
 MAX_TEXT = 1_500  # characters of a memory that are sent
 MAX_WRITTEN = 4  # questions for one memory
 MAX_RANK = 10  # The memory must rank so high for its question even without it.
 SAME_SHARE = 0.8  # share of common words from which a question adds nothing
-MAX_OTHERS = 10  # questions of other memories that are checked
+SEARCH_MS = 10_000.0  # No prompt waits for this search.
 TOKENS = 3_000  # in the answer about a batch
 
-REPEATS, FAR, SECOND, TAKES, CHANGED, UNREADABLE = (
+REPEATS, FAR, TAKES, CHANGED, UNREADABLE = (
     "repeat the memory or another question",
     "would not find it among the first ten",
-    "bring another memory first",
-    "would take another memory's question away",
+    "are another memory's questions",
     "are about a text that has changed since",
     "came in an answer that cannot be used",
 )
@@ -78,47 +81,39 @@ def read_answer(text: str, count: int) -> list[list[str]] | None:
     return [select_questions(questions, MAX_WRITTEN) for questions in written]
 
 
-def check_questions(memory: Memory, questions: Sequence[str], copy: Trial, by: str = MODEL) -> CheckedQuestions:
-    """Return the valid questions; the copy has them afterwards. by: their author, one of ORIGINS. Raises StoreError."""
-    index = LexicalIndex.open(copy.home)
+def check_questions(memory: Memory, questions: Sequence[str]) -> CheckedQuestions:
+    """Return the valid questions of a memory. Raises StoreError."""
     kept: list[str] = []
     dropped: Counter[str] = Counter()
-    for question in questions[: MAX_QUESTIONS - len(memory.questions)]:
-        texts = [memory.content, *[asked.text for asked in memory.questions], *kept]
-        if any(word_share(question, text, index) >= SAME_SHARE for text in texts):
-            dropped[REPEATS] += 1
-        elif reason := _rejection_reason(question, memory, kept, copy, by):
-            dropped[reason] += 1
-        else:
-            kept.append(question)
+    with Store.reader(context.home()) as store, open_sources(store, context.settings(), fast=True) as sources:
+        for question in questions[: MAX_QUESTIONS - len(memory.questions)]:
+            if reason := _rejection_reason(question, memory, kept, sources):
+                dropped[reason] += 1
+            else:
+                kept.append(question)
     return CheckedQuestions(memory, tuple(kept), dropped)
 
 
-def _rejection_reason(question: str, memory: Memory, kept: Sequence[str], copy: Trial, by: str) -> str:
-    """Return the reason to reject a question, "" for a valid one; the copy has it then."""
-    scope = context.scope_of(memory)
-    (before,) = copy.find([question], scope, MAX_RANK)
-    if memory.id not in [hit.id for hit in before]:
+def _rejection_reason(question: str, memory: Memory, kept: Sequence[str], sources: Sources) -> str:
+    """Return the reason to reject a question, "" for a valid one."""
+
+    def repeats(texts: Iterable[str]) -> bool:
+        return any(word_share(question, text, sources.index) >= SAME_SHARE for text in texts)
+
+    if repeats([memory.content, *[asked.text for asked in memory.questions], *kept]):
+        return REPEATS
+    found = find_memories(question, context.scope_of(memory), sources, MAX_RANK)
+    if memory.id not in [other.id for other in found]:
         return FAR
-    others = [(other.id, asked.text) for other in before if other.id != memory.id for asked in other.questions][:MAX_OTHERS]
-    texts = [text for _, text in others]
-    firsts = [hits[:1] for hits in copy.find(texts, scope, 1)]
-    _set_questions(memory, [*kept, question], copy, by)
-    (after, *firsts_after) = copy.find([question, *texts], scope, 1)
-    reason = SECOND if [hit.id for hit in after] != [memory.id] else ""
-    for (other, _), first, now in zip(others, firsts, firsts_after, strict=True):
-        was_first = [hit.id for hit in first] == [other]
-        if was_first and [hit.id for hit in now] != [other]:
-            reason = reason or TAKES
-    if reason:
-        _set_questions(memory, kept, copy, by)
-    return reason
+    return TAKES if repeats(asked.text for other in found for asked in other.questions) else ""
 
 
-def _set_questions(memory: Memory, written: Sequence[str], copy: Trial, by: str) -> None:
-    copy.change(memory.id, {"questions": with_written(memory, written, by)})
+def find_memories(text: str, scope: Filter, sources: Sources, limit: int) -> list[Memory]:
+    """Return the memories that are nearest to a text, the best first. Raises StoreError."""
+    answer = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit)
+    return [hit.memory for hit in answer.hits]
 
 
-def with_written(memory: Memory, written: Sequence[str], by: str = MODEL) -> tuple[AnsweredQuestion, ...]:
-    """Return a memory's questions with new ones, marked with their author."""
-    return (*memory.questions, *[AnsweredQuestion(text, by) for text in written])
+def with_written(memory: Memory, written: Sequence[str]) -> tuple[AnsweredQuestion, ...]:
+    """Return a memory's questions with those of a model."""
+    return (*memory.questions, *[AnsweredQuestion(text, MODEL) for text in written])

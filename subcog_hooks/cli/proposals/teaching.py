@@ -4,11 +4,8 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import NamedTuple
 
-from subcog_hooks.cli.decisions import lookup, remedies
-from subcog_hooks.cli.decisions.remedies import Rerun, Trial
+from subcog_hooks.cli.decisions import past_prompts
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -20,18 +17,12 @@ from subcog_hooks.settings.defaults import LEARN
 from subcog_hooks.store import lessons, openings, recorded_decisions
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
-from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
+from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 
-MAX_NEEDS = 4  # texts of a prompt tried as a question
-MAX_PROMPTS = 3  # latest prompts of a memory that are tried
-
-
-class Lesson(NamedTuple):
-    """A question that brings a memory to its prompt."""
-
-    text: str
-    prompt: Decision
+MAX_NEEDS = 4  # texts of a prompt that may become a question
+MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
 
 
 def find_opened_prompts(decisions: Sequence[Decision], openings: Sequence[tuple[str, str]]) -> list[tuple[str, Decision]]:
@@ -61,7 +52,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
             lessons.forget_lessons(state, recorded)
             _forget(recorded)
             if context.settings()[LEARN]:
-                return _teach(home, state, pace)
+                return _teach(state, pace)
             forget_all(state)
         return ""
 
@@ -89,24 +80,34 @@ def _forget(recorded: AbstractSet[str]) -> None:
             context.update_index_and_vectors(store)
 
 
-def _teach(home: Home, state: State, pace: Pace) -> str:
+def _teach(state: State, pace: Pace) -> str:
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
     by_memory = _open_lessons(find_opened_prompts(recorded, openings.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or not lessons.has_news(state, checksum):
         return ""
     taught: set[str] = set()
-    with remedies.open_trial() as copy:
-        trials = _QuestionTrials(home, copy, [decision for decision in recorded if decision.event == PROMPT_EVENT], state)
-        for memory, prompts in by_memory:
-            if not pace.goes_on():
-                return _summary(taught)
-            if lesson := trials.find_lesson(memory, [prompt for prompt in prompts if prompt.id not in taught]):
-                learn_question(memory.id, lesson.text, lesson.prompt.id)
-                lessons.note_lesson(state, lesson.prompt.id)
-                taught.add(lesson.prompt.id)
+    for memory, prompts in by_memory:
+        if not pace.goes_on():
+            return _summary(taught)
+        if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
+            taught.add(prompt)
     lessons.note_taught_stamp(state, checksum)
     return _summary(taught)
+
+
+def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> str:
+    """Teach a memory from the latest of these prompts that misses it and can teach. Return the prompt's id, "" for none."""
+    with Store.reader(context.home()) as store:
+        coming = past_prompts.find_coming(prompts, store)
+    for prompt in [prompt for prompt, ids in zip(prompts, coming, strict=True) if memory.id not in ids]:
+        needs = past_prompts.needs_of(prompt)
+        usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
+        texts = [text for text in usable if enrichment_questions.check_questions(memory, [text]).kept]
+        if learned := past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
+            lessons.note_lesson(state, prompt.id)
+            return prompt.id
+    return ""
 
 
 def _summary(taught: AbstractSet[str]) -> str:
@@ -130,50 +131,3 @@ def _open_lessons(opened: Sequence[tuple[str, Decision]], state: State) -> list[
         for id_, prompts in by_memory.items()
         if id_ in memories and memories[id_].is_live(now_ms()) and len(memories[id_].questions) < MAX_QUESTIONS
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class _QuestionTrials:
-    """The trials of questions on a copy of the store, with earlier prompts."""
-
-    home: Home
-    copy: Trial
-    prompts: Sequence[Decision]
-    state: State
-
-    def find_lesson(self, memory: Memory, prompts: Sequence[Decision]) -> Lesson | None:
-        """Return a lesson for a memory from prompts that missed it, the latest first. The copy has its question."""
-        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self.home)]
-        return next((lesson for prompt in missed if (lesson := self._lesson(memory, prompt))), None)
-
-    def _lesson(self, memory: Memory, prompt: Decision) -> Lesson | None:
-        for text in remedies.needs_of(prompt)[:MAX_NEEDS]:
-            if len(text) < SHORTEST_QUESTION or not is_plain(text):
-                continue
-            holds = bool(enrichment_questions.check_questions(memory, [text], self.copy, LEARNED).kept)
-            if holds and self._comes(memory, prompt, self.copy.home):
-                return Lesson(text, prompt)
-            self.copy.change(memory.id, {"questions": memory.questions})
-        return None
-
-    def _comes(self, memory: Memory, prompt: Decision, home: Home) -> bool:
-        """Return whether the first look would bring a memory to a prompt, with the memories of this home."""
-        rerun = Rerun(prompt, set(), lookup.position_among(self.prompts, prompt), self.state)
-        return memory.id in rerun.decide(home).injected
-
-
-def learn_question(id_: str, text: str, decision: str) -> None:
-    """Give a memory a question from a prompt, unless it has the question, or its maximum.
-
-    decision: of the prompt; the question is removed with its record. The memory's time of change stays.
-    """
-
-    def add_question(stored: Memory) -> Memory:
-        is_known = any(text == asked.text for asked in stored.questions)
-        if is_known or not stored.is_live(now_ms()) or len(stored.questions) >= MAX_QUESTIONS:
-            return stored
-        return stored.with_changes(questions=(*stored.questions, AnsweredQuestion(text, LEARNED, decision)))
-
-    with context.writing() as store:
-        store.modify([id_], add_question)
-        context.update_index_and_vectors(store)

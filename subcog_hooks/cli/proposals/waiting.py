@@ -11,8 +11,7 @@ from subcog_hooks.capture.duplicates import Difference, NearDuplicate
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
-from subcog_hooks.cli.decisions import lookup, remedies
-from subcog_hooks.cli.decisions.remedies import Rerun
+from subcog_hooks.cli.decisions import lookup, past_prompts
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten, similar_to
@@ -125,24 +124,23 @@ def settled_sources(setting: str) -> list[str]:
 
 
 def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
-    """Test the waiting memories on recent prompts, as if all were accepted, on a copy of the store.
+    """Search for the waiting memories at recent prompts, as if all were accepted.
 
     Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
-    from. Raises StoreError, OSError.
+    from. Raises StoreError.
     """
     origins = NoteOrigins(waiting)
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
-    with lookup.open_state() as state, remedies.open_trial() as copy:
+    with lookup.open_state() as state:
         prompts = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
-        latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
-        tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
-        if tried:
-            copy.change_all([memory.id for memory in waiting], {"status": "active"})
-        for prompt in tried:
-            own = origins.ids_from(prompt.prompt or "", prompt.session, prompt.at_ms)
-            rerun = Rerun(prompt, set(), lookup.position_among(prompts, prompt), state)
-            for id_ in {*rerun.decide(copy.home).injected} & served.keys() - own:
-                served[id_].append(prompt)
+    latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
+    tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
+    with Store.reader(context.home()) as store:
+        found = past_prompts.find_coming(tried, store, ("active", PENDING))
+    for prompt, ids in zip(tried, found, strict=True):
+        own = origins.ids_from(prompt.prompt or "", prompt.session, prompt.at_ms)
+        for id_ in {*ids} & served.keys() - own:
+            served[id_].append(prompt)
     return len(tried), served
 
 

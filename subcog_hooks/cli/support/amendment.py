@@ -7,7 +7,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
-from subcog_hooks.cli.support import context, editor, trial_folders
+from subcog_hooks.cli.support import context, editor
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
@@ -19,11 +19,10 @@ from subcog_hooks.store.vector_store import VectorStore
 
 
 def erase(store: Store, memories: Sequence[Memory]) -> None:
-    """Erase memories from the store, its log, the index, the vectors, trial copies and edited texts. Raises StoreError."""
+    """Erase memories from the store, its log, the index, the vectors and edited texts. Raises StoreError."""
     home = context.home()
     store.purge([memory.id for memory in memories])
     with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
-        cleanup.callback(trial_folders.remove_all, home)
         cleanup.callback(editor.remove_edits, home, [memory.id for memory in memories])
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])

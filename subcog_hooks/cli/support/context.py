@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
-from subcog_hooks.cli.support import trial_folders
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, safe, terminal
 from subcog_hooks.core.errors import (
     EXIT_INTERRUPTED,
@@ -131,7 +130,6 @@ def writing() -> Iterator[Store]:
     """Yield the store for writing. Raises StoreError, also where the store is empty but the index is not."""
     folder = home()
     has_store(folder)
-    trial_folders.remove_abandoned(folder)
     with Store.writer(folder) as store:
         yield store
 
@@ -173,7 +171,6 @@ def reading() -> Iterator[Store | None]:
     if not has_store(folder):
         yield None
         return
-    trial_folders.remove_abandoned(folder)
     with Store.reader(folder) as store:
         yield store
 
