@@ -68,7 +68,6 @@ class HookCall:
     __slots__ = (
         "_eligible",
         "_facts",
-        "_given",
         "_store",
         "deadline",
         "here",
@@ -92,9 +91,7 @@ class HookCall:
         state: State,
         home: Home,
         deadline: Deadline,
-        given: AbstractSet[str] | None = None,
     ) -> None:
-        """given: the session's given ids in a dry run; None for the ids in the ledger."""
         self.payload = payload
         self.session = session
         self.here = here
@@ -106,7 +103,6 @@ class HookCall:
         self.id = IdMaker().new(self.now_ms)
         self.stages = Stages(deadline)
         self.seen_files: set[str] = set()
-        self._given = given
         self._eligible: Eligibility | None = None
         self._store: StoreReader | None = None
         self._facts: dict[str, Scalar] | None = None
@@ -157,8 +153,6 @@ class HookCall:
 
     def given_ids(self) -> AbstractSet[str]:
         """Return the ids of the memories that the session, or its subagent, has been given. Raises StoreError."""
-        if self._given is not None:
-            return self._given
         return sessions.find_given(self.state, self.ledger_key) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:

@@ -18,7 +18,6 @@ from subcog_hooks.store.decision import OFF, PAUSED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
@@ -26,47 +25,17 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.project import Project
-    from subcog_hooks.store.sessions import LastPrompt
     from subcog_hooks.store.state import State
 
-_LLM_SETTING = "search_intent.use_llm"
 
-
-class DryPrompt:
-    """The prompt of a dry run.
-
-    session: "" for none; given: the session's given ids; earlier: topics of the earlier prompt, None for no earlier prompt;
-    position: in the session, from 1.
-    """
-
-    __slots__ = ("earlier", "given", "position", "prompt", "session")
-
-    def __init__(
-        self,
-        prompt: str,
-        session: str = "",
-        given: AbstractSet[str] = frozenset(),
-        earlier: LastPrompt | None = None,
-        position: int = 1,
-    ) -> None:
-        self.prompt = prompt
-        self.session = session
-        self.given = given
-        self.earlier = earlier
-        self.position = position
-
-
-def decide_dry(
-    dry: DryPrompt, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline
-) -> Decision:
-    """Return the decision that the hook would make. No LLM is asked. Raises StoreError.
+def decide_dry(prompt: str, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline) -> Decision:
+    """Return the decision that the hook would make at the beginning of a session. No LLM is asked. Raises StoreError.
 
     here: the project at hand; state: read, never written.
     """
-    payload = {"session_id": dry.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
-    without_llm = settings.with_value(_LLM_SETTING, False)
-    call = HookCall(payload, dry.session, here, without_llm, state, home, deadline, given=dry.given)
-    reading = PromptReading(call, dry.prompt, dry.earlier, dry.position, is_alone=dry.earlier is None)
+    payload = {"session_id": "", "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT, "prompt": prompt}
+    call = HookCall(payload, "", here, settings.with_value("search_intent.use_llm", False), state, home, deadline)
+    reading = PromptReading(call)
     try:
         verdict = decide_prompt(reading)
         if verdict.error is not None:
@@ -74,7 +43,7 @@ def decide_dry(
         if verdict.offer is not None:
             deliver.preview_delivery(call, verdict)
         return record.decision_of_prompt(reading, verdict)
-    finally:  # This process may go on with a hundred more prompts.
+    finally:
         close_left_open()
         recall_sources.close_left_open()
 
@@ -143,7 +112,7 @@ def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], No
     call = open_call(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if call is None:
         return None
-    verdict = decide_prompt(PromptReading(call, is_alone=True))
+    verdict = decide_prompt(PromptReading(call))
     for line in (*verdict.remarks, _SWITCHED_OFF.get(verdict.outcome, "")):
         if line:
             say(line)

@@ -30,31 +30,16 @@ class PromptReading:
     prompt; cue_matches: memories by triggers and conditions, None where the store has neither.
     """
 
-    __slots__ = ("_earlier", "_is_alone", "_own_topics", "_position", "borrowed", "call", "cue_matches", "detected", "prompt")
+    __slots__ = ("_own_topics", "_position", "borrowed", "call", "cue_matches", "detected", "prompt")
 
     detected: Detection
 
-    def __init__(
-        self,
-        call: HookCall,
-        prompt: str | None = None,
-        earlier: LastPrompt | None = None,
-        position: int | None = None,
-        *,
-        is_alone: bool = False,
-    ) -> None:
-        """Read the payload's prompt, or `prompt` in a dry run.
-
-        earlier, position: topics of the earlier prompt and position in the session, instead of the values in state.db;
-        is_alone: the prompt has no earlier one.
-        """
+    def __init__(self, call: HookCall) -> None:
         self.call = call
-        self.prompt = text_of(call.payload, "prompt") if prompt is None else prompt
+        self.prompt = text_of(call.payload, "prompt")
         self.borrowed: tuple[str, ...] = ()
         self.cue_matches: ExactMatches | None = None
-        self._earlier = earlier
-        self._is_alone = is_alone
-        self._position = position
+        self._position: int | None = None
         self._own_topics: tuple[str, ...] | None = None
 
     @property
@@ -73,8 +58,8 @@ class PromptReading:
 
     def earlier(self) -> LastPrompt | None:
         """Return the topics of the session's earlier prompt, None where they are unknown. Raises StoreError."""
-        if self._earlier is not None or self._is_alone or not self.call.session or not self.keeps_texts:
-            return self._earlier
+        if not self.call.session or not self.keeps_texts:
+            return None
         return sessions.find_last_prompt(self.call.state, self.call.session, self.call.now_ms)
 
     def search_text(self) -> str:

@@ -15,7 +15,7 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError
 from subcog_hooks.core.paths import Home, working_folder
-from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
+from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.settings import loading
 from subcog_hooks.store import sessions
@@ -109,7 +109,7 @@ def explain_silence(home: Home, prompt: str) -> None:
             return
         context.index_of(store)
         settings = loading.load(home, project.root if project else None)
-        decision = decide_dry(DryPrompt(prompt), home, project, settings, state, Deadline(RECALL_MS))
+        decision = decide_dry(prompt, home, project, settings, state, Deadline(RECALL_MS))
         terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
         nearest = decision.candidates[:MAX_NEAREST]
         memories = store.by_ids([candidate.id for candidate in nearest])

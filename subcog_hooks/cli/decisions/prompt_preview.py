@@ -12,7 +12,7 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
+from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.detector import Examined
 from subcog_hooks.intent.kinds import NONE
@@ -58,7 +58,7 @@ def _decide(text: str, settings: Settings, store: Store | None) -> Decision | No
     context.index_of(store)  # a hook without an index is silent
     try:
         with context.open_state(terminal.say) as state:
-            return decide_dry(DryPrompt(text), context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
+            return decide_dry(text, context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
     except StoreError as error:
         terminal.say_once(error.message)
         return None

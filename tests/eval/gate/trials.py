@@ -115,10 +115,10 @@ class Hook:
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
         deadline = Deadline(PATIENCE_MS)
-        asked = HookCall({}, "", None, settings, self._state, self._home, deadline)
+        asked = HookCall({"prompt": prompt.text}, "", None, settings, self._state, self._home, deadline)
         asked._store = self._store  # opened once, as the rest
         asked.now_ms = FROZEN_MS
-        verdict = hook.decide_prompt(PromptReading(asked, prompt.text))
+        verdict = hook.decide_prompt(PromptReading(asked))
         if verdict.error is not None:
             raise RuntimeError(f"{prompt.text[:80]}: {verdict.error}")
         if verdict.offer is not None:
