@@ -120,8 +120,6 @@ def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], No
         raise verdict.error
     if verdict.offer is None:
         return None
-    from subcog_hooks.hook import deliver  # Most prompts have ended before.
-
     deliver.preview_delivery(call, verdict)
     return PromptBlock(verdict) if verdict.text else None
 

@@ -24,13 +24,13 @@ MAX_OTHERS = 50  # prompts from which a learned question may take no memory
 SEARCH_MS = 10_000.0  # No prompt waits for this search.
 
 
-def find_coming(prompts: Sequence[Decision], store: Store, statuses: Sequence[str] = ("active",)) -> list[list[str]]:
+def find_coming(prompts: Sequence[Decision], store: Store, statuses: tuple[str, ...] = ("active",)) -> list[list[str]]:
     """Return for each prompt the ids of the memories that would come by its words, the most relevant first.
 
     A prompt keeps the intent and the limits of its decision. statuses: of the memories. Raises StoreError.
     """
     with searching.open_sources(store, context.settings(), fast=True) as sources:
-        return [_find_coming_to(prompt, sources, tuple(statuses)) for prompt in prompts]
+        return [_find_coming_to(prompt, sources, statuses) for prompt in prompts]
 
 
 def _find_coming_to(prompt: Decision, sources: Sources, statuses: tuple[str, ...]) -> list[str]:

@@ -36,7 +36,7 @@ def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:
     context.update_index_and_vectors(store)
 
 
-def check_current(old: Memory, successor: str) -> None:
+def _check_current(old: Memory, successor: str) -> None:
     """Raise UsageError where a memory is forgotten, or replaced by another one than its new successor."""
     if old.status == "deleted":
         raise UsageError(f"{old.id} is forgotten, and stays so", f"to replace it: subcog edit {old.id} --status active")
@@ -45,12 +45,12 @@ def check_current(old: Memory, successor: str) -> None:
 
 
 def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
-    """Replace a memory by another, which is stored with it if it is new. Raises UsageError as `check_current` does."""
+    """Replace a memory by another, which is stored with it if it is new. Raises UsageError as `_check_current` does."""
     added = [] if store.by_ids([new.id]) else [new]
     is_written = False
     while not is_written:
         since = store.revision()
-        check_current(store.get(old.id), new.id)
+        _check_current(store.get(old.id), new.id)
         after = store.get(old.id).with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
         is_written = store.write_unless_changed(since, new=added, changed=[after])
     terminal.say(f"{old.id} is superseded by {new.id}")
