@@ -11,7 +11,6 @@ from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
 from subcog_hooks.cli.support import completion, context, embedding, progress
 from subcog_hooks.cli.support.common_options import Texts
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
-from subcog_hooks.cli.support.searching import open_sources
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.store.memory import Memory, now_ms

@@ -34,7 +34,7 @@ def find_coming(prompts: Sequence[Decision], store: Store, statuses: tuple[str, 
 
 
 def _find_coming_to(prompt: Decision, sources: Sources, statuses: tuple[str, ...]) -> list[str]:
-    if prompt.prompt is None or prompt.intent is None or prompt.thresholds is None:
+    if prompt.prompt is None or prompt.intent is None or prompt.settings is None:
         return []
     if not prompt.strategies or prompt.reason:  # The hook did not search, or a language model's veto kept it silent.
         return []
@@ -43,8 +43,8 @@ def _find_coming_to(prompt: Decision, sources: Sources, statuses: tuple[str, ...
     hits = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), pipeline.PROMPT_CANDIDATES).hits
     pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1, sources.tuning)
     pipeline.discount_marked_hits(hits, text, sources.store, lambda: sources.index)
-    relevant = [hit for hit in pipeline.sort_by_relevance(hits) if hit.relevance >= prompt.thresholds.needed]
-    return [hit.memory.id for hit in relevant[: prompt.thresholds.max_memories]]
+    relevant = [hit for hit in pipeline.sort_by_relevance(hits) if hit.relevance >= prompt.settings.needed]
+    return [hit.memory.id for hit in relevant[: prompt.settings.max_memories]]
 
 
 def needs_of(decision: Decision) -> list[str]:

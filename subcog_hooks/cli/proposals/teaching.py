@@ -104,7 +104,7 @@ def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> 
         needs = past_prompts.needs_of(prompt)
         usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
         texts = [text for text in usable if enrichment_questions.check_questions(memory, [text]).kept]
-        if learned := past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
+        if past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
             lessons.note_lesson(state, prompt.id)
             return prompt.id
     return ""
