@@ -65,13 +65,8 @@ def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "```\n# no heading\n```",
-        "~~~sh\n# no heading\n~~~",
-        "   ```\n# no heading\n   ```",
-        "`````\n```\n# no heading\n`````",
-        "    # no heading",
-        "- item\n  ```\n  # no heading\n  ```",
-        "> # no heading",
+        *("```\n# no heading\n```", "~~~sh\n# no heading\n~~~", "   ```\n# no heading\n   ```"),
+        *("`````\n```\n# no heading\n`````", "    # no heading", "- item\n  ```\n  # no heading\n  ```", "> # no heading"),
     ],
 )
 def test_a_heading_in_code_a_list_or_a_quotation_is_text(code: str) -> None:
@@ -99,11 +94,8 @@ def test_comments_are_skipped(comment: str) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        "```matlab\n%% One\nshown = 1;\n%% Two\n```",
-        "Between 50%% and shown 60%%.",
-        "%% shown, as nothing closes it",
-        "`%% shown %%`",
-        "Write %% in a batch file.\n\nshown\n\nprintf needs %% too.",
+        *("```matlab\n%% One\nshown = 1;\n%% Two\n```", "Between 50%% and shown 60%%.", "%% shown, as nothing closes it"),
+        *("`%% shown %%`", "Write %% in a batch file.\n\nshown\n\nprintf needs %% too."),
     ],
 )
 def test_other_percent_signs_stay(shown: str) -> None:

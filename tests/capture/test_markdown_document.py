@@ -99,15 +99,10 @@ def test_words_below_a_status_or_a_date_stay(head: str, rest: str) -> None:
 @pytest.mark.parametrize(
     "status",
     [
-        *(
-            "## Status\n\nRejected (see 2)\n\n",
-            "## Status: Rejected\n\n",
-            "Status\n------\n\nRejected\n\n",
-            "## Estado\n\nRechazado\n\n",
-        ),
-        *("* Status: rejected\n* Date: 2024-03-02\n\n", "**Status:** Rejected\n\n", "**Status**: Rejected\n\n"),
-        *("| Status | Rejected |\n|---|---|\n| Date | 2024-03-02 |\n\n", "**Withdrawn** 2024-08-01\n\n"),
-        "Status\n------\n\nRejected\n\n",
+        *("## Status\n\nRejected (see 2)\n\n", "## Status: Rejected\n\n", "Status\n------\n\nRejected\n\n"),
+        *("## Estado\n\nRechazado\n\n", "* Status: rejected\n* Date: 2024-03-02\n\n", "**Status:** Rejected\n\n"),
+        *("**Status**: Rejected\n\n", "| Status | Rejected |\n|---|---|\n| Date | 2024-03-02 |\n\n"),
+        *("**Withdrawn** 2024-08-01\n\n", "Status\n------\n\nRejected\n\n"),
         "| Date | Status | By |\n|---|---|---|\n| 2024-03-02 | Rejected | Ada |\n\n",
         "## Status\n\n| Status | Date |\n|---|---|\n| Rejected | 2024-03-02 |\n\n",
         "## Status\n\n- 2024-01-02 Accepted\n- 2024-03-02 Rejected\n\n",

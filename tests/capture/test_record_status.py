@@ -37,10 +37,8 @@ def test_a_status_is_known_by_its_first_word(kind: str, texts: tuple[str, ...]) 
 @pytest.mark.parametrize(
     "text",
     [
-        "superseded for the driver app; still holds for the web client",
-        "Partly superseded by ADR-7",
-        "Accepted, but will be superseded by the new gateway",
-        "Deprecated except for the import",
+        *("superseded for the driver app; still holds for the web client", "Partly superseded by ADR-7"),
+        *("Accepted, but will be superseded by the new gateway", "Deprecated except for the import"),
     ],
 )
 def test_a_restricted_end_is_none_and_keeps_its_words(text: str) -> None:
@@ -55,11 +53,7 @@ def test_an_end_with_a_reason_is_an_end_that_is_reported() -> None:
 
 def test_prose_names_no_status() -> None:
     for text in (
-        "Rejected messages go to the dead letter queue.",
-        "Obsolete rows are purged",
-        "Green",
-        "",
-        "2024-05-03",
+        *("Rejected messages go to the dead letter queue.", "Obsolete rows are purged", "Green", "", "2024-05-03"),
         "{proposed | rejected | accepted}",
     ):
         assert not parse_status(text).kind

@@ -57,9 +57,7 @@ def test_a_client_without_hooks_is_refused(words: list[str]) -> None:
 def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
     escaped = re.sub(r"<(/?subcog-memories[^<>]*)>", r"[\1]", BLOCK)
     texts = (
-        f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?",
-        f"{BLOCK}\nWhich rope?",
-        f"{escaped}\nWhich rope?",
+        *(f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?", f"{BLOCK}\nWhich rope?", f"{escaped}\nWhich rope?"),
         "Which rope?",
     )
     for text in texts:

@@ -57,11 +57,8 @@ def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer,
         *("<local-command-stdout>", "<command-name>/clear</command-name>", "<bash-input>ls</bash-input>", "<bash-stdout>"),
         *("<tick>", "<task-notification>", "<teammate-message id='1'>", "[Request interrupted by user]"),
         *("Caveat: The messages below were generated", "This session is being continued from a previous conversation"),
-        *(
-            "Stop hook feedback:\n",
-            "[SYSTEM NOTIFICATION - NOT USER INPUT]\n",
-            "<system-reminder>x</system-reminder>[AGENT MESSAGE]\n",
-        ),
+        *("Stop hook feedback:\n", "[SYSTEM NOTIFICATION - NOT USER INPUT]\n"),
+        "<system-reminder>x</system-reminder>[AGENT MESSAGE]\n",
     ]
     for start in cases:
         with subtests.test(start=start):

@@ -18,7 +18,8 @@ MIXED = secrets.MIXED
 TOKENS = {**secrets.TOKENS, **leaks.SECRETS, "Docker token": "dckr_" + "pat_" + MIXED[:27], "xAI key": "xai" + "-" + MIXED[:80]}
 ASSIGNED = [*secrets.ASSIGNED, *secrets.URLS]
 PLACES = ["{}", "Use {} for the deploy.", "鍵は「{}」です", r'"key:\n{}\n"', "KEY={}", "why does `{}` fail?", "({}), as before"]
-OTHERS = [  # more of what people paste
+# More of what people paste.
+OTHERS = [
     "STRIPE_KEY=sk" + "_live_" + MIXED[:24],
     "password=hunter2hunter2",
     "why is password hunter2 refused?",

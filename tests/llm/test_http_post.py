@@ -37,9 +37,7 @@ def test_a_flood_is_cut_off(tells_length: bool) -> None:
 
 def test_bytes_that_are_no_http_are_an_error() -> None:
     for data in (
-        b"\x16\x03\x01 no HTTP \xff\r\n\r\n",
-        b"HTTP/1.1 abc\r\n\r\n",
-        b"x" * 100_000,
+        *(b"\x16\x03\x01 no HTTP \xff\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"x" * 100_000),
         b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200,
     ):
         server = LlmServer(llm_server.garbage(data))

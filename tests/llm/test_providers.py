@@ -270,18 +270,10 @@ def test_texts_in_parts_are_joined() -> None:
 
 def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> None:
     bodys = [
-        b"",
-        b"not json",
-        b"null",
-        b"[]",
-        b'"text"',
-        b"{}",
-        b'{"content": 1, "choices": 1}',
-        b'{"content": [], "choices": []}',
-        b'{"content": [1], "choices": [1]}',
+        *(b"", b"not json", b"null", b"[]", b'"text"', b"{}", b'{"content": 1, "choices": 1}'),
+        *(b'{"content": [], "choices": []}', b'{"content": [1], "choices": [1]}'),
         b'{"content": [{"type": "tool_use"}], "choices": [{"message": {"content": null, "refusal": "no"}}]}',
-        b'{"content": [{"type": "text"}], "choices": [{"message": {"content": [{"type": "image"}]}}]}',
-        b"\xff\xfe\x00",
+        *(b'{"content": [{"type": "text"}], "choices": [{"message": {"content": [{"type": "image"}]}}]}', b"\xff\xfe\x00"),
         b"[" * 60_000,
     ]
     for name in ["anthropic", "openai"]:

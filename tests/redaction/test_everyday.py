@@ -61,20 +61,12 @@ def test_each_pattern_compiles() -> None:
 
 
 ORDINARY = [
-    "the password is required",
-    "le mot de passe est obligatoire",
-    "das Passwort ist abgelaufen",
-    "la contraseña es demasiado corta",
-    "a senha é opcional",
-    "la password è sbagliata",
-    "het wachtwoord is verlopen",
-    "the password is user-supplied, base64-encoded and hashed with argon2id-v19",
-    "password: 12-character minimum",
-    "the passphrase prompt is in login-form-v2.tsx",
-    "the PIN has 4 digits, the access code is optional",
+    *("the password is required", "le mot de passe est obligatoire", "das Passwort ist abgelaufen"),
+    *("la contraseña es demasiado corta", "a senha é opcional", "la password è sbagliata", "het wachtwoord is verlopen"),
+    *("the password is user-supplied, base64-encoded and hashed with argon2id-v19", "password: 12-character minimum"),
+    *("the passphrase prompt is in login-form-v2.tsx", "the PIN has 4 digits, the access code is optional"),
     "credentials: include; login: POST /api/v2/login; basic auth: user / pass",
-    "Cookie: theme=dark; lang=en-US; tz=Europe/Berlin",
-    "word " * 20,
+    *("Cookie: theme=dark; lang=en-US; tz=Europe/Berlin", "word " * 20),
     "the seed of the generator is set before each of the tests runs on the build machine",
 ]
 

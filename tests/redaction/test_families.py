@@ -192,21 +192,13 @@ def test_an_id_that_is_drawn_by_lot_is_no_secret(identifier: str) -> None:
 
 
 PRIVATE = [
-    "keep < private >{}</ private > this",
-    "keep <PRIVATE reason='pay'>{}</Private> this",
-    "keep ＜private＞{}＜/private＞ this",
-    "keep ＜ｐｒｉｖａｔｅ＞{}＜／ｐｒｉｖａｔｅ＞ this",
-    "keep &lt;private&gt;{}&lt;/private&gt; this",
-    "keep &amp;lt;private&amp;gt;{}&amp;lt;/private&amp;gt; this",
-    "keep &#60;private&#62;{}&#x3c;/private&#x3E; this",
-    r"keep \u003cprivate\u003e{}\u003c/private\u003e this",
-    r"keep \\u003cprivate\\u003e{}\\u003c\/private\\u003e this",
-    "keep %3Cprivate%3E{}%3C/private%3E this",
-    "keep <pri\u200bvate>{}</private\u2060> this",
-    "keep <\u200bprivate>{}<\ufeff/private> this",
-    "keep ‹private›{}‹/private› this",
-    "keep <private\n>{}</private\n> this",
-    "keep ＜private＞{}",
+    *("keep < private >{}</ private > this", "keep <PRIVATE reason='pay'>{}</Private> this"),
+    *("keep ＜private＞{}＜/private＞ this", "keep ＜ｐｒｉｖａｔｅ＞{}＜／ｐｒｉｖａｔｅ＞ this"),
+    *("keep &lt;private&gt;{}&lt;/private&gt; this", "keep &amp;lt;private&amp;gt;{}&amp;lt;/private&amp;gt; this"),
+    *("keep &#60;private&#62;{}&#x3c;/private&#x3E; this", r"keep \u003cprivate\u003e{}\u003c/private\u003e this"),
+    *(r"keep \\u003cprivate\\u003e{}\\u003c\/private\\u003e this", "keep %3Cprivate%3E{}%3C/private%3E this"),
+    *("keep <pri\u200bvate>{}</private\u2060> this", "keep <\u200bprivate>{}<\ufeff/private> this"),
+    *("keep ‹private›{}‹/private› this", "keep <private\n>{}</private\n> this", "keep ＜private＞{}"),
     "keep &lt;private&gt;{}",
 ]
 

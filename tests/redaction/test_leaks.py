@@ -59,12 +59,9 @@ def test_a_text_without_secrets_is_the_same_object() -> None:
     cases = [
         "The token refresh test is flaky below 2 s of clock skew.",
         "task-runner, disk-usage and risk-register use npm_config_cache",
-        "see https://example.com:8080/a and mail me@example.com",
-        "postgres://app:${DB_PASSWORD}@db/shop",
-        "commit da39a3ee5e6b4b0d3255bfef95601890afd80709",
-        "a PRIVATE KEY belongs in the vault",
-        "List<privateKey> is a type",
-        "",
+        *("see https://example.com:8080/a and mail me@example.com", "postgres://app:${DB_PASSWORD}@db/shop"),
+        *("commit da39a3ee5e6b4b0d3255bfef95601890afd80709", "a PRIVATE KEY belongs in the vault"),
+        *("List<privateKey> is a type", ""),
     ]
     assert [actual for text in cases if (actual := mask_secrets(text)) is not text] == []
 

@@ -254,12 +254,8 @@ def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) 
 @pytest.mark.parametrize(
     "line",
     [
-        "search_intent.use_llm = true",
-        'llm.provider = "openai"',
-        'llm.base_url = "http://localhost:1/v1"',
-        'llm.model = "theirs"',
-        'llm.key_file = "/etc/passwd"',
-        "llm.calls_a_day = 10000",
+        *("search_intent.use_llm = true", 'llm.provider = "openai"', 'llm.base_url = "http://localhost:1/v1"'),
+        *('llm.model = "theirs"', 'llm.key_file = "/etc/passwd"', "llm.calls_a_day = 10000"),
     ],
 )
 def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: Path, line: str) -> None:
@@ -303,10 +299,7 @@ def test_faults_of_a_project_are_not_left_out_keys(home: Home, tmp_path: Path) -
 
 def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:
     lines = [
-        'provider = "hunter2"',
-        'model = "hun ter2"',
-        'base_url = "hunter2"',
-        'key_file = "hunter2"',
+        *('provider = "hunter2"', 'model = "hun ter2"', 'base_url = "hunter2"', 'key_file = "hunter2"'),
         'calls_a_day = "hunter2"',
     ]
     write(home.config, "[llm]\n" + "\n".join(lines))

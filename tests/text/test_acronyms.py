@@ -170,26 +170,8 @@ def test_at_most_six_words_of_a_query_are_tried_as_a_long_form() -> None:
 
 
 PIECES = [
-    "(",
-    ")",
-    ": ",
-    " = ",
-    "FK",
-    "AAAA",
-    "a ",
-    "of ",
-    "forward kinematics ",
-    "`",
-    "```",
-    "*",
-    "-",
-    "\n",
-    ", or ",
-    "short for ",
-    "'",
-    "ß",
-    "İ",
-    "X2",
+    *("(", ")", ": ", " = ", "FK", "AAAA", "a ", "of ", "forward kinematics ", "`", "```", "*", "-", "\n", ", or "),
+    *("short for ", "'", "ß", "İ", "X2"),
 ]
 
 
@@ -242,18 +224,8 @@ def test_a_query_finds_the_acronym_that_a_text_defines(words: list[str]) -> None
 
 def test_the_work_grows_with_the_length_only() -> None:
     cases = [
-        "(",
-        "( ",
-        ": ",
-        "AB: ",
-        "AB (",
-        ", or ",
-        "AB short for ",
-        "`",
-        "a-",
-        "A A A (AAAAAAAB) ",
-        "AAAAAAAB: a a a a a a a a a a\n",
-        "FK (f k) ",
+        *("(", "( ", ": ", "AB: ", "AB (", ", or ", "AB short for ", "`", "a-", "A A A (AAAAAAAB) "),
+        *("AAAAAAAB: a a a a a a a a a a\n", "FK (f k) "),
     ]
     assert [piece for piece in cases if calls(piece * 800) > 2.1 * calls(piece * 400) + 100] == []
 

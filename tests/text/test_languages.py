@@ -77,24 +77,11 @@ def test_any_text_has_a_language_or_none(text: str) -> None:
 
 
 ENGLISH_WITH_SIGNS = (
-    "São Paulo outage: deploy failed with exit code 101",
-    "thanks José, merge André's PR",
-    "José, José: fix",
-    "Müller and José approved",
-    "rename façade and naïve impl",
-    "resize 1920×1080 to 1280×720",
-    "Resolutions: 1920×1080, 1280×720, 640×480",
-    "ES CA expired",
-    "NER model in MIR",
-    "CAS algo: compare and swap",
-    "install nix and vi",
-    "del num",
-    "sans serif font non breaking",
-    "TODO: rename el to element",
-    "why does '登録' show twice on the settings page?",
-    "git log --author=Müller",
-    "café",
-    "🦀",
+    *("São Paulo outage: deploy failed with exit code 101", "thanks José, merge André's PR", "José, José: fix"),
+    *("Müller and José approved", "rename façade and naïve impl", "resize 1920×1080 to 1280×720"),
+    *("Resolutions: 1920×1080, 1280×720, 640×480", "ES CA expired", "NER model in MIR", "CAS algo: compare and swap"),
+    *("install nix and vi", "del num", "sans serif font non breaking", "TODO: rename el to element"),
+    *("why does '登録' show twice on the settings page?", "git log --author=Müller", "café", "🦀"),
 )
 
 
@@ -106,13 +93,8 @@ def test_names_and_signs_make_no_other_language(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "wie setz ich da über ssh ein neues passwort?",
-        "qual é a senha do banco de testes?",
-        "где лежат ключи",
-        "CIの鍵はどこ",
-        "redis를 왜 쓰나요",
-        "para que sirve el outbox",
-        "c'est où la config de nginx ?",
+        *("wie setz ich da über ssh ein neues passwort?", "qual é a senha do banco de testes?", "где лежат ключи"),
+        *("CIの鍵はどこ", "redis를 왜 쓰나요", "para que sirve el outbox", "c'est où la config de nginx ?"),
     ],
 )
 def test_short_prompts_in_other_languages_are_known(text: str) -> None:

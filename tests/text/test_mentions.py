@@ -79,20 +79,12 @@ def test_a_text_names_exactly() -> None:
 
 def test_words_that_are_like_a_command_are_none() -> None:
     cases = [
-        "make sure the tests pass",
-        "Make docs easier to read",
-        "this will make openapi clients happy",
-        "make it up-to-date",
-        "we should make build times shorter",
-        "make end-to-end tests pass",
-        "make parse_args private",
-        "use make targets, running make in the root",
-        "just read-only for now, just one thing, just in-time",
-        "run just the unit tests, run just unit tests",
-        "we use just because it is simple",
-        "the task force will go with the flow",
-        "docker images are big, the git history is long",
-        "yarn workspaces, npm packages and the poetry lockfile",
+        *("make sure the tests pass", "Make docs easier to read", "this will make openapi clients happy"),
+        *("make it up-to-date", "we should make build times shorter", "make end-to-end tests pass"),
+        *("make parse_args private", "use make targets, running make in the root"),
+        *("just read-only for now, just one thing, just in-time", "run just the unit tests, run just unit tests"),
+        *("we use just because it is simple", "the task force will go with the flow"),
+        *("docker images are big, the git history is long", "yarn workspaces, npm packages and the poetry lockfile"),
     ]
     failures = [
         (prose, actual) for prose in cases if (actual := [name for name in mentions.mentions(prose) if " " in name]) != []
@@ -102,32 +94,22 @@ def test_words_that_are_like_a_command_are_none() -> None:
 
 def test_a_text_names_nothing() -> None:
     cases = [
-        "",
-        "plain words, a few. And more!",
-        "and/or, client/server, CI/CD, TCP/IP, km/h, 10/12/2024",
+        *("", "plain words, a few. And more!", "and/or, client/server, CI/CD, TCP/IP, km/h, 10/12/2024"),
         "https://example.com/src/a_b.py?c_d=1#e_f",
-        "<https://a.io/x_y.py>, (see http://a.io/x_y.py), github.com/acme/shop.git, a.io/b_c.py",
-        "ann_b@example.com",
+        *("<https://a.io/x_y.py>, (see http://a.io/x_y.py), github.com/acme/shop.git, a.io/b_c.py", "ann_b@example.com"),
         "1.2.3, v1.2.3, 3.11, 2024-01-02, 10:30, 1_000_000, 0x1F, 5GB, #123, 50%",
-        "e.g. this, i.e. that, etc., U.S., Ph.D.",
-        "GitHub, JavaScript, PostgreSQL, macOS, PyTorch, OAuth",
-        "Node.js, Vue.js and Next.js; ASP.NET, .NET, Socket.io",
-        "APIs, PRs, URLs, IDs, DDoS, IoT, PhD, SaaS, JWTs, NASA",
+        *("e.g. this, i.e. that, etc., U.S., Ph.D.", "GitHub, JavaScript, PostgreSQL, macOS, PyTorch, OAuth"),
+        *("Node.js, Vue.js and Next.js; ASP.NET, .NET, Socket.io", "APIs, PRs, URLs, IDs, DDoS, IoT, PhD, SaaS, JWTs, NASA"),
         "UTF-8, UTF-16, SHA-256, SHA256, RS256, ISO-8601, HTTP-404, ES2020, K8s, EC2",
-        "all .py and .sql files, .then, .map",
-        "README.md, package.json, __init__.py, Makefile, Dockerfile",
+        *("all .py and .sql files, .then, .map", "README.md, package.json, __init__.py, Makefile, Dockerfile"),
         "page.tsx, layout.tsx, route.ts, models.py, views.py, urls.py, settings.py, manage.py",
         "config.py, config.ts, schema.sql",
         "ValueError(), TypeError, KeyError, NullPointerException, IllegalArgumentException, ReferenceError",
-        "HashMap, ArrayList, StringBuilder, ObjectId, isinstance(), print()",
-        "`if x in y`",
+        *("HashMap, ArrayList, StringBuilder, ObjectId, isinstance(), print()", "`if x in y`"),
         "_emphasis_, __strong__, **bold**, snake-case, well-known",
         "`latency`, `x = 1`, `SELECT name`, `return value`, `def name`, `ls src`, `cat file`",
-        "`grep needle`, `-v flag`, `a: b`",
-        "```rust\nlet value = other;\n```",
-        "a.c, x.h",
-        "... -- / // . ./ ../ ~/ :: () `` ``` ```` `",
-        "Ends.There a sentence",
+        *("`grep needle`, `-v flag`, `a: b`", "```rust\nlet value = other;\n```", "a.c, x.h"),
+        *("... -- / // . ./ ../ ~/ :: () `` ``` ```` `", "Ends.There a sentence"),
     ]
     assert [(text, actual) for text in cases if (actual := mentions.mentions(text)) != ()] == []
 
@@ -254,15 +236,8 @@ def test_no_text_breaks_it(text: str) -> None:
 
 def test_hostile_texts_are_linear(subtests: pytest.Subtests) -> None:
     cases = [
-        "`" * 100_000,
-        "a/" * 50_000,
-        "_" * 100_000,
-        "a_" * 50_000,
-        "'" * 100_000,
-        "a://" * 25_000,
-        "()" * 50_000,
-        "../" * 50_000,
-        "`" + '"a' * 50_000 + "`",
+        *("`" * 100_000, "a/" * 50_000, "_" * 100_000, "a_" * 50_000, "'" * 100_000, "a://" * 25_000, "()" * 50_000),
+        *("../" * 50_000, "`" + '"a' * 50_000 + "`"),
     ]
     for text in cases:
         with subtests.test(text=text):

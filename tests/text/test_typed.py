@@ -109,14 +109,9 @@ def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
 def test_what_only_begins_like_a_command_or_a_header_is_typed() -> None:
     prompts = [
         *("/usr/lib is full", "!!! it broke again", "## Plan\nadd a cache", "# Plan\nadd a cache", "#42 fails", "a /clear"),
-        *("[BUG] login fails", "[BUG]\nlogin fails", "[WIP]\nadd a cache", "[URGENT] [PROD] it is down", "[SYSTEM] is my tag"),
-        *(
-            "[SYSTEM MESSAGE] is shown twice",
-            "[System notification]\nis it blue?",
-            "[USER INPUT]\ncheck",
-            "[README UPDATE]\nadd",
-        ),
-        *("the stop hook feedback: what is it?", "[SYSTEM MESSAGE", "[]", "["),
+        *("[BUG] login fails", "[BUG]\nlogin fails", "[WIP]\nadd a cache", "[URGENT] [PROD] it is down"),
+        *("[SYSTEM] is my tag", "[SYSTEM MESSAGE] is shown twice", "[System notification]\nis it blue?"),
+        *("[USER INPUT]\ncheck", "[README UPDATE]\nadd", "the stop hook feedback: what is it?", "[SYSTEM MESSAGE", "[]", "["),
     ]
     assert [prompt for prompt in prompts if not is_typed(prompt)] == []
 
