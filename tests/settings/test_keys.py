@@ -21,14 +21,10 @@ def test_default_is_valid_and_written_as_it_is_read(key: Key) -> None:
     assert key.expected
 
 
-@pytest.mark.parametrize("text", ["true", "1", "YES", " on "])
-def test_people_write_true_in_several_ways(text: str) -> None:
-    assert KEYS["surfacing.enabled"].from_text(text) is True
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
+        *(("surfacing.enabled", text, True) for text in ("true", "1", "YES", " on ")),
         ("fusion.alpha", "Adaptive", "adaptive"),
         ("fusion.alpha", "0", 0.0),
         ("fusion.alpha", "1e-1", 0.1),
@@ -103,10 +99,6 @@ def test_a_value_of_a_file_that_does_not_hold_is_refused(name: str, value: objec
     with pytest.raises(ConfigError) as refused:
         KEYS[name].check_value(value)
     assert refused.value.message == message
-
-
-def test_choices_are_listed_as_in_a_sentence() -> None:
-    assert KEYS["llm.provider"].expected == "none, anthropic or openai"
 
 
 def test_a_choice_of_any_length_is_refused_in_one_short_line() -> None:

@@ -157,24 +157,6 @@ def test_users_values_win_over_a_projects_preset(home: Home, tmp_path: Path) -> 
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("rrf", 0.2)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("alpha = 'much'", "fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive"),
-        ("mode = 'borda'", "fusion.mode is 'borda', expected relevance, weighted or rrf"),
-        ("preset = 7", f"fusion.preset is '7', expected {keys.KEYS['fusion.preset'].expected}"),
-    ],
-)
-@pytest.mark.parametrize("file", ["config.toml", ".subcog.toml"])
-def test_a_wrong_word_is_named_with_its_place_and_left_out(
-    home: Home, tmp_path: Path, file: str, text: str, problem: str
-) -> None:
-    write(home.config if file == "config.toml" else str(tmp_path / "p" / file), f"[fusion]\n{text}\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert settings.problems == (f"{file} line 2: {problem}",)
-    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("relevance", defaults.ALPHA)
-
-
 # ---- the environment ------------------------------------------------------------------------------------------------------
 
 
