@@ -184,32 +184,6 @@ def test_any_text_can_be_read(text: str) -> None:
         assert expansion.split() == expansion.split(" ")
 
 
-@given(st.lists(st.text(max_size=12), max_size=30))
-def test_any_words_can_be_a_query(words: list[str]) -> None:
-    for acronym, start, end in acronyms.initials(words):
-        assert acronyms.MIN_LETTERS <= len(acronym) <= acronyms.MAX_LETTERS
-        assert 0 <= start < end <= len(words)
-
-
-PROSE = st.lists(st.from_regex(r"[a-z]{1,9}[.,]?", fullmatch=True), max_size=40).map(" ".join)
-WORDS = st.lists(st.from_regex(r"[a-z]{3,9}", fullmatch=True), min_size=2, max_size=6)
-
-
-@given(
-    before=PROSE,
-    after=PROSE,
-    words=WORDS,
-    form=st.sampled_from(["{1} ({0})", "{0} ({1})", "{0}, short for {1},", "{0} stands for {1}."]),
-)
-def test_a_definition_is_found_within_other_prose(before: str, after: str, words: list[str], form: str) -> None:
-    acronym = "".join([word[0] for word in words])
-    text = f"{before}. {form.format(acronym.upper(), ' '.join(words))} {after}"
-    defined = acronyms.definitions(text)
-    if sum(word not in acronyms._NO_INITIALS for word in words) > 1:
-        assert [short for short, _ in defined] == [acronym]
-        assert defined[0][1] == " ".join(words)
-
-
 @given(
     st.lists(
         st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in acronyms._NO_INITIALS),

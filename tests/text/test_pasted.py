@@ -1,7 +1,7 @@
 """Pasted parts of a prompt: code, logs, errors and quotations are removed, the typed text around them stays."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.text.typed_prompt import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare_prompt
@@ -176,19 +176,9 @@ TYPED = (
 def test_what_is_pasted_goes_and_its_telling_line_is_kept(subtests: pytest.Subtests) -> None:
     for kind, (log, error) in PASTED.items():
         with subtests.test(kind=kind):
-            read = prepare_prompt(f"{ASK}\n{log}\n\n{ASK}")
-            assert (read.text, read.error) == (f"{ASK}\n{ASK}", error)
-
-
-def test_a_question_may_stand_directly_below_a_log() -> None:
-    assert [(kind, actual) for kind in PASTED if (actual := prepare_prompt(f"{PASTED[kind][0]}\n{ASK}").text) != ASK] == []
-
-
-def test_lines_may_end_as_on_windows(subtests: pytest.Subtests) -> None:
-    for kind, (log, error) in PASTED.items():
-        with subtests.test(kind=kind):
-            read = prepare_prompt(f"{ASK}\n{log}".replace("\n", "\r\n"))
-            assert (read.text, read.error) == (ASK, error)
+            around, above, below = f"{ASK}\n{log}\n\n{ASK}", f"{ASK}\n{log}".replace("\n", "\r\n"), f"{log}\n{ASK}"
+            assert [prepare_prompt(prompt).text for prompt in (around, above, below)] == [f"{ASK}\n{ASK}", ASK, ASK]
+            assert prepare_prompt(around).error == prepare_prompt(above).error == error
 
 
 def test_what_only_looks_like_code_or_a_log_stays(subtests: pytest.Subtests) -> None:
@@ -206,9 +196,6 @@ def test_typed_lines_stay_in_any_company(lines: list[str]) -> None:
 def test_the_telling_line_is_the_first_that_names_the_error() -> None:
     log = "[info] failed once\n[error]: disk is full\n[error]: again"
     assert prepare_prompt(log).error == "[error]: disk is full"
-
-
-def test_a_telling_line_is_cut() -> None:
     assert len(prepare_prompt("Error: " + "x" * 3_000).error) == MAX_PASTED_LINE
 
 
@@ -224,26 +211,13 @@ def test_plain_sentences_stay(lines: list[str], end: str) -> None:
     assert prepare_prompt(typed).text == typed
 
 
-@given(st.sampled_from(sorted(PASTED)), st.lists(sentences, max_size=3), st.lists(sentences, max_size=3))
-def test_sentences_around_a_log_stay_and_the_log_goes(kind: str, above: list[str], below: list[str]) -> None:
-    assume(above or below or "\n" in PASTED[kind][0] or PASTED[kind][1])
-    prompt = "\n".join([*above, "", PASTED[kind][0], "", *below])
-    assert prepare_prompt(prompt).text == "\n".join([*above, *below])
-
-
-@pytest.mark.parametrize("below", ["???", "what now?", "  please fix it", "we need a cache", "fix the login page", "- fix it"])
-def test_what_somebody_says_directly_below_an_error_stays(below: str) -> None:
-    assert prepare_prompt(f"ValueError: no\n{below}").text == below.strip()
-
-
-@pytest.mark.parametrize("below", ["^^^^^", "  load(path)", "a.b.c = 3", "x0"])
-def test_what_is_no_sentence_directly_below_an_error_goes(below: str) -> None:
-    assert prepare_prompt(f"ValueError: no\n{below}").text == ""
-
-
-def test_an_order_directly_below_an_announced_error_stays() -> None:
-    read = prepare_prompt("error: the build fails:\nadd the missing types to core")
-    assert (read.text, read.error) == ("add the missing types to core", "error: the build fails:")
+def test_what_somebody_says_directly_below_an_error_stays() -> None:
+    said = ["???", "what now?", "  please fix it", "we need a cache", "fix the login page", "- fix it"]
+    others = ["^^^^^", "  load(path)", "a.b.c = 3", "x0"]
+    read = [prepare_prompt(f"ValueError: no\n{below}").text for below in (*said, *others)]
+    assert read == [*map(str.strip, said), *[""] * len(others)]
+    announced = prepare_prompt("error: the build fails:\nadd the missing types to core")
+    assert (announced.text, announced.error) == ("add the missing types to core", "error: the build fails:")
 
 
 def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests) -> None:

@@ -1,7 +1,5 @@
 """Typed parts of a prompt: fenced lines, addresses and editors' additions are removed; long prompts keep their ends."""
 
-import unicodedata
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,15 +9,9 @@ from subcog_hooks.text.typed_prompt import MAX_TYPED_END, ends_of, is_typed, pre
 ASK = "why does this happen?"
 
 
-def test_letters_are_composed() -> None:
-    decomposed = unicodedata.normalize("NFD", "Warum schl\u00e4gt der \u00c5-Test fehl?")
-    assert decomposed != unicodedata.normalize("NFC", decomposed)
-    assert prepare_prompt(decomposed).text == unicodedata.normalize("NFC", decomposed)
-
-
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
+def test_the_typed_words_of_a_prompt_stay(subtests: pytest.Subtests) -> None:
+    cases = [
+        # typographic signs become plain
         ("why\u2019s it red", "why's it red"),
         ("\u2018old\u2019 or \u201anew\u2018", "'old' or 'new'"),
         ("\u201cold\u201d or \u201enew\u201c", '"old" or "new"'),
@@ -27,10 +19,26 @@ def test_letters_are_composed() -> None:
         ("wait\u2026", "wait..."),
         ("two\u00a0words", "two words"),
         ("\u8a8d\u8a3c\u306f\uff1f\u306f\u3044\u3002", "\u8a8d\u8a3c\u306f? \u306f\u3044."),
-    ],
-)
-def test_typographic_signs_become_plain(written: str, plain: str) -> None:
-    assert prepare_prompt(written).text == plain
+        ("schla\u0308gt der A\u030a-Test fehl?", "schl\u00e4gt der \u00c5-Test fehl?"),
+        # addresses go
+        ("see https://example.org/a?b=c#d why does it 404?", "see why does it 404?"),
+        ("(http://a.b), www.example.org and ftp://x", "and"),
+        ("postgres://user@host/db is refused", "is refused"),
+        ("\u898b\u3066https://example.org", "\u898b\u3066"),
+        ("https://example.org", ""),
+        # marks of a trace open no fence, and no element ends that does not begin
+        (f"    ~~~~^^^^\n{ASK}", ASK),
+        (f"{ASK} <ide_selection>why", f"{ASK} <ide_selection>why"),
+        # prose behind an open fence was typed if nothing else was
+        ("```\nhow do we deploy", "how do we deploy"),
+        ("```\nx = foo(1)\nwhy is it None\nimport os", "why is it None"),
+        ("```how do we deploy```", "how do we deploy"),
+        ("```\nfix it at https://example.org/x", "fix it at"),
+        ("```\nx = 1\n```\n```\nfix it", "fix it"),
+    ]
+    for prompt, typed in cases:
+        with subtests.test(prompt=prompt):
+            assert prepare_prompt(prompt).text == typed
 
 
 def test_fenced_lines_go(subtests: pytest.Subtests) -> None:
@@ -53,24 +61,6 @@ def test_fenced_lines_go(subtests: pytest.Subtests) -> None:
             assert read.pasted >= pasted
 
 
-def test_marks_of_a_trace_open_no_fence() -> None:
-    assert prepare_prompt(f"    ~~~~^^^^\n{ASK}").text == ASK
-
-
-@pytest.mark.parametrize(
-    ("prompt", "typed"),
-    [
-        ("see https://example.org/a?b=c#d why does it 404?", "see why does it 404?"),
-        ("(http://a.b), www.example.org and ftp://x", "and"),
-        ("postgres://user@host/db is refused", "is refused"),
-        ("\u898b\u3066https://example.org", "\u898b\u3066"),
-        ("https://example.org", ""),
-    ],
-)
-def test_addresses_go(prompt: str, typed: str) -> None:
-    assert prepare_prompt(prompt).text == typed
-
-
 @pytest.mark.parametrize(
     "added",
     [
@@ -86,10 +76,6 @@ def test_addresses_go(prompt: str, typed: str) -> None:
 def test_what_an_editor_or_a_terminal_adds_goes(added: str) -> None:
     assert prepare_prompt(added + ASK).text == ASK
     assert is_typed(added + ASK)
-
-
-def test_an_element_of_an_editor_that_is_not_closed_is_left() -> None:
-    assert prepare_prompt(f"{ASK} <ide_selection>why").text == f"{ASK} <ide_selection>why"
 
 
 def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
@@ -123,15 +109,11 @@ def test_of_a_long_prompt_head_and_tail_are_read() -> None:
     assert kept.startswith("head word")
     assert kept.endswith("word tail")
     assert len(prepare_prompt(prompt).text) <= len(kept)
+    assert ends_of(kept) == kept
 
 
 def test_blank_ends_of_a_long_prompt_are_no_ends() -> None:
     assert prepare_prompt("\n" * 10**6 + ASK + "\n" * 10**6).text == ASK
-
-
-def test_the_ends_of_the_ends_are_the_ends() -> None:
-    kept = ends_of("abc " * 5_000)
-    assert ends_of(kept) == kept
 
 
 CODE = "x = 1\n" * 1_000
@@ -204,20 +186,6 @@ def test_any_text_is_prepared(text: str) -> None:
 )
 def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
     assert len(prepare_prompt("".join(parts)).text) <= len("".join(parts))
-
-
-@pytest.mark.parametrize(
-    ("prompt", "typed"),
-    [
-        ("```\nhow do we deploy", "how do we deploy"),
-        ("```\nx = foo(1)\nwhy is it None\nimport os", "why is it None"),
-        ("```how do we deploy```", "how do we deploy"),
-        ("```\nfix it at https://example.org/x", "fix it at"),
-        ("```\nx = 1\n```\n```\nfix it", "fix it"),
-    ],
-)
-def test_prose_behind_an_open_fence_was_typed_if_nothing_else(prompt: str, typed: str) -> None:
-    assert prepare_prompt(prompt).text == typed
 
 
 def test_the_parts_of_a_text_stand_between_its_signs() -> None:
