@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -14,6 +15,7 @@ from subcog_hooks.redaction.redact import redact
 from tests.redaction import test_leaks as leaks
 from tests.redaction import test_redact as secrets
 
+ROOT = Path(__file__).parents[2]
 MIXED = secrets.MIXED
 TOKENS = {**secrets.TOKENS, **leaks.SECRETS, "Docker token": "dckr_" + "pat_" + MIXED[:27], "xAI key": "xai" + "-" + MIXED[:80]}
 ASSIGNED = [*secrets.ASSIGNED, *secrets.URLS]
@@ -182,7 +184,7 @@ def test_any_text_is_survived(text: str) -> None:
 
 def test_importing_it_loads_no_regular_expressions() -> None:
     program = (
-        f"import sys; sys.path.insert(0, {leaks.project()!r}); from subcog_hooks.llm import disclosure;"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from subcog_hooks.llm import disclosure;"
         "disclosure.disclosable_text('Why is the session token refused?');"
         "print({'re', 'typing', 'functools', 'detect_secrets'} & set(sys.modules))"
     )

@@ -133,12 +133,13 @@ def test_what_vendors_issue_is_not_kept(subtests: pytest.Subtests) -> None:
             assert HEX[:16] not in redact(f"Use {token} here.").text
 
 
-def test_secrets_in_lines_of_configuration_are_not_kept() -> None:
-    assert [name for name, (text, secret) in LINES.items() if secret in redact(text.format(secret)).text] == []
-
-
-def test_secrets_in_sentences_are_not_kept() -> None:
-    assert [name for name, (text, secret) in SENTENCES.items() if secret in redact(text.format(secret)).text] == []
+def test_secrets_in_lines_and_sentences_are_neither_kept_nor_shown(subtests: pytest.Subtests) -> None:
+    for text, secret in FAMILIES:
+        with subtests.test(text=text):
+            once, seen = redact(text).text, disclosable_text(text)
+            assert secret not in once or text.startswith("Use ")  # A vendor's token has its own test.
+            assert redact(once) == (once, ())
+            assert seen is None or (secret not in seen and redact(seen).removed == ())
 
 
 def test_hashes_names_and_versions_stay() -> None:
@@ -161,20 +162,6 @@ def test_a_placeholder_or_a_reference_stays() -> None:
         f"password: {name}" for name in ("PasswordEncoder", "SecretKeySpec", "userPwdInput", "HTTPBasicAuth", "mPasswordView")
     ]
     assert [(text, actual) for text in texts if (actual := redact(text).removed) != ()] == []
-
-
-def test_nothing_of_them_is_shown_to_an_llm(subtests: pytest.Subtests) -> None:
-    for text, secret in FAMILIES:
-        with subtests.test(text=text):
-            seen = disclosable_text(text)
-            assert seen is None or (secret not in seen and redact(seen).removed == ())
-
-
-def test_redacting_twice_is_redacting_once(subtests: pytest.Subtests) -> None:
-    for text, _ in FAMILIES:
-        with subtests.test(text=text):
-            once = redact(text).text
-            assert redact(once) == (once, ())
 
 
 def test_each_catalogue_pattern_compiles_and_needs_its_literals() -> None:
@@ -213,11 +200,10 @@ def test_a_private_span_is_not_kept_however_its_tags_are_written(subtests: pytes
             assert kind.removed == (("private block", 1),)
 
 
-@pytest.mark.parametrize(
-    "text", ["a &lt;privateKey&gt; b", "a < private", r"a \u003cprivate-notes\u003e b", "％private％ of it"]
-)
-def test_what_only_resembles_such_a_tag_stays(text: str) -> None:
-    assert redact(text).text == text
+def test_what_only_resembles_such_a_tag_stays() -> None:
+    texts = ["a &lt;privateKey&gt; b", "a < private", r"a \u003cprivate-notes\u003e b", "％private％ of it"]
+    texts += ["the <privateKey> element", "<private-notes>kept</private-notes>", "private: kept"]
+    assert [(text, actual) for text in texts if (actual := redact(text).text) != text] == []
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,5 @@
 """The pass on the way out. Secrets are put together here from pieces, so that no scanner takes this file for a leak."""
 
-import subprocess
-import sys
-
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -33,26 +29,17 @@ def test_an_unmistakable_secret_is_masked_and_the_rest_stays() -> None:
     assert [(name, actual) for name, actual in masked if actual != "use [redacted] here"] == []
 
 
-def test_a_private_key_header_is_masked_with_its_whole_line() -> None:
-    header = "-----BEGIN OPENSSH " + "PRIVATE KEY-----"
-    assert mask_secrets(f"the key {header} {MIXED}\nnext line") == "the key [redacted]\nnext line"
-
-
-def test_the_body_below_a_private_key_header_is_masked_too() -> None:
-    header = "-----BEGIN " + "PRIVATE KEY-----"
-    assert mask_secrets(f"{header}\n{MIXED[:64]}\n{MIXED[:64]}\nnext line") == "[redacted]\nnext line"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_only_a_password_or_a_private_key_is_masked() -> None:
+    begin = "-----BEGIN "
+    cases = [
+        (f"the key {begin}OPENSSH PRIVATE KEY----- {MIXED}\nnext line", "the key [redacted]\nnext line"),
+        (f"{begin}PRIVATE KEY-----\n{MIXED[:64]}\n{MIXED[:64]}\nnext line", "[redacted]\nnext line"),
         ("postgres://app:hunter2@db/shop", "postgres://app:[redacted]@db/shop"),
         ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
         ("amqp://app:a@b@queue", "amqp://app:[redacted]@queue"),
-    ],
-)
-def test_only_the_password_of_a_url_is_masked(text: str, expected: str) -> None:
-    assert mask_secrets(text) == expected
+        ("a <Private x='1'>b</PRIVATE> c", "a c"),
+    ]
+    assert [(text, actual) for text, expected in cases if (actual := mask_secrets(text)) != expected] == []
 
 
 def test_a_text_without_secrets_is_the_same_object() -> None:
@@ -64,10 +51,6 @@ def test_a_text_without_secrets_is_the_same_object() -> None:
         *("List<privateKey> is a type", ""),
     ]
     assert [actual for text in cases if (actual := mask_secrets(text)) is not text] == []
-
-
-def test_private_spans_are_dropped_on_the_way_out() -> None:
-    assert mask_secrets("a <Private x='1'>b</PRIVATE> c") == "a c"
 
 
 def test_without_private_counts_the_outer_spans() -> None:
@@ -86,20 +69,3 @@ PIECES = st.sampled_from(
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = mask_secrets(text)
     assert mask_secrets(once) == once
-
-
-def test_importing_it_loads_nothing_else() -> None:
-    program = (
-        "import sys, itertools; import subcog_hooks.core.tables, subcog_hooks.redaction; before = set(sys.modules);"
-        "import subcog_hooks.redaction.masking;"
-        "print(sorted(set(sys.modules) - before), 're' in sys.modules, 'typing' in sys.modules)"
-    )
-    command = [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {project()!r}); {program}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['subcog_hooks.redaction.masking'] False False"
-
-
-def project() -> str:
-    import subcog_hooks
-
-    return subcog_hooks.__file__.removesuffix("__init__.py").rstrip("/\\").removesuffix("subcog_hooks")

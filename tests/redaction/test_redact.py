@@ -64,14 +64,7 @@ def test_a_known_token_is_replaced_whole_and_the_rest_stays(subtests: pytest.Sub
             redacted = redact(f"Use {token} for the deploy.")
             assert re.fullmatch(r"Use \[redacted: [A-Za-z ]+\] for the deploy\.", redacted.text)
             assert [count for _, count in redacted.removed] == [1]
-
-
-def test_a_known_token_is_found_between_letters_of_other_scripts() -> None:
-    assert [name for name in TOKENS if TOKENS[name] in redact(f"鍵は「{TOKENS[name]}」です").text] == []
-
-
-def test_a_known_token_is_found_behind_an_escaped_newline() -> None:
-    assert [name for name in TOKENS if TOKENS[name] in redact(rf'"key:\n{TOKENS[name]}\n"').text] == []
+            assert token not in redact(f"鍵は「{token}」です").text + redact(rf'"key:\n{token}\n"').text
 
 
 KEY_KINDS = [
@@ -93,11 +86,6 @@ PRIVATE_KEYS = [
 
 def test_a_private_key_goes_with_its_headers_and_body() -> None:
     assert [(text, actual) for text, expected in PRIVATE_KEYS if (actual := redact(text).text) != expected] == []
-
-
-def test_a_merely_mentioned_private_key_header_stays() -> None:
-    text = "The file starts with `-----BEGIN " + "PRIVATE KEY-----`, not with a certificate. Rotate it yearly."
-    assert redact(text).text == text
 
 
 ASSIGNED = [
@@ -125,14 +113,11 @@ ASSIGNED = [
     ("Authorization: Bearer " + MIXED[:40], "Authorization: Bearer [redacted: bearer token]"),
     ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted: authorization header]"),
     ("//registry.npmjs.org/:_authToken=" + HEX[:36], "//registry.npmjs.org/:_authToken=[redacted: npm token]"),
+    ("curl -s -u admin:s3cr3tpw https://x", "curl -s -u admin:[redacted: password] https://x"),
 ]
 
 
-def test_a_value_of_a_secret_name_is_replaced_and_the_name_stays() -> None:
-    assert [(text, actual) for text, expected in ASSIGNED if (actual := redact(text).text) != expected] == []
-
-
-URLS = [
+URLS = [  # They keep scheme, user and host.
     ("postgres://app:s3cret@db.internal:5432/shop", "postgres://app:[redacted: URL password]@db.internal:5432/shop"),
     ("redis://:p4ss!word@cache/0", "redis://:[redacted: URL password]@cache/0"),
     ("amqp://svc:a@b1c2@queue", "amqp://svc:[redacted: URL password]@queue"),
@@ -143,12 +128,12 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), URLS)
-def test_a_url_keeps_its_scheme_user_and_host(text: str, expected: str) -> None:
-    assert redact(text).text == expected
+def test_a_value_of_a_secret_name_is_replaced_and_the_name_stays() -> None:
+    assert [(text, actual) for text, expected in (*ASSIGNED, *URLS) if (actual := redact(text).text) != expected] == []
 
 
 HARMLESS = [
+    "The file starts with `-----BEGIN PRIVATE KEY-----`, not with a certificate. Rotate it yearly.",
     "the password: must be at least 12 characters",
     "password: 12-character minimum, rotated every 90 days",
     "token refresh is flaky below 2 s of clock skew",
@@ -232,26 +217,16 @@ def test_private_spans_are_removed_entirely() -> None:
     assert [(text, actual) for text, expected in cases if (actual := redact(text).text) != expected] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["the <privateKey> element", "<private-notes>kept</private-notes>", "private: kept", "a < private"]
-)
-def test_what_only_resembles_a_private_tag_stays(text: str) -> None:
-    assert redact(text).text == text
-
-
 def test_removing_a_private_span_can_not_form_another_tag() -> None:
     redacted = redact("<pri<private>x</private>vate>kept</private>")
     assert "<private>" not in redacted.text
     assert "kept" in redacted.text
 
 
-def test_a_secret_inside_a_private_span_counts_as_the_span_alone() -> None:
-    assert redact(f"<private>{AWS}</private>").removed == (("private block", 1),)
-
-
 def test_removals_are_counted_by_kind_in_alphabetical_order() -> None:
     redacted = redact(f"<private>a</private> {AWS} <private>b</private> password='hunter2' {AWS}")
     assert redacted.removed == (("AWS Access Key", 2), ("password", 1), ("private block", 2))
+    assert redact(f"<private>{AWS}</private>").removed == (("private block", 1),)
 
 
 @pytest.mark.parametrize(
@@ -343,8 +318,3 @@ def test_a_long_token_of_one_kind_of_character_is_judged_at_once(letters: str) -
     for prefix in ("xoxb-", "ghp_", "sk-", "AKIA", "token="):
         redact(prefix + letters + "é")
     assert time.process_time() - started < 1
-
-
-def test_the_password_of_a_curl_command_goes() -> None:
-    secret = "s3cr3t" + "pw"
-    assert redact(f"curl -s -u admin:{secret} https://x").text == "curl -s -u admin:[redacted: password] https://x"
