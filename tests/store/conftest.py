@@ -136,33 +136,34 @@ def long_notes(store: Store, make: Maker) -> list[Memory]:
     )
 
 
-# ways for a file to be useless
+# ways for the file at a path to be useless
 
 
-def damage(home: Home) -> None:
-    path = vectors_path(home, SPACE)
+def damage(path: str) -> None:
     with open(path, "r+b") as file:
         for page in range(1, os.path.getsize(path) // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 64)
 
 
-def overwrite(home: Home) -> None:
-    Path(vectors_path(home, SPACE)).write_bytes(b"garbage" * 2_000)
+def overwrite(path: str) -> None:
+    Path(path).write_bytes(b"garbage" * 2_000)
 
 
-def widen(home: Home) -> None:
-    os.unlink(vectors_path(home, SPACE))
-    VectorStore.writer(home, SPACE, 2 * DIMENSION).close()
+def widen(path: str) -> None:
+    os.unlink(path)
+    VectorStore.writer(Home(str(Path(path).parents[1])), SPACE, 2 * DIMENSION).close()
 
 
-def lose_codes(home: Home) -> None:
-    connection = apsw.Connection(vectors_path(home, SPACE))
-    connection.execute("DELETE FROM codes")
-    connection.close()
+def lose_codes(path: str) -> None:
+    run_sql(path, "DELETE FROM codes")
 
 
-def lose_a_table(home: Home) -> None:
-    connection = apsw.Connection(vectors_path(home, SPACE))
-    connection.execute("DROP TABLE codes")
+def lose_a_table(path: str) -> None:
+    run_sql(path, "DROP TABLE codes")
+
+
+def run_sql(path: str, sql: str) -> None:
+    connection = apsw.Connection(path)
+    connection.execute(sql)
     connection.close()

@@ -17,7 +17,6 @@ from subcog_hooks.store.decision import (
     RECALL,
     SPOKE,
     START,
-    VERSION,
     Candidate,
     Decision,
     PromptIntent,
@@ -94,11 +93,6 @@ def test_written_decision_is_read_back() -> None:
 def test_a_decision_that_was_made_at_once_is_read_back() -> None:
     decision = Decision(**{**COLUMNS, "outcome": "paused", "units": 0})
     assert values(read_decision(decision.to_text(), **{**COLUMNS, "outcome": "paused", "units": 0})) == values(decision)
-
-
-def test_equal_decisions_are_equal_bytes() -> None:
-    assert whole().to_text() == whole().to_text()
-    assert light_json.loads(whole().to_text())["v"] == VERSION  # type: ignore[index]  # a document of ours
 
 
 def test_injected_ids_come_from_the_candidates() -> None:

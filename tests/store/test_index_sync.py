@@ -29,12 +29,6 @@ def search(home: Home, store: Store, word: str) -> set[str]:
     return {store.by_seqs([seq])[seq].id for _, seq in hits}
 
 
-def test_stored_memories_are_found(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("alpha", id="a"), make("beta", id="b")])
-    assert search(home, store, "alpha") == {"a"}
-    assert index_sync.bring_up_to_date(home, store).watermark() == store.revision()
-
-
 def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: Store, make: Maker) -> None:
     memories = store.add([make("alpha", id="a"), make("alpha", id="b"), make("alpha", id="c")])
     assert search(home, store, "alpha") == {"a", "b", "c"}
@@ -43,13 +37,6 @@ def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: 
     assert search(home, store, "alpha") == set()
     assert search(home, store, "beta") == {"a"}
     assert index_sync.bring_up_to_date(home, store).documents == 1
-
-
-def test_a_crash_between_store_and_index_is_caught_up(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("alpha", id="a")])
-    index_sync.bring_up_to_date(home, store)
-    store.add([make("alpha", id="b")])  # and the process dies here
-    assert search(home, store, "alpha") == {"a", "b"}
 
 
 def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store: Store, make: Maker) -> None:
@@ -286,14 +273,6 @@ def test_commit_during_opening_does_not_count_as_reached(
     assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_every_document_is_a_memory_after_many_writes(home: Home, store: Store, make: Maker) -> None:
-    for i in range(5):
-        store.add([make("alpha", id=f"m{i}")])
-        index = index_sync.bring_up_to_date(home, store)
-        assert (index.documents, index.count(tantivy.Query.all_query())) == (i + 1, i + 1)
-        assert index.rarity("body", "beta") == index_sync.index_in_memory(store).rarity("body", "beta")
-
-
 def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
     index = index_sync.bring_up_to_date(home, store)
@@ -309,18 +288,15 @@ def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store
 
 
 def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, make: Maker) -> None:
-    store.add([make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp",), project="shop")])
+    store.add(
+        [make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp", "..."), project="shop")]
+    )
     index = index_sync.index_in_memory(store)
     shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
     assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
     assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
     assert sorted(index.tags_with("", 5)) == [("harbour", 1), ("harp", 1)]
     assert index.tags_with("", 5, shop) == [("harp", 1)]
-
-
-def test_a_tag_without_a_letter_or_digit_is_no_label(store: Store, make: Maker) -> None:
-    store.add([make("alpha", tags=("...", "harbour"))])
-    assert index_sync.index_in_memory(store).tags_with("", 5) == [("harbour", 1)]
 
 
 def test_of_very_many_acronyms_the_most_explained_are_known(store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:

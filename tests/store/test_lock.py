@@ -59,8 +59,3 @@ def test_lock_file_with_foreign_content_is_emptied_and_locked(tmp_path: Path, ga
             ProcessLock(str(path), 1, "testing").__enter__()
         assert is_held(str(path))
     assert not is_held(str(path))
-
-
-def test_a_lock_where_a_folder_lies_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be opened: it is a folder"):
-        ProcessLock(str(tmp_path), 0, "testing").__enter__()

@@ -38,13 +38,6 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     assert [at_most[bound] for bound in (0.0005, 0.001, 0.1, 0.2, 0.5, 5.0, float("inf"))] == [2, 3, 3, 4, 5, 5, 6]
 
 
-def test_metrics_come_sorted_whatever_they_are(state: State) -> None:
-    metrics.observe_duration(state, "b", "", 1.0)
-    metrics.increase_counter(state, "c")
-    metrics.increase_counter(state, "a")
-    assert [metric.name for metric in metrics.read_metrics(state)] == ["a", "b", "c"]
-
-
 def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
     state.begin()
     metrics.increase_counter(state, "asked")

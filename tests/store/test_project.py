@@ -77,10 +77,16 @@ def test_all_spellings_of_a_remote_are_one_identity() -> None:
     assert failures == []
 
 
+def found(folder: str) -> project.Project:
+    current = project.find_project(folder)
+    assert current is not None
+    return current
+
+
 def test_outside_of_any_repository_there_is_no_project(tmp_path: Path) -> None:
-    assert project.find_project(str(tmp_path)) is None
+    assert (project.find_project(str(tmp_path)), project.find_branch(str(tmp_path))) == (None, None)
     assert project.find_project(str(tmp_path / "nowhere" / "at all")) is None
-    assert project.find_project("bad\0folder") is None
+    assert (project.find_project("bad\0folder"), project.find_branch("bad\0folder")) == (None, None)
     assert project.find_project("/" + "a/" * 1_000_000) is None
 
 
@@ -103,8 +109,7 @@ def repository(tmp_path: Path) -> Path:
 def test_without_a_remote_the_main_worktree_is_the_project(repository: Path, tmp_path: Path) -> None:
     git(repository, "worktree", "add", str(tmp_path / "other"))
     (tmp_path / "other" / "src").mkdir()
-    current = project.find_project(str(tmp_path / "other" / "src"))
-    assert current is not None
+    current = found(str(tmp_path / "other" / "src"))
     assert current.identity == str(repository.resolve())
     assert current.root == str((tmp_path / "other").resolve())
 
@@ -112,8 +117,7 @@ def test_without_a_remote_the_main_worktree_is_the_project(repository: Path, tmp
 def test_with_a_remote_all_clones_are_one_project(repository: Path) -> None:
     git(repository, "remote", "add", "upstream", "https://example.org/up/shop.git")
     git(repository, "remote", "add", "origin", "git@example.org:acme/shop.git")
-    current = project.find_project(str(repository))
-    assert current is not None
+    current = found(str(repository))
     assert current.identity == "example.org/acme/shop"
 
 
@@ -152,8 +156,7 @@ def test_a_remote_is_the_one_that_git_names(
     (repository / ".git" / "shared").mkdir()
     (repository / ".git" / "shared" / "remotes").write_text(PLAIN)
     (repository / ".git" / "config").write_text(config)
-    current = project.find_project(str(repository))
-    assert current is not None
+    current = found(str(repository))
     assert current.identity == "github.com/acme/shop"
     named = subprocess.run(["git", "remote", "get-url", "origin"], cwd=repository, capture_output=True, check=True)
     assert project.normalise_url(named.stdout.decode().strip(), "/") == current.identity
@@ -165,13 +168,11 @@ def test_a_folder_whose_name_is_not_unicode_is_a_project(tmp_path: Path) -> None
     for name in (b"caf\351", b"caf\350"):
         folder = os.path.join(tmp_path, os.fsdecode(name))
         os.makedirs(os.path.join(folder, ".git"))
-        current = project.find_project(folder)
-        assert current is not None
+        current = found(folder)
         assert current.root == folder
         names.add(current.identity)
         Path(folder, ".git", "config").write_text(PLAIN)
-        current = project.find_project(folder)
-        assert current is not None
+        current = found(folder)
         assert current.identity == "github.com/acme/shop"
     assert names == {f"{tmp_path}/caf\\udce9", f"{tmp_path}/caf\\udce8"}
 
@@ -198,8 +199,7 @@ def test_a_repository_of_another_user_counts_as_for_git(tmp_path: Path, monkeypa
         monkeypatch.setenv("SUDO_UID", sudo_uid)
         (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {setting}\n")
         done = subprocess.run(["git", "remote", "get-url", "origin"], cwd=inside, capture_output=True, check=False)
-        current = project.find_project(str(inside))
-        assert current is not None
+        current = found(str(inside))
         assert (setting, current.identity) == (setting, str(root) if done.returncode else "github.com/acme/shop")
 
 
@@ -218,8 +218,7 @@ def test_an_alias_of_ssh_is_its_host(repository: Path, tmp_path: Path, monkeypat
         ("https://me/acme/shop", "me/acme/shop"),
     ]:
         (repository / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {url}\n')
-        current = project.find_project(str(repository))
-        assert current is not None
+        current = found(str(repository))
         assert (url, current.identity) == (url, identity)
 
 
@@ -232,8 +231,7 @@ def test_a_home_in_a_repository_renames_no_remote(repository: Path, monkeypatch:
     for variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME"):
         with monkeypatch.context() as patch:
             patch.setenv(variable, str(repository))
-            current = project.find_project(str(repository))
-        assert current is not None
+            current = found(str(repository))
         assert (variable, current.identity) == (variable, "github.com/acme/shop")
 
 
@@ -242,8 +240,7 @@ def test_an_included_pipe_and_a_circle_hold_nothing_up(repository: Path, tmp_pat
     os.mkfifo(tmp_path / "pipe")
     circle = "".join(f"[include]\n\tpath = {name}\n" for name in (tmp_path / "pipe", "config", "../..", "/dev/zero"))
     (repository / ".git" / "config").write_text(circle + PLAIN)
-    current = project.find_project(str(repository))
-    assert current is not None
+    current = found(str(repository))
     assert current.identity == "github.com/acme/shop"
 
 
@@ -251,13 +248,14 @@ def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -
     library = tmp_path / "library"
     library.mkdir()
     git(library, "init")
+    git(library, "checkout", "-b", "stable")
     git(library, "commit", "--allow-empty", "-m", "first")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
-    current = project.find_project(str(repository / "vendored"))
-    assert current is not None
+    current = found(str(repository / "vendored"))
     assert current.identity == str(library)
     assert current.parent is not None
     assert [member.root for member in current.with_parents()] == [current.root, str(repository.resolve())]
+    assert project.find_branch(current.root) == "stable"
 
 
 def test_a_clone_or_worktree_in_a_repository_has_no_parent(repository: Path) -> None:
@@ -266,8 +264,7 @@ def test_a_clone_or_worktree_in_a_repository_has_no_parent(repository: Path) -> 
     (repository / "modules" / "false").mkdir()
     (repository / "modules" / "false" / ".git").write_text("gitdir: ../clone/.git")
     for name in ("modules/clone", "tree", "modules/false"):
-        current = project.find_project(str(repository / name))
-        assert current is not None
+        current = found(str(repository / name))
         assert (current.root, current.parent) == (str((repository / name).resolve()), None)
 
 
@@ -285,8 +282,7 @@ def test_a_submodule_in_a_submodule_has_two_parents(repository: Path, tmp_path: 
     git(repository, "worktree", "add", str(tmp_path / "tree"))
     git(tmp_path / "tree", *allowing, "update", "--init", "--recursive")
     for top in (repository, tmp_path / "tree"):
-        current = project.find_project(str(top / "vendor" / "outer" / "inner"))
-        assert current is not None
+        current = found(str(top / "vendor" / "outer" / "inner"))
         roots = [top / "vendor/outer/inner", top / "vendor/outer", top]
         assert [member.root for member in current.with_parents()] == [str(root.resolve()) for root in roots]
 
@@ -296,8 +292,7 @@ def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     assert project.find_project(str(tmp_path)) is None
     (tmp_path / "b" / ".git").mkdir(parents=True)
     (tmp_path / "b" / ".git" / "config").write_bytes(b'[remote "origin\nurl\n[remote]\n url = x\n')
-    current = project.find_project(str(tmp_path / "b"))
-    assert current is not None
+    current = found(str(tmp_path / "b"))
     assert current.identity == str((tmp_path / "b").resolve())
 
 
@@ -309,26 +304,10 @@ def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) 
     (repository / "src").mkdir()
     branches = [project.find_branch(str(folder)) for folder in (repository, repository / "src", tmp_path / "other")]
     assert branches == ["main", "main", "release/7"]
-
-
-def test_a_branch_without_a_commit_is_one(tmp_path: Path, repository: Path) -> None:
-    git(repository, "checkout", "--orphan", "hafen-ö")
-    assert project.find_branch(str(repository)) == "hafen-ö"
-
-
-def test_a_detached_head_is_on_no_branch(repository: Path) -> None:
     git(repository, "checkout", "--detach")
     assert project.find_branch(str(repository)) is None
-
-
-def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
-    library = tmp_path / "library"
-    library.mkdir()
-    git(library, "init")
-    git(library, "checkout", "-b", "stable")
-    git(library, "commit", "--allow-empty", "-m", "first")
-    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
-    assert project.find_branch(str(repository / "vendored")) == "stable"
+    git(repository, "checkout", "--orphan", "hafen-ö")  # without a commit
+    assert project.find_branch(str(repository)) == "hafen-ö"
 
 
 @pytest.mark.parametrize(
@@ -343,8 +322,3 @@ def test_garbage_in_head_is_no_branch(tmp_path: Path, head: bytes) -> None:
     assert project.find_branch(str(tmp_path)) is None
     (tmp_path / ".git" / "HEAD").write_bytes(head)
     assert project.find_branch(str(tmp_path)) is None
-
-
-def test_outside_of_any_repository_there_is_no_branch(tmp_path: Path) -> None:
-    assert project.find_branch(str(tmp_path)) is None
-    assert project.find_branch("bad\0folder") is None

@@ -4,7 +4,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion
 from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.questions import from_json, to_json
+from subcog_hooks.store.questions import from_json
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
@@ -21,10 +21,6 @@ def test_the_store_gives_questions_back_with_their_origins(home: Home, make: Mak
         assert (store.get("keys").questions, store.get("other").questions) == (ASKED, ())
         store.update([store.get("keys").with_changes(questions=ASKED[1:])])
         assert store.get("keys").questions == ASKED[1:]
-
-
-def test_written_decision_is_read_back() -> None:
-    assert from_json(to_json(ASKED)) == ASKED
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -121,13 +119,6 @@ def test_empty_start_differs_from_an_unknown_start(state: State) -> None:
     assert sessions.find_printed_ids(state, "one") == ()
 
 
-@pytest.mark.parametrize("text", ["", "[", "7", '{"a": 1}'])
-def test_foreign_printed_ids_count_as_unknown(state: State, home: Home, text: str) -> None:
-    sessions.begin_session(state, "one", SHOP, "startup", 1000)
-    apsw.Connection(home.state_db).execute("UPDATE sessions SET said = ?", (text,))
-    assert sessions.find_printed_ids(state, "one") is None
-
-
 def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
     count = (
         "import sys; from subcog_hooks.store import sessions; from subcog_hooks.core.paths import Home;"
@@ -177,22 +168,3 @@ def test_flags_are_bounded(state: State) -> None:
         state_values.set_flag(state, "another", True)
     state_values.set_flag(state, "flag7", False)
     assert state_values.find_flags(state)["flag7"] is False
-
-
-def test_a_flag_that_another_program_spoilt_is_not_set(state: State, home: Home) -> None:
-    rows = [("a", "true"), ("b", "["), ("c", "[1]"), ("d", "null")]
-    apsw.Connection(home.state_db).executemany("INSERT INTO user_flags VALUES (?, ?)", rows)
-    assert state_values.find_flags(state) == {"a": True}
-
-
-def test_a_state_that_was_deleted_knows_no_session_and_no_flag(state: State, home: Home) -> None:
-    sessions.begin_session(state, "one", SHOP, "startup", 1000)
-    state_values.set_flag(state, "mood", "tired")
-    state.close()
-    for suffix in ("", "-wal", "-shm"):
-        Path(home.state_db + suffix).unlink(missing_ok=True)
-    anew = State.open(home, 100)
-    sessions.note_prompt(anew, "one", SHOP, 2000)
-    assert row(anew, "one") == (SHOP, "", 2000, 2000, 1)
-    assert state_values.find_flags(anew) == {}
-    assert sessions.days_since_last(anew, "one", SHOP, 2000) is None

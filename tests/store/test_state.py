@@ -24,14 +24,6 @@ def state(home: Home) -> State:
     return State.open(home, 100)
 
 
-def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> None:
-    state.begin()
-    sessions.record_given(state, "one", ("a", "b"), 1000, "d1")
-    state.commit()
-    assert sessions.find_given(state, "one") == {"a", "b"}
-    assert sessions.find_given(state, "two") == set()
-
-
 @pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
 def test_ledger_survives_a_clock_that_jumps_and_returns(state: State, jump: int) -> None:
     now = 20_000 * DAY
@@ -59,28 +51,6 @@ def test_a_session_that_was_compacted_hears_everything_again(state: State) -> No
     sessions.record_given(state, "two", ("a",), 1000, "d2")
     sessions.forget_session(state, "one")
     assert (sessions.find_given(state, "one"), sessions.find_given(state, "two")) == (set(), {"a"})
-
-
-def test_ledger_has_the_decision_that_gave_a_memory(state: State, home: Home) -> None:
-    sessions.record_given(state, "one", ("a", "b"), 1000, "d1")
-    rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
-    assert rows == [("a", "d1"), ("b", "d1")]
-
-
-def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.sessions.MAX_ENTRIES", 3)
-    for number in range(5):
-        sessions.record_given(state, "one", (f"m{number}",), 1000 + number, "d")
-    assert sessions.find_given(state, "one") == {"m2", "m3", "m4"}
-
-
-def test_what_was_begun_can_be_left_undone(state: State) -> None:
-    state.roll_back()  # where nothing was
-    state.begin()
-    sessions.record_given(state, "one", ("a",), 1000, "d1")
-    state.roll_back()
-    assert sessions.find_given(state, "one") == set()
-    state.begin()
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------------------
@@ -148,22 +118,6 @@ def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
     decision_log.keep_decision(state, make_decision("old", DAY), DAY)
     decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
     assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
-
-
-def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
-    state.begin()
-    for number in range(MAX_DECISIONS):
-        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
-    assert len(recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
-    for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
-        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
-    state.commit()
-    kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
-    assert (len(kept), kept[0], kept[-1]) == (
-        MAX_DECISIONS - PRUNED_AT_ONCE + 2,
-        f"d{MAX_DECISIONS + 2}",
-        f"d{PRUNED_AT_ONCE + 1}",
-    )
 
 
 def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
@@ -294,14 +248,6 @@ def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Hom
         kept.append(state)  # a hook never closes it, because it ends by os._exit
         state = State.open(home, 100)
     assert os.path.getsize(home.state_db + "-wal") < 2 * LONG_WAL * 4200
-
-
-def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
-    home.create()
-    other = apsw.Connection(home.state_db)
-    other.execute("CREATE TABLE flags (x)")
-    other.close()
-    assert not state_values.is_paused(State.open(home, 100), 0)
 
 
 def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> None:

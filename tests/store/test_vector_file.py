@@ -16,7 +16,7 @@ from subcog_hooks.store import vector_file
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.vector_file import ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
-from tests.store.conftest import SMALL, SMALL_DIMENSION, put, vector
+from tests.store.conftest import SMALL, SMALL_DIMENSION, damage, lose_a_table, put, run_sql, vector
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,30 +30,17 @@ def truncate(path: str) -> None:
     os.truncate(path, os.path.getsize(path) // 2 // 4096 * 4096 + 100)
 
 
-def damaged_in_every_page(path: str) -> None:
-    with open(path, "r+b") as file:
-        for page in range(1, os.path.getsize(path) // 4096):
-            file.seek(page * 4096)
-            file.write(b"\xff" * 64)
-
-
 def of_another_program(path: str) -> None:
     os.unlink(path)
-    connection = apsw.Connection(path)
-    connection.execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
-    connection.close()
+    run_sql(path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
 
 
 def of_a_later_version(path: str) -> None:
-    connection = apsw.Connection(path)
-    connection.pragma("user_version", 99)
-    connection.close()
+    run_sql(path, "PRAGMA user_version = 99")
 
 
 def of_an_earlier_version(path: str) -> None:
-    connection = apsw.Connection(path)
-    connection.pragma("user_version", 1)
-    connection.close()
+    run_sql(path, "PRAGMA user_version = 1")
 
 
 def a_folder(path: str) -> None:
@@ -61,35 +48,15 @@ def a_folder(path: str) -> None:
     os.mkdir(path)
 
 
-def without_a_table(path: str) -> None:
-    connection = apsw.Connection(path)
-    connection.execute("DROP TABLE codes")
-    connection.close()
+DAMAGES = [fill, truncate, damage, of_another_program, of_a_later_version, of_an_earlier_version, a_folder, lose_a_table]
 
 
-def missing(path: str) -> None:
-    os.unlink(path)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        fill,
-        truncate,
-        damaged_in_every_page,
-        of_another_program,
-        of_a_later_version,
-        of_an_earlier_version,
-        a_folder,
-        without_a_table,
-        missing,
-    ],
-)
+@pytest.mark.parametrize("harm", [*DAMAGES, os.unlink])
 def test_a_reader_of_a_useless_file_is_told_so(
-    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
+    home: Home, vectors: VectorStore, crowd: list[Memory], harm: Callable[[str], None]
 ) -> None:
     vectors.close()
-    damage(vectors_path(home, SMALL))
+    harm(vectors_path(home, SMALL))
     with pytest.raises(VectorsUnusable) as raised, VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
         reader.nearest(vector(1), 300, None, ())
     assert vectors_path(home, SMALL) in raised.value.message
@@ -156,15 +123,6 @@ def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vecto
         assert (anew.is_gone(), anew.watermark()) == (False, -1)
 
 
-def test_file_name_has_the_format_so_versions_do_not_clash(home: Home, vectors: VectorStore) -> None:
-    assert vectors_path(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.VECTORS_FORMAT}-{SMALL}.db")
-    later = Path(home.index, f"vectors-{vector_file.VECTORS_FORMAT + 1}-{SMALL}.db")
-    later.write_bytes(b"of a later version")
-    VectorStore.remove(home, SMALL)
-    VectorStore.writer(home, SMALL, SMALL_DIMENSION).close()
-    assert later.read_bytes() == b"of a later version"
-
-
 def open_files() -> list[str]:
     return sorted(
         os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
@@ -172,12 +130,12 @@ def open_files() -> list[str]:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
-@pytest.mark.parametrize("damage", [of_a_later_version, of_another_program, damaged_in_every_page, without_a_table])
+@pytest.mark.parametrize("harm", [of_a_later_version, of_another_program, damage, lose_a_table])
 def test_a_file_that_can_not_be_used_is_not_kept_open(
-    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
+    home: Home, vectors: VectorStore, crowd: list[Memory], harm: Callable[[str], None]
 ) -> None:
     vectors.close()
-    damage(vectors_path(home, SMALL))
+    harm(vectors_path(home, SMALL))
     before = open_files()
     for opened in (VectorStore.reader, VectorStore.writer):
         with pytest.raises(StoreError) as raised:

@@ -148,6 +148,7 @@ def test_a_whole_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, s
     refused, other = store.add([make("refused"), make("other")])
     keep(vectors, [refused, other], {refused.seq: [bytes(SMALL_DIMENSION)], other.seq: [vector(1), bytes(SMALL_DIMENSION)]})
     assert [seq for _, seq in vectors.nearest(vector(1), 9, None)] == [other.seq]
+    assert vectors.nearest(bytes(SMALL_DIMENSION), 9, None) == []
 
 
 # ---- where they go --------------------------------------------------------------------------------------------------------
@@ -156,15 +157,11 @@ def test_a_whole_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, s
 def test_memories_are_counted_not_passages(home: Home, store: Store, notes: list[Memory], long_notes: list[Memory]) -> None:
     with follow(home, store) as vectors:
         assert vectors.counts() == (0, 7)
+        assert [len(keys_of(vectors, memory)) for memory in long_notes] == [1, 1, 1]  # A provisional vector is of the whole.
         assert [vectors.seq_of(key) for key, _ in vectors.pending()] == [memory.seq for memory in notes + long_notes]
         finish(vectors, store)
         assert (vectors.counts(), vectors.pending()) == ((7, 0), [])
         assert [len(keys_of(vectors, memory)) for memory in (notes[0], *long_notes)] == [1, 3, 4, 11]
-
-
-def test_a_provisional_vector_is_of_the_whole_only(home: Home, store: Store, long_notes: list[Memory]) -> None:
-    with follow(home, store) as vectors:
-        assert [len(keys_of(vectors, memory)) for memory in long_notes] == [1, 1, 1]
 
 
 def test_equal_text_takes_over_all_final_vectors(

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from subcog_hooks.store import vector_sync
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import assert_as_made_anew, damage, finish, follow, lose_a_table, overwrite, widen
@@ -72,7 +73,7 @@ def test_concurrent_following_and_embedding_loses_nothing(
     store.add([make(f"note {i}") for i in range(60)])
     if state == "overwritten":
         follow(home, store).close()
-        overwrite(home)
+        overwrite(vectors_path(home, SPACE))
     working = [start("first", 15), start("second", 15), start("embed", 20)]
     for process in working:
         out, err = process.communicate(timeout=60)
@@ -100,12 +101,11 @@ with Store.reader(Home.find()) as store:
 
 @pytest.mark.parametrize("harm", [overwrite, widen, damage, lose_a_table])
 def test_concurrent_processes_remake_a_damaged_file_once(
-    home: Home, store: Store, make: Maker, tmp_path: Path, harm: object
+    home: Home, store: Store, make: Maker, tmp_path: Path, harm: Callable[[str], None]
 ) -> None:
     store.add([make(f"note {i}") for i in range(60)])
     follow(home, store).close()
-    assert callable(harm)
-    harm(home)
+    harm(vectors_path(home, SPACE))
     store.add([make("one more")])
     command = [sys.executable, "-c", HEAL]
     pipe = subprocess.PIPE

@@ -49,58 +49,11 @@ def test_the_binary_codes_choose_whom_the_exact_comparison_ranks(vectors: Vector
     assert hits == sorted(hits, key=lambda hit: (-hit[0], hit[1]))
 
 
-def test_a_memory_is_nearest_to_its_own_vector(vectors: VectorStore, crowd: list[Memory]) -> None:
-    for memory in crowd[::60]:
-        score, seq = vectors.nearest(vector(memory.seq), 5, None, ())[0]
-        assert (seq, round(score, 5)) == (memory.seq, 1.0)
-
-
 def test_cosines_are_looked_up_for_those_that_have_a_vector(vectors: VectorStore, crowd: list[Memory]) -> None:
     query = vector(7_000)
     asked = [memory.seq for memory in crowd[:3]]
     assert vectors.cosines(query, [*asked, 99_999]) == pytest.approx({s: cosine(query, vector(s)) for s in asked}, abs=1e-6)
     assert vectors.cosines(query, []) == {}
-
-
-def test_a_vector_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make("empty"), make("full")])
-    put(vectors, memories, lambda seq: bytes(SMALL_DIMENSION) if seq == memories[0].seq else vector(seq))
-    assert [seq for _, seq in vectors.nearest(vector(5), 10, None)] == [memories[1].seq]
-    assert vectors.nearest(bytes(SMALL_DIMENSION), 10, None) == []
-
-
-def test_forgotten_memories_are_near_to_nothing(vectors: VectorStore, crowd: list[Memory]) -> None:
-    gone = crowd[0].with_changes(status="deleted")
-    put(vectors, [gone])
-    assert gone.seq not in {seq for _, seq in vectors.nearest(vector(gone.seq), 1_000, None, ())}
-    put(vectors, [crowd[0]])
-    assert vectors.nearest(vector(gone.seq), 1, None, ())[0][1] == gone.seq
-
-
-def test_a_moved_memory_is_found_in_its_new_project_only(vectors: VectorStore, crowd: list[Memory]) -> None:
-    moved = crowd[0].with_changes(project="yard")
-    put(vectors, [moved])
-    query = vector(moved.seq)
-    assert vectors.nearest(query, 1, ("project:yard",))[0][1] == moved.seq
-    assert moved.seq not in {seq for _, seq in vectors.nearest(query, 1_000, ("project:shop",))}
-
-
-def test_another_process_finds_what_was_committed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    hits = vectors.nearest(vector(7_000), 30, None)
-    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
-        assert reader.nearest(vector(7_000), 30, None) == hits
-    vectors.close()
-    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as again:
-        assert again.nearest(vector(7_000), 30, None) == hits
-
-
-def test_rolled_back_vectors_are_gone(vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make("x")])
-    vectors.begin()
-    vectors.put(memories, {memories[0].seq: vector(1)})
-    vectors.rollback()
-    assert vectors.nearest(vector(1), 5, None) == []
-    assert vectors.counts() == (0, 0)
 
 
 # ---- final vectors --------------------------------------------------------------------------------------------------------
@@ -119,18 +72,6 @@ def test_a_new_memory_waits_for_its_final_vector(vectors: VectorStore, store: St
     assert vectors.nearest(vector(waiting[0][0] + 1), 1, None)[0][1] == memories[0].seq
 
 
-def test_equal_texts_share_one_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
-    first = store.add([make("the same")])
-    put(vectors, first)
-    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
-    assert vectors.final_vectors(first[0].content_hash) == [vector(1)]
-    second = store.add([make("the same", project="shop"), make("another")])
-    assert [memory.id for memory in vectors.lacking(second)] == [second[1].id]
-    put(vectors, second)
-    assert vectors.counts() == (2, 1)
-    assert vectors.cosines(vector(1), [second[0].seq]) == pytest.approx({second[0].seq: 1.0}, abs=1e-6)
-
-
 def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("old text"), make("gone"), make("done")])
     put(vectors, memories)
@@ -144,31 +85,6 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     assert vectors.counts() == (1, 1)
     assert vectors.final_vectors(memories[0].content_hash) == []
     assert vectors.final_vectors(memories[2].content_hash) == [vector(3)]
-
-
-def test_a_memory_without_a_vector_waits_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make("x")])
-    vectors.begin()
-    vectors.put(memories, {})
-    vectors.commit()
-    assert (vectors.counts(), vectors.nearest(vector(1), 5, None), vectors.cosines(vector(1), [memories[0].seq])) == (
-        (0, 1),
-        [],
-        {},
-    )
-    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
-    assert vectors.nearest(vector(1), 5, None)[0][1] == memories[0].seq
-
-
-def test_a_memory_whose_status_changes_keeps_its_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make("x")])
-    put(vectors, memories)
-    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
-    archived = memories[0].with_changes(status="archived")
-    assert vectors.lacking([archived]) == []
-    put(vectors, [archived], lambda _: vector(2))
-    assert vectors.counts() == (1, 0)
-    assert vectors.nearest(vector(1), 5, None, ("archived",))[0][1] == memories[0].seq
 
 
 def test_the_bytes_of_a_purged_memory_are_gone_from_the_disk(vectors: VectorStore, crowd: list[Memory], home: Home) -> None:
@@ -204,15 +120,6 @@ def test_expecting_the_same_makers_again_changes_nothing(vectors: VectorStore, h
         vectors.expect(made_by)
         assert vectors.counts() == (1, 1)
         assert vectors.watermark() > 0
-
-
-def test_final_vectors_of_another_model_serve_until_replaced(vectors: VectorStore, half_final: list[Memory]) -> None:
-    vectors.expect(("m2", "e1"))
-    assert vectors.counts() == (0, 2)
-    assert vectors.final_vectors(half_final[0].content_hash) == []
-    assert vectors.nearest(vector(70), 1, None)[0][1] == half_final[0].seq
-    assert vectors.nearest(vector(half_final[1].seq), 1, None)[0][1] == half_final[1].seq
-    assert vectors.finish((key, content_hash, [vector(key)]) for key, content_hash in vectors.pending()) == 2
 
 
 @pytest.mark.parametrize(("model", "final"), [("m1", 1), ("", 1), ("m2", 0)])
