@@ -24,7 +24,6 @@ from subcog_hooks.clients.description import (
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
-from subcog_hooks.settings.keys import KEYS
 from tests.documents import README
 
 ROWS = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
@@ -48,6 +47,9 @@ def test_an_agent_has_every_part(client: Client) -> None:
         return
     assert set(client.contract.events.values()) <= {*main.BUDGETS_MS, COMPACTED, TO_BE_COMPACTED}
     assert client.settings.form == PLUGIN or client.settings.hook
+    if client.name in LEARNED:
+        assert LEARNED_CLIENTS[client.name] is find_client(client.name) is client
+        assert client.sessions == opencode_sessions.DATABASE or client.name in client_rows.READERS
 
 
 @each_client
@@ -70,16 +72,3 @@ def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> N
         assert all({**hook, **client.settings.hook} == hook for hook in hooks)
         text = json.dumps(OTHERS)
         assert client_settings.remove_hook(client, client_settings.add_hook(client, ["/x/subcog"], text)) == text
-
-
-@pytest.mark.parametrize("name", LEARNED)
-def test_the_sessions_of_an_agent_are_learned_from(name: str) -> None:
-    client = LEARNED_CLIENTS[name]
-    assert client is find_client(name)
-    assert client.sessions == opencode_sessions.DATABASE or name in client_rows.READERS
-
-
-def test_the_agents_with_sessions_can_be_left_out() -> None:
-    key = KEYS["capture.clients_except"]
-    assert key.choices == ("claude", *LEARNED)
-    assert list(LEARNED_CLIENTS) == list(LEARNED)

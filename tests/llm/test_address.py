@@ -32,12 +32,6 @@ def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact:
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("base_url", ["http://localhost:11434/v1", "https://llm.example.org/v1", "http://10.0.0.7:8000/v1"])
-def test_a_server_of_ones_own_needs_no_key(home: Home, base_url: str) -> None:
-    provider = provider_with(home, provider="openai", model="m", base_url=base_url)
-    assert (provider.base_url, provider.key) == (base_url, "")
-
-
 @pytest.mark.parametrize(
     "base_url",
     [
@@ -49,8 +43,12 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another")
     named = {"provider": "openai", "model": "m", "base_url": base_url}
-    assert provider_with(home, **named).key == ""
+    without_key = provider_with(home, **named)
+    assert (without_key.base_url, without_key.key) == (base_url, "")
+    anthropic = provider_with(home, provider="anthropic", base_url=f"{base_url}/")
+    assert anthropic.base_url == base_url.removesuffix("/v1")
     if base_url != "http://llm.example.org/v1":
         assert provider_with(home, **named, key_file=key_file(tmp_path)).key == KEY
 
@@ -61,11 +59,6 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
 def test_its_own_host_is_given_the_environments(home: Home, monkeypatch: pytest.MonkeyPatch, base_url: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert provider_with(home, provider="openai", model="m", base_url=base_url).key == KEY
-
-
-def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> None:
-    provider = provider_with(home, provider="anthropic", base_url="http://localhost:4000/v1/")
-    assert provider.base_url == "http://localhost:4000"
 
 
 @pytest.mark.parametrize(

@@ -115,22 +115,6 @@ def test_what_has_left_its_session_is_ended_and_not_waited_for(client: Path, doe
     wait_until(lambda: not _is_running(left), SOON_S)
 
 
-@linux
-def test_what_has_left_its_session_ends_when_we_are_killed(client: Path, tmp_path: Path) -> None:
-    client.write_text(f"#!/bin/sh\n{SESSION.replace('{client}', str(client))}\nsleep 60\n")
-    client.chmod(0o755)
-    process = asking(client, tmp_path)
-    try:
-        wait_until(lambda: Path(f"{client}.session").exists() and bool(Path(f"{client}.session").read_text()), LONG_S)
-        left = int(Path(f"{client}.session").read_text())
-        assert _is_running(left)
-        process.kill()
-        wait_until(lambda: not _is_running(left), SOON_S)
-    finally:
-        process.kill()
-        process.wait()
-
-
 def _is_there(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -167,13 +151,26 @@ def test_one_that_can_not_be_run_is_gone(client: Path) -> None:
         claude_client.ask_claude(str(client), "haiku", ASKED, LONG_S)
 
 
-def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_path: Path) -> None:
-    client.write_text(f"#!/bin/sh\nsleep 60 &\necho $$ $! > {client}.started\nmv {client}.started {client}.pids\nwait\n")
+def begun(file: Path) -> list[int]:
+    """Wait for a file with the numbers of processes, and return them."""
+    wait_until(lambda: file.exists() and bool(file.read_text()), LONG_S)
+    return [int(number) for number in file.read_text().split()]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sleep 60 &\necho $$ $! > {client}.started\nmv {client}.started {client}.session\nwait",
+        pytest.param(f"{SESSION}\nsleep 60", marks=linux),
+    ],
+    ids=["of its session", "of another session"],
+)
+def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_path: Path, script: str) -> None:
+    client.write_text(f"#!/bin/sh\n{script.replace('{client}', str(client))}\n")
     client.chmod(0o755)
     process = asking(client, tmp_path)
     try:
-        wait_until(Path(f"{client}.pids").exists, LONG_S)
-        started = [int(number) for number in Path(f"{client}.pids").read_text().split()]
+        started = begun(Path(f"{client}.session"))
         assert all(map(_is_running, started))
         process.kill()
         wait_until(lambda: not any(map(_is_running, started)), SOON_S)

@@ -118,12 +118,8 @@ def test_a_secret_across_the_cut_of_a_prompt_is_not_sent(home: Home, before: int
     assert "Why is this key refused?" in text
     assert "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" not in text
     assert all(line[-20:] not in text for line in KEY_LINES)
-
-
-def test_a_private_span_across_the_cut_is_not_shown_in_part(home: Home) -> None:
-    text = sent_prompt(home, "Why?" + "." * 2_500 + "<private>" + "the bank's code " * 200 + "</private>" + "Because." * 10)
-    assert "bank" not in text
-    assert "Because." in text
+    private = sent_prompt(home, f"Why?{'.' * (before + 500)}<private>{'the bank code ' * 200}</private>{'Because.' * 10}")
+    assert ("bank" in private, "Because." in private) == (False, True)
 
 
 @pytest.mark.parametrize("secret", ["STRIPE_KEY=sk" + "_live_" + "0aB1cD2eF3" * 3, "dop_v1" + "_" + "9f86d081884c7d65" * 4])

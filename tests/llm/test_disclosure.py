@@ -68,7 +68,8 @@ def test_a_known_token_is_not_shown(subtests: pytest.Subtests) -> None:
 
 
 def test_what_is_assigned_to_a_secret_name_is_not_shown(subtests: pytest.Subtests) -> None:
-    for text, redacted in ASSIGNED:
+    keys = (secrets.key_block(kind) for kind in ("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "PRIVATE KEY"))
+    for text, redacted in (*ASSIGNED, *((key, secrets.GONE) for key in keys)):
         with subtests.test(text=text):
             for prompt in (text, f"Why does this fail?\n{text}\nIt worked."):
                 seen = disclosable_text(prompt)
@@ -81,20 +82,6 @@ def test_what_people_paste_is_not_shown(subtests: pytest.Subtests) -> None:
             for prompt in (text, f"How do we rotate this? {text}, say."):
                 seen = disclosable_text(prompt)
                 assert seen is None or (MASK in seen and redact(seen).removed == () and text not in seen)
-
-
-@pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "PRIVATE KEY"])
-def test_a_private_key_is_not_shown(kind: str) -> None:
-    for block in (secrets.key_block(kind), secrets.key_block(kind, body=f"Version: GnuPG v2\n\n{MIXED[:64]}\n")):
-        seen = disclosable_text(f"Why is it refused?\n{block}\nIt worked.")
-        assert seen is None or MIXED[:40] not in seen
-
-
-def test_a_shown_text_holds_nothing_that_redact_removes(subtests: pytest.Subtests) -> None:
-    for text in secrets.HARMLESS:
-        with subtests.test(text=text):
-            seen = disclosable_text(text)
-            assert seen is None or redact(seen).removed == ()
 
 
 @settings(max_examples=400, deadline=None)
@@ -128,52 +115,29 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
         "password for the new login page: it has to be longer",
         "",
     ]
-    assert [actual for text in cases if (actual := disclosable_text(text)) is not text] == []
-
-
-def test_long_words_and_texts_without_blanks_are_shown() -> None:
-    cases = [
+    cases += [
         "設定の変更は必ずレビューを受けてから行い、本番サーバーのファイルを直接編集しないこと。",
         "所有的数据库迁移都必须先在测试环境里运行一遍然后才可以在生产环境里执行并且要留下记录",
         "ห้ามแก้ไขไฟล์ตั้งค่าบนเครื่องจริงโดยตรงให้ส่งคำขอรวมโค้ดก่อนเสมอ",
         "APIサーバーv2の設定は2024年3月にReactへ移行した",
-        "where is the CustomerInvoiceReminderServiceFactory wired?",
-        "where is the AbstractAddressValidationServiceProvider wired?",
+        *(f"where is the {name} wired?" for name in ("CustomerInvoiceReminderServiceFactory", "AddressValidationProvider")),
+        *(f"Why does postgres://app:{name}@db/shop time out?" for name in ("$DB_PASSWORD", "${DB_PW}", "{pw}", "%A_B%")),
     ]
-    assert [text for text in cases if disclosable_text(text) is not text] == []
+    assert [actual for text in cases if (actual := disclosable_text(text)) is not text] == []
 
 
-def test_letters_alone_may_be_a_token() -> None:
-    assert [
-        disclosable_text(f"see {token} there")
-        for token in ("kRpWqLxZvTnBsYcQmJdHfGtXwNzVbKaErU", "AC" + "qwertyuiop" * 3 + "xy")
-    ] == [None, None]
-
-
-def test_a_token_amid_a_text_without_blanks_is_not_shown() -> None:
-    assert disclosable_text("鍵はkR7pWq2LxZ9vT4nB8sYc3です") is None
+def test_what_may_be_a_secret_is_not_shown() -> None:
+    tokens = ("kRpWqLxZvTnBsYcQmJdHfGtXwNzVbKaErU", "AC" + "qwertyuiop" * 3 + "xy")
+    texts = [*(f"see {token} there" for token in tokens), "鍵はkR7pWq2LxZ9vT4nB8sYc3です"]
+    beginnings = ("%01", "%21hunter2", "$1", "$a}", "${a", "$B.7", "{9}", "%a-b%")  # of a variable's name
+    texts += [f"Why does postgres://0:{password}@db/shop time out?" for password in beginnings]
+    assert [(text, actual) for text in texts if (actual := disclosable_text(text)) is not None] == []
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
     text = f"Why does git push with {TOKENS['GitHub token']} fail? <private>4711</private> It worked."
     assert disclosable_text(text) == "Why does git push with [redacted] fail? It worked."
     assert disclosable_text("postgres://app:hunter2@db/shop is slow") == "postgres://app:[redacted]@db/shop is slow"
-
-
-@pytest.mark.parametrize("variable", ["$DB_PASSWORD", "${DB_PASSWORD}", "{password}", "%DB_PASSWORD%"])
-def test_a_url_that_names_a_variable_is_shown(variable: str) -> None:
-    text = f"Why does postgres://app:{variable}@db/shop time out?"
-    assert disclosable_text(text) == text
-
-
-def test_a_url_whose_password_only_begins_like_a_variable_is_not() -> None:
-    cases = ["%01", "%21hunter2", "$1", "$a}", "${a", "$B.7", "{9}", "%a-b%"]
-    failures = [
-        (password, actual)
-        for password in cases
-        if (actual := disclosable_text(f"Why does postgres://0:{password}@db/shop time out?")) is not None
-    ]
-    assert failures == []
 
 
 @settings(deadline=None)

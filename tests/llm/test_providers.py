@@ -40,13 +40,10 @@ def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
     assert named == ("openai", "http://localhost:11434/v1", "qwen3:4b", KEY)
 
 
-def test_anthropic_needs_a_key_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
     provider = provider_with(home, provider="anthropic")
     assert (provider.base_url, provider.model, provider.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
-
-
-def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
     provider = provider_with(home, provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path))
     assert (provider.base_url, provider.key) == ("https://api.openai.com/v1", KEY)
@@ -143,17 +140,12 @@ def test_a_key_file_holds_one_key(home: Home, tmp_path: Path, text: str, fact: s
     assert KEY not in str(raised.value)
 
 
-def test_a_key_file_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
-    for path, fact in ((tmp_path / "missing", "No such file"), (tmp_path, "is not a file")):
-        with pytest.raises(ConfigError, match=fact):
-            providers.provider_of(settings(provider="anthropic", key_file=str(path)), home)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="there are no named pipes of this kind")
-def test_a_pipe_in_place_of_a_key_file_does_not_hang(home: Home, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe", stat.S_IRUSR | stat.S_IWUSR)
-    with pytest.raises(ConfigError, match="is not a file"):
-        providers.provider_of(settings(provider="anthropic", key_file=str(tmp_path / "pipe")), home)
+def test_a_key_file_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", stat.S_IRUSR | stat.S_IWUSR)  # It does not hang.
+    for path, fact in (("missing", "No such file"), ("", "is not a file"), ("pipe", "is not a file")):
+        with pytest.raises(ConfigError, match=fact):
+            providers.provider_of(settings(provider="anthropic", key_file=str(tmp_path / path)), home)
 
 
 def test_a_key_of_the_environment_that_is_none_is_not_shown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,45 +219,30 @@ def content_for(name: str, base_url: str, model: str) -> dict[str, object]:
     return (providers._anthropic_request if name == "anthropic" else providers._openai_request)(provider, build_question(""))[2]
 
 
-@pytest.mark.parametrize(
-    ("name", "model", "takes_it"),
-    [
-        ("anthropic", "claude-haiku-4-5", True),
-        ("anthropic", "claude-opus-4-8", False),
-        ("openai", "gpt-4.1-nano", True),
-        ("openai", "gpt-5-mini", False),
-        ("openai", "o4-mini", False),
-    ],
-)
-def test_a_temperature_is_sent_to_models_that_take_one(name: str, model: str, takes_it: bool) -> None:
-    assert ("temperature" in content_for(name, providers.ADDRESSES[name], model)) is takes_it
-    assert "temperature" in content_for(name, "http://localhost:8000/v1", model)
+def test_a_model_gets_a_temperature_and_a_limit_as_it_takes_them() -> None:
+    local, longest = "http://localhost:8000/v1", build_question("").longest
+    reasoning = {"max_completion_tokens": longest + providers.REASONING_TOKENS}
+    for name, model, fields in (
+        ("anthropic", "claude-haiku-4-5", {"max_tokens": longest, "temperature": 0}),
+        ("anthropic", "claude-opus-4-8", {"max_tokens": longest}),
+        ("openai", "gpt-4.1-nano", {"max_completion_tokens": longest, "temperature": 0}),
+        ("openai", "gpt-5-mini", reasoning),
+        ("openai", "o4-mini", reasoning),
+    ):
+        for address, expected in ((providers.ADDRESSES[name], fields), (local, {"max_tokens": longest, "temperature": 0})):
+            content = content_for(name, address, model)
+            assert {field: content[field] for field in content if field.startswith(("max_", "temp"))} == expected, model
 
 
-def test_openai_itself_knows_the_limit_by_its_new_name() -> None:
-    new, old = "max_completion_tokens", "max_tokens"
-    assert {new, old} & set(content_for("openai", "https://api.openai.com/v1", "gpt-4.1")) == {new}
-    assert {new, old} & set(content_for("openai", "http://localhost:8000/v1", "gpt-4.1")) == {old}
-
-
-def test_a_model_that_reasons_has_room_for_it() -> None:
-    own, local = providers.ADDRESSES["openai"], "http://localhost:8000/v1"
-    longest = build_question("").longest
-    assert content_for("openai", own, "o4-mini")["max_completion_tokens"] == longest + providers.REASONING_TOKENS
-    assert content_for("openai", own, "gpt-4.1")["max_completion_tokens"] == longest
-    assert content_for("openai", local, "o4-mini")["max_tokens"] == longest
-
-
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
-def test_a_text_is_taken_as_the_model_wrote_it(name: str) -> None:
-    with LlmServer(says_text("```json\n{}\n```")) as server:
-        assert ask_provider(provider_at(server, name), build_question(""), SECONDS) == "```json\n{}\n```"
-
-
-def test_texts_in_parts_are_joined() -> None:
-    body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
-    with LlmServer(says_raw(body)) as server:
-        assert ask_provider(provider_at(server), build_question(""), SECONDS) == "ab"
+def test_a_text_is_taken_as_the_model_wrote_it() -> None:
+    parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
+    fenced = "```json\n{}\n```"
+    for name, behaviour, text in (
+        *((name, says_text(fenced), fenced) for name in ("anthropic", "openai")),
+        ("openai", says_raw(parts), "ab"),
+    ):
+        with LlmServer(behaviour) as server:
+            assert ask_provider(provider_at(server, name), build_question(""), SECONDS) == text
 
 
 def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> None:
