@@ -38,11 +38,8 @@ def test_a_pattern_with_a_secret_is_removed_and_counted(make: Maker, field: str,
 def test_a_pattern_for_secrets_is_no_secret(make: Maker) -> None:
     memory = make(triggers=("AKIA[0-9A-Z]{16}", "ghp_[A-Za-z0-9]{36}"))
     assert redact_memory(memory) == (memory, ())
-
-
-def test_lone_surrogates_are_replaced_in_a_pattern(make: Maker) -> None:
-    memory, removed = redact_memory(make(triggers=("caf\udcc3", "caf\udcc4")))
-    assert (memory.triggers, removed) == (("caf\ufffd",), ())
+    surrogates, removed = redact_memory(make(triggers=("caf\udcc3", "caf\udcc4")))
+    assert (surrogates.triggers, removed) == (("caf\ufffd",), ())
 
 
 def test_conditions_nested_too_deep_are_refused(make: Maker) -> None:

@@ -11,7 +11,6 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
 
@@ -42,22 +41,6 @@ def test_a_line_survives_a_round_trip(
     assert (again.triggers, again.keywords, again.paths) == (memory.triggers, memory.keywords, memory.paths)
 
 
-def test_the_store_returns_the_fields_of_a_line(store: Store) -> None:
-    when = {"prompts": {"gte": 3, "lte": 9.5}, "branch": ["main", "dev"], "calm": True, "n": 1, "x": {"not": {"glob": "a*"}}}
-    fields: dict[str, object] = {
-        "id": "a",
-        "content": "x",
-        "triggers": [r"\bdeploy(s|ed)?\b", "größe  東京", 'say "no"'],
-        "when": when,
-        "priority": 90,
-        "trust": "user",
-    }
-    store.add([redact_memory(parse_fields(fields, trusted=True))[0]])
-    line = json.loads(jsonl.dump(store.get("a")))
-    assert {name: line[name] for name in fields} == fields
-    assert json.dumps(line["when"]) == json.dumps(fields["when"])
-
-
 @pytest.mark.parametrize(
     ("trust", "priority", "trusted", "kept"),
     [
@@ -83,6 +66,7 @@ def test_an_invalid_field_is_named_in_one_line(subtests: pytest.Subtests) -> Non
         ({"triggers": ["(?=x)"]}, "triggers has '(?=x)'"),
         ({"triggers": [""]}, "triggers has the entry ''"),
         ({"keywords": {"a": 1}}, 'keywords is {"a": 1}; expected a list of texts'),
+        ({"keywords": "calm, breathe"}, "expected a list of texts"),
         ({"paths": ["src/[a"]}, "paths has 'src/[a'"),
         ({"paths": ["../up"]}, "paths has '../up'"),
         ({"priority": 101}, "priority is 101; expected 0 to 100"),
@@ -126,20 +110,13 @@ def test_an_entity_is_a_memory() -> None:
     assert list(memory.triggers) == CALMING["trigger_patterns"]
     assert memory.when == {"first_session": True, "clinician_mode": ["on", "auto"]}
     assert redact_memory(memory)[0].when == memory.when
-
-
-def test_missing_fields_of_an_entity_stay_empty() -> None:
     empty: dict[str, object] = dict.fromkeys(("keywords", "trigger_patterns", "state_conditions"))
-    memory = parse_fields({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
-    assert (memory.content, memory.keywords, memory.triggers, memory.when) == ("welcome", (), (), {})
-
-
-def test_an_entity_may_have_fields_of_a_memory_too() -> None:
-    fields = {**CALMING, "content": "Speak slowly.", "priority": 80, "tags": ["voice"], "keywords": ["calm"], "mood": 1}
-    row = jsonl.parse(json.dumps(fields), lambda: "new", 1_000, trusted=False)
-    memory = row.memory
-    assert (memory.content, memory.priority, memory.tags, memory.keywords) == ("Speak slowly.", 80, ("voice",), ("calm",))
-    assert row.unknown == ("mood",)
+    bare = parse_fields({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
+    assert (bare.content, bare.keywords, bare.triggers, bare.when) == ("welcome", (), (), {})
+    own = {**CALMING, "content": "Speak slowly.", "priority": 80, "tags": ["voice"], "keywords": ["calm"], "mood": 1}
+    row = jsonl.parse(json.dumps(own), lambda: "new", 1_000, trusted=False)
+    whole = (row.memory.content, row.memory.priority, row.memory.tags, row.memory.keywords, row.unknown)
+    assert whole == ("Speak slowly.", 80, ("voice",), ("calm",), ("mood",))
 
 
 @pytest.mark.parametrize(
@@ -157,8 +134,3 @@ def test_an_invalid_entity_is_refused_by_its_field(fields: dict[str, object], me
     with pytest.raises(InvalidMemory) as refused:
         parse_fields({**CALMING, **fields})
     assert message in str(refused.value)
-
-
-def test_keywords_of_a_plain_line_are_a_list() -> None:
-    with pytest.raises(InvalidMemory):
-        parse_fields({"content": "x", "keywords": "calm, breathe"})

@@ -34,8 +34,29 @@ One writer at a time, with a bounded wait; readers never wait, and a backup is t
 """
 
 
-def paths(text: str, title: str = "notes") -> list[tuple[str, ...]]:
-    return [section.heading_path for section in split_sections(text, title=title)]
+def test_headings_of_any_form_make_sections(subtests: pytest.Subtests) -> None:
+    cases = [
+        (f"# One\n{LONG}\n# Two\n{LONG}", [("notes", "One"), ("notes", "Two")]),
+        (f"Engine\n======\n\n{LONG}\n\nThe\ncache\n---\n\n{LONG}", [("Engine",), ("Engine", "The cache")]),
+        (f"# A\n{LONG}\n#### Deep\n{LONG}\n## Next\n{LONG}", [("A",), ("A", "Deep"), ("A", "Next")]),
+        (f"# The **fast** [`cache`](http://x.io) &amp; co ##\n{LONG}", [("The fast cache & co",)]),
+    ]
+    for text, paths in cases:
+        with subtests.test(paths=paths):
+            assert [section.heading_path for section in split_sections(text, title="notes")] == paths
+
+
+def test_tiny_sections_join_their_neighbours(subtests: pytest.Subtests) -> None:
+    cases = [
+        ("just a note\nin two lines", ["notes\n\njust a note\nin two lines"]),
+        (f"{LONG}\n\n[1]: https://sqlite.org/wal.html\n", [f"notes\n\n{LONG}\n\n[1]: https://sqlite.org/wal.html"]),
+        (f"# A\n\n{LONG}\n\n## Status\n\nOn\n\n## B\n\n{LONG}", [f"A\n\n{LONG}\n\nStatus\nOn", f"A > B\n\n{LONG}"]),
+        (f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", [f"A > B\n\nStatus\nAccepted\n\n{LONG}"]),
+        ("# A\n\n## B\n\none\n\n## C\n\ntwo\n", ["A\n\nB\none\n\nC\ntwo"]),
+    ]
+    for text, contents in cases:
+        with subtests.test(text=text):
+            assert [section.content for section in split_sections(text, title="notes")] == contents
 
 
 def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
@@ -43,23 +64,6 @@ def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
     assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
     assert sections[1].content == f"Engine > Cache\n\n{LONG}"
     assert [section.line for section in sections] == [1, 5]
-
-
-def test_a_document_without_headings_is_one_section() -> None:
-    assert split_sections("just a note\nin two lines", title="notes") == [(("notes",), "notes\n\njust a note\nin two lines", 1)]
-
-
-def test_several_top_headings_stand_under_the_title() -> None:
-    assert paths(f"# One\n{LONG}\n# Two\n{LONG}") == [("notes", "One"), ("notes", "Two")]
-
-
-def test_setext_headings_count() -> None:
-    assert paths(f"Engine\n======\n\n{LONG}\n\nThe\ncache\n---\n\n{LONG}") == [("Engine",), ("Engine", "The cache")]
-
-
-def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
-    text = f"# A\n{LONG}\n#### Deep\n{LONG}\n## Next\n{LONG}"
-    assert paths(text) == [("A",), ("A", "Deep"), ("A", "Next")]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +76,6 @@ def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
 def test_a_heading_in_code_a_list_or_a_quotation_is_text(code: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{code}\n", title="notes")
     assert "# no heading" in section.content
-
-
-def test_markup_is_taken_out_of_headings() -> None:
-    assert paths(f"# The **fast** [`cache`](http://x.io) &amp; co ##\n{LONG}") == [("The fast cache & co",)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,12 @@ def test_comments_are_skipped(comment: str) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        *("```matlab\n%% One\nshown = 1;\n%% Two\n```", "Between 50%% and shown 60%%.", "%% shown, as nothing closes it"),
+        *(
+            "```html\n<!-- shown -->\n```",
+            "```matlab\n%% One\nshown = 1;\n%% Two\n```",
+            "Between 50%% and shown 60%%.",
+            "%% shown, as nothing closes it",
+        ),
         *("`%% shown %%`", "Write %% in a batch file.\n\nshown\n\nprintf needs %% too."),
     ],
 )
@@ -102,10 +107,6 @@ def test_other_percent_signs_stay(shown: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{shown}\n\nlast words", title="notes")
     assert "shown" in section.content
     assert section.content.endswith("last words")
-
-
-def test_a_comment_shown_in_code_stays() -> None:
-    assert "<!-- shown -->" in split_sections(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
 
 
 @pytest.mark.parametrize(
@@ -132,31 +133,11 @@ def test_many_marks_in_a_paragraph_take_no_time(mark: str) -> None:
     assert drop_comments(drop_obsidian_comments(f"a {mark * 40_000}")).startswith("a ")
 
 
-def test_link_definitions_stay_with_their_section() -> None:
-    [section] = split_sections(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
-    assert section.content.endswith("[1]: https://sqlite.org/wal.html")
-
-
 @pytest.mark.parametrize(
     "text", ["", "\n\n", "# Alone\n", "# A\n\n## B\n\n## C\n", "---\n\n***\n", "<!-- nothing -->", "---\ntags: a\n---\n"]
 )
 def test_a_document_that_says_nothing_has_no_sections(text: str) -> None:
     assert split_sections(text, title="notes") == []
-
-
-def test_a_tiny_section_joins_its_parent_with_its_heading() -> None:
-    sections = split_sections(f"# A\n\n{LONG}\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
-    assert [section.content for section in sections] == [f"A\n\n{LONG}\n\nStatus\nAccepted", f"A > B\n\n{LONG}"]
-
-
-def test_a_tiny_root_joins_the_first_section_below() -> None:
-    [section] = split_sections(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
-    assert section.content == f"A > B\n\nStatus\nAccepted\n\n{LONG}"
-
-
-def test_a_document_of_tiny_sections_is_one_section() -> None:
-    [section] = split_sections("# A\n\n## B\n\none\n\n## C\n\ntwo\n", title="notes")
-    assert section.content == "A\n\nB\none\n\nC\ntwo"
 
 
 def test_a_long_section_is_cut_between_paragraphs() -> None:
@@ -169,18 +150,15 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
         assert head == "A"
         assert set(paragraphs) == {LONG}
     assert sections[1].line == 1 + 2 * (sections[0].content.count(LONG) + 1)
+    endless = split_sections("word " * 2_000, title="notes")
+    assert all(len(section.content) <= MAX_SECTION for section in endless)
+    assert {word for section in endless for word in section.content.split()} == {"notes", "word"}
 
 
 def test_fenced_code_that_fits_into_one_section_is_not_cut() -> None:
     code = "```py\n" + "\n\n".join(f"x{number} = {number}" for number in range(100)) + "\n```"
     sections = split_sections(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
     assert sum(code in section.content for section in sections) == 1
-
-
-def test_a_single_endless_line_is_cut_between_words() -> None:
-    sections = split_sections("word " * 2_000, title="notes")
-    assert all(len(section.content) <= MAX_SECTION for section in sections)
-    assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
 
 
 def test_each_piece_of_a_long_table_has_its_head() -> None:

@@ -26,18 +26,14 @@ def test_each_common_encoding_gives_the_same_text(raw: bytes, remark: str) -> No
     assert decode_text(raw) == (TEXT, remark)
 
 
-def test_a_cut_letter_in_utf8_stands_out_and_costs_no_more() -> None:
-    raw = TEXT.encode().replace("ü".encode(), b"\xc3")
-    assert decode_text(raw) == (TEXT.replace("ü", "\ufffd"), "has bytes that are not UTF-8: 1, shown as U+FFFD")
-
-
-def test_a_byte_order_mark_of_utf8_rules_windows_out() -> None:
-    text, remark = decode_text(codecs.BOM_UTF8 + b"caf\xe9")
-    assert (text, remark) == ("caf\ufffd", "has bytes that are not UTF-8: 1, shown as U+FFFD")
-
-
-def test_a_single_nul_in_a_text_is_kept() -> None:
+def test_bytes_that_are_no_letter_stand_out_and_cost_no_more(tmp_path: Path) -> None:
+    remark = "has bytes that are not UTF-8: 1, shown as U+FFFD"
+    assert decode_text(TEXT.encode().replace("ü".encode(), b"\xc3")) == (TEXT.replace("ü", "\ufffd"), remark)
+    assert decode_text(codecs.BOM_UTF8 + b"caf\xe9") == ("caf\ufffd", remark)
     assert decode_text(b"first\0line") == ("first\0line", "")
+    (tmp_path / "a.md").write_text(TEXT, encoding="cp1252", newline="")
+    changed_ms = int((tmp_path / "a.md").stat().st_mtime * 1000)
+    assert read_text_file(str(tmp_path / "a.md")) == (TEXT, changed_ms, "is read as Windows-1252")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +49,6 @@ def test_a_single_nul_in_a_text_is_kept() -> None:
 def test_binary_files_and_other_alphabets_are_refused(raw: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(raw)
     assert read_text_file(str(tmp_path / "a.md")) == reason
-
-
-def test_a_file_comes_with_the_time_of_its_last_change(tmp_path: Path) -> None:
-    file = tmp_path / "a.md"
-    file.write_text(TEXT, encoding="cp1252", newline="")
-    assert read_text_file(str(file)) == (TEXT, int(file.stat().st_mtime * 1000), "is read as Windows-1252")
 
 
 def test_files_that_cannot_be_read_have_a_reason(tmp_path: Path) -> None:

@@ -41,18 +41,5 @@ def test_a_share_is_a_part_of_what_is_left_now(clock: Clock) -> None:
     clock[0] += 0.15
     assert of.share(2.0 / 3.0).left_ms() == pytest.approx(100.0)
     assert of.left_ms() == pytest.approx(150.0)
-
-
-@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
-def test_a_share_never_outlives_the_whole(clock: Clock, part: float) -> None:
-    of = Deadline(300.0)
-    share = of.share(part)
-    for passed in (0.0, 0.1, 0.2, 0.4):
-        clock[0] = 1_000.0 + passed
-        assert share.left_ms() <= of.left_ms() + 1e-6
-
-
-def test_share_of_a_passed_deadline_is_empty(clock: Clock) -> None:
-    of = Deadline(10.0)
     clock[0] += 1.0
     assert of.share(1.0).left_ms() == 0.0

@@ -35,6 +35,12 @@ def test_home_inside_of_the_repository_is_ignored(
     home, ignored = find_home(str(repository / where))
     assert home.root == str(tmp_path / "user" / ".subcog")
     assert ignored.startswith("SUBCOG_HOME leads into this repository")
+    (tmp_path / "link").symlink_to(repository)
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "link" / ".memories"))
+    assert find_home(str(repository / where))[1] != ""
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "code" / "memories"))
+    beside, ignored = find_home(str(repository / where))
+    assert (beside.root, ignored) == (str(tmp_path / "code" / "memories"), "")
 
 
 def test_it_gives_way_also_when_the_session_has_gone_elsewhere(
@@ -45,22 +51,6 @@ def test_it_gives_way_also_when_the_session_has_gone_elsewhere(
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert find_home(str(tmp_path / "elsewhere"))[0].root == str(tmp_path / "user" / ".subcog")
-
-
-def test_a_link_that_leads_into_the_repository_gives_way(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (repository / ".memories").mkdir()
-    (tmp_path / "link").symlink_to(repository / ".memories")
-    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "link"))
-    assert find_home()[1] != ""
-
-
-@pytest.mark.usefixtures("repository")
-def test_a_home_beside_the_repository_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "code" / "memories"))
-    home, ignored = find_home()
-    assert (home.root, ignored) == (str(tmp_path / "code" / "memories"), "")
 
 
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str) -> None:

@@ -114,8 +114,6 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
         "task-runner, disk-usage and risk-register",
         "password for the new login page: it has to be longer",
         "",
-    ]
-    cases += [
         "設定の変更は必ずレビューを受けてから行い、本番サーバーのファイルを直接編集しないこと。",
         "所有的数据库迁移都必须先在测试环境里运行一遍然后才可以在生产环境里执行并且要留下记录",
         "ห้ามแก้ไขไฟล์ตั้งค่าบนเครื่องจริงโดยตรงให้ส่งคำขอรวมโค้ดก่อนเสมอ",
