@@ -73,16 +73,6 @@ def test_one_command_repeats_the_imports_of_a_project(subcog: Run, quay: Path, t
     assert "crane" not in text
 
 
-def test_outside_of_projects_all_imports_are_repeated(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
-    subcog("import", "notes")
-    subcog("import", "--from", "gemini")
-    change_files(quay)
-    monkeypatch.chdir(quay.parent)
-    assert subcog("import", "--again").code == 0
-    assert "November" in contents(subcog)
-    assert "crane" not in contents(subcog)
-
-
 def test_again_repeats_nothing_that_was_not_imported(subcog: Run, quay: Path) -> None:
     done = subcog("import", "--again")
     assert (done.code, done.err) == (1, "nothing was imported here yet\n")
@@ -292,21 +282,6 @@ def test_a_forgotten_text_stays_away_under_another_heading(subcog: Run, quay: Pa
     file.write_text(f"# Harbour\n\n## Open\n\n{GATE_FIX * 4}")
     assert subcog("import", "notes/locks.md").out == "added 0, archived 1, already there 1\n"
     assert active_ids(subcog, "Harbour") == []
-
-
-def test_long_notes_of_a_program_keep_their_sections(subcog: Run, quay: Path) -> None:
-    rules = quay / ".cursor" / "rules"
-    rules.mkdir(parents=True)
-    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
-    subcog("import", "--from", "cursor")
-    (tender,), winch = active_ids(subcog, "tender"), active_ids(subcog, "winch")
-    subcog("forget", tender)
-    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *PILOTS, *TALES]))
-    assert subcog("import", "--from", "cursor").out.startswith("added 1 ")
-    assert (active_ids(subcog, "tender"), active_ids(subcog, "winch"), len(active_ids(subcog, "Pilot"))) == ([], winch, 1)
-    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
-    assert subcog("import", "--from", "cursor").out == "added 0, archived 1, already there 3\n"
-    assert (active_ids(subcog, "Pilot"), active_ids(subcog, "winch")) == ([], winch)
 
 
 def test_an_accepted_section_follows_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:

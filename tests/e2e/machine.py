@@ -267,6 +267,13 @@ def wait_until(holds: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.02)
 
 
+def is_running(process: int) -> bool:
+    """Whether a process goes on; one that is over and waits for its parent does not."""
+    command = ["ps", "-o", "stat=", "-p", str(process)]
+    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return bool(state) and not state.startswith("Z")
+
+
 def share_of_processor() -> float:
     """The part of a processor that a process like ours is given while it works for as long as a hook."""
     began, used = time.monotonic(), time.process_time()

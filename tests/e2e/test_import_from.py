@@ -9,7 +9,6 @@ import pytest
 from tests.e2e.machine import SHOP, Machine, assert_one_line_error, posix
 
 TILES = "git@github.com:acme/tiles.git"
-LONG_S = 5.0  # for 200 topic files
 
 
 @pytest.fixture
@@ -108,18 +107,6 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
     assert len(bare.stored()) == 3
     assert "Viele Grüße." in bare.stored()
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(bare.stored())
-
-
-def test_two_hundred_notes_take_a_few_seconds(bare: Machine) -> None:
-    for project in range(10):
-        memory = notes_of(bare, bare.repository(f"repository{project}", f"git@github.com:acme/number{project}.git"))
-        for number in range(20):
-            text = f"Service {number} of number{project} listens on port {4000 + number}. Its logs go to Loki."
-            (memory / f"topic{number}.md").write_text(topic("project", text))
-    done = bare.run_measured("import", "--from", "claude")
-    assert done.stdout.startswith(b"added 200 (")
-    assert done.seconds < LONG_S
-    assert len({row["project"] for row in bare.stored().values()}) == 10
 
 
 def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> None:
@@ -245,49 +232,3 @@ def test_another_file_than_the_usual_one_takes_nothing_away(bare: Machine) -> No
         bare.run("import", "--from", "mcp-memory-service", str(bare.root / f"{number}.db"))
     assert {"Machine 1 has discs.", "Machine 2 has discs."} < set(bare.stored())
     assert bare.stored("archived") == {}
-
-
-def test_observations_of_claude_mem_wait_for_review(bare: Machine, shop: Path) -> None:
-    path = bare.root / "claude-mem.db"
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT, text TEXT, type TEXT, title TEXT, narrative TEXT,"
-            " facts TEXT, created_at_epoch INTEGER)"
-        )
-        database.executemany(
-            "INSERT INTO observations VALUES (?, ?, ?, ?, ?, ?, ?, 1751000000500)",
-            [
-                (1, "my.shop", None, "decision", "Postgres", "It was chosen over MySQL.", '["because of JSONB"]'),
-                (2, "tiles", "Another project's.", "discovery", "", "", "[]"),
-                (3, "my.shop", "Hidden.", "sensitive", "", "", "[]"),
-                (4, "my.shop", "", "discovery", "", "", "half a JSON ["),
-            ],
-        )
-        database.execute("CREATE TABLE projects (id TEXT, name TEXT)")
-        database.execute("INSERT INTO projects VALUES ('p', 'my.shop')")
-        database.execute("CREATE TABLE memory_items (id TEXT, project_id TEXT, kind TEXT, type TEXT, text TEXT)")
-        database.execute("INSERT INTO memory_items VALUES ('m', 'p', 'manual', 'note', 'Prices are in cents.')")
-    database.close()
-    assert_one_line_error(bare.run("import", "--from", "claude-mem", str(path)), 2)  # in no project
-    done = bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
-    assert done.stdout == b"added 2 (github.com/acme/shop: 2)\n"
-    for reason in ("is about tiles: import it there", "is marked sensitive there", "is empty"):
-        assert f"left out 1, which {reason}" in done.stderr.decode()
-    assert list(bare.stored("pending")) == ["Postgres\nIt was chosen over MySQL.\nbecause of JSONB"]
-    assert list(bare.stored()) == ["Prices are in cents."]
-
-
-def test_what_can_not_be_read_is_one_line(bare: Machine, subtests: pytest.Subtests) -> None:
-    (bare.folder / "text.db").write_text("no database " * 100)
-    for arguments, said in (
-        ("", "nothing to import is named"),
-        ("--from nonsense", "expected claude, agents"),
-        ("--from claude", "there are no notes"),
-        ("--from cursor", "in no repository"),
-        ("--from mcp-memory-service not-there.db", "is not there"),
-        ("--from mcp-memory-service text.db", "is damaged at its beginning, or is no SQLite database"),
-    ):
-        with subtests.test(arguments=arguments):
-            done = bare.run("import", *arguments.split())
-            assert_one_line_error(done, 2)
-            assert said in done.stderr.decode()

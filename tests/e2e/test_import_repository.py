@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import SHOP, Machine, assert_one_line_error, posix, wait_until, write_program
+from tests.e2e.machine import SHOP, Machine, is_running, posix, wait_until, write_program
 
 SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
 TIDY = {
@@ -317,18 +317,3 @@ def test_git_ends_when_the_import_is_killed(bare: Machine, decided: Path) -> Non
         started.wait()
         if process and is_running(process):
             os.kill(process, signal.SIGKILL)
-
-
-def is_running(process: int) -> bool:
-    """Whether a process goes on; one that is over and waits for its parent does not."""
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    return bool(state) and not state.startswith("Z")
-
-
-def test_what_is_not_there_is_one_line(bare: Machine, shop: Path) -> None:
-    for folder, message in ((shop, "has no folder of decision records"), (None, "in no repository")):
-        done = bare.run("import", "--from", "adr", cwd=folder)
-        assert_one_line_error(done, 2)
-        assert message in done.stderr.decode()

@@ -14,8 +14,6 @@ import pytest
 from tests.e2e.machine import DATA, OWNER, SHOP, Machine, assert_one_line_error, posix
 
 RIVALS = DATA / "rivals"
-MANY = 10_000
-LONG_S = 20.0  # for that many memories
 RULE = "Run the tests of the basket before every commit that touches the till."
 
 
@@ -243,35 +241,6 @@ def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
     assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
     assert "<!--" not in turn
     assert any(text.startswith("## Shop\n\n- The basket moved") for text in waiting)
-
-
-def numbered(number: int) -> tuple[str, str, str, str, str, float]:
-    """One of many memories: hash, text, tags, type, metadata and time."""
-    text = (
-        f"Machine {number} of hall {number % 17} runs the line for {number % 23} parts, and its gate {number % 7}"
-        f" must be closed before the belt {number % 11} starts, or counter {number} loses what it has."
-    )
-    kind = ("decision", "observation", "learning")[number % 3]
-    return f"hash{number}", text, f"hall{number % 17},machine", kind, "{}", 1_751_000_000.5 + number
-
-
-def test_ten_thousand_memories_come_in_seconds(bare: Machine) -> None:
-    path = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "store.db")
-    with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM memories")
-        database.executemany(
-            "INSERT INTO memories (content_hash, content, tags, memory_type, metadata, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-            map(numbered, range(MANY)),
-        )
-    database.close()
-    done = bare.run_measured("import", "--from", "mcp-memory-service", str(path))
-    assert done.stdout == f"added {MANY} (for all your projects: {MANY})\n".encode()
-    assert done.seconds < LONG_S
-    before = bare.run("export", "-").stdout
-    assert bare.run("import", "--from", "mcp-memory-service", str(path)).stdout == f"added 0, already there {MANY}\n".encode()
-    exported = bare.run("export", "-").stdout
-    assert exported == before
-    assert all(json.loads(line)["source"].startswith("mcp-memory-service:hash") for line in exported.splitlines())
 
 
 # ---- made after what the programs publish ---------------------------------------------------------------------------------
@@ -515,20 +484,30 @@ def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Pa
     assert len(bare.stored("pending")) == 2
 
 
-def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
-    for name, said in (
-        ("codex", "is not there"),
-        ("basic-memory", "has no notes of basic-memory"),
-        ("memsearch", "has no day files of memsearch"),
-        ("mempalace", "has no chroma.sqlite3"),
-        ("cass", "there is no playbook.yaml"),
-        ("subcog", "is not there"),
+def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
+    for name, content in (("text.db", "no database " * 100), ("user/.basic-memory/config.json", '{"projects": {"shop":')):
+        (bare.root / name).parent.mkdir(exist_ok=True)
+        (bare.root / name).write_text(content)
+    half, nowhere = bare.root / "user" / ".basic-memory" / "config.json", bare.folder
+    for arguments, folder, said in (
+        ("", nowhere, "nothing to import is named"),
+        ("--from nonsense", nowhere, "expected claude, agents"),
+        ("--from claude", nowhere, "there are no notes"),
+        ("--from cursor", nowhere, "in no repository"),
+        ("--from adr", nowhere, "in no repository"),
+        ("--from adr", shop, "has no folder of decision records"),
+        ("--from mcp-memory-service not-there.db", nowhere, "is not there"),
+        ("--from mcp-memory-service ../text.db", nowhere, "is damaged at its beginning, or is no SQLite database"),
+        ("--from codex", shop, "is not there"),
+        ("--from basic-memory", shop, str(half)),
+        ("--from memsearch", shop, "has no day files of memsearch"),
+        ("--from mempalace", shop, "has no chroma.sqlite3"),
+        ("--from cass", shop, "there is no playbook.yaml"),
+        ("--from subcog", shop, "is not there"),
     ):
-        with subtests.test(name=name):
-            done = bare.run("import", "--from", name, cwd=shop)
+        with subtests.test(arguments=arguments, folder=folder):
+            done = bare.run("import", *arguments.split(), cwd=folder)
             assert_one_line_error(done, 2)
             assert said in done.stderr.decode()
-    configured = bare.root / "user" / ".basic-memory" / "config.json"
-    configured.parent.mkdir()
-    configured.write_text('{"projects": {"shop":')  # half a configuration
-    assert_one_line_error(bare.run("import", "--from", "basic-memory"), 2)
+    half.unlink()
+    assert b"has no notes of basic-memory" in bare.run("import", "--from", "basic-memory", cwd=shop).stderr

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, P
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
+from tests.e2e.machine import is_running, wait_until
 
 SHORT_S = 0.6  # for a client that does not answer
 LONG_S = 20.0
@@ -112,7 +112,7 @@ def test_what_has_left_its_session_is_ended_and_not_waited_for(client: Path, doe
             says(client, f"{begins}sleep 60", LATE_S)
     assert time.monotonic() - started < LONG_S
     left = int(Path(f"{client}.session").read_text())
-    wait_until(lambda: not _is_running(left), SOON_S)
+    wait_until(lambda: not is_running(left), SOON_S)
 
 
 def _is_there(group: int) -> bool:
@@ -171,9 +171,9 @@ def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_pat
     process = asking(client, tmp_path)
     try:
         started = begun(Path(f"{client}.session"))
-        assert all(map(_is_running, started))
+        assert all(map(is_running, started))
         process.kill()
-        wait_until(lambda: not any(map(_is_running, started)), SOON_S)
+        wait_until(lambda: not any(map(is_running, started)), SOON_S)
     finally:
         process.kill()
         process.wait()
@@ -184,16 +184,3 @@ def asking(client: Path, home: Path) -> subprocess.Popen[bytes]:
     code = "from subcog_hooks.llm import claude_client, question\nasked = question.Question('', '', '', '', {})\n"
     code += f"claude_client.ask_claude({str(client)!r}, 'haiku', asked, {LONG_S})"
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "SUBCOG_HOME": str(home)})
-
-
-def _is_running(process: int) -> bool:
-    command = ["ps", "-o", "stat=", "-p", str(process)]
-    process_state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return bool(process_state) and not process_state.startswith("Z")  # what is over waits for whoever has taken it over
-
-
-def wait_until(holds: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
