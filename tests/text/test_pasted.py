@@ -5,142 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.text.typed_prompt import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare_prompt
+from tests.e2e.machine import DATA
 
 ASK = "why does this happen?"
 
-PASTED = {  # Each case has its lines, and the line with the error.
-    "Python": (
-        (
-            'Traceback (most recent call last):\n  File "/srv/app/jobs.py", line 31, in run\n    total = load(path)\n'
-            "            ~~~~^^^^^^\nValueError: empty path"
-        ),
-        "ValueError: empty path",
-    ),
-    "Python, chained": (
-        (
-            'Traceback (most recent call last):\n  File "jobs.py", line 3, in run\n    row["a"]\nKeyError: \'a\'\n\n'
-            "During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n"
-            '  File "jobs.py", line 9, in main\n    raise Stopped\njobs.Stopped'
-        ),
-        "KeyError: 'a'",
-    ),
-    "JavaScript": (
-        (
-            "Uncaught TypeError: Cannot read properties of undefined (reading 'map')\n    at List (List.jsx:12:5)\n"
-            "    at renderWithHooks (react-dom.development.js:16305:18)\nat overlay_bundle.js:147:5559"
-        ),
-        "Uncaught TypeError: Cannot read properties of undefined (reading 'map')",
-    ),
-    "Rust": (
-        (
-            "thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds: the len is 3 but the index is 99\n"
-            "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace"
-        ),
-        "thread 'main' panicked at src/main.rs:4:5:",
-    ),
-    "rustc": (
-        (
-            'error[E0308]: mismatched types\n  --> src/main.rs:5:18\n   |\n5  |     let x: i32 = "a";\n'
-            "   |            ---   ^^^ expected `i32`, found `&str`"
-        ),
-        "error[E0308]: mismatched types",
-    ),
-    "Go": (
-        (
-            "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\nmain.main()\n"
-            "\t/tmp/x.go:8 +0x1d\nexit status 2"
-        ),
-        "panic: runtime error: index out of range [5] with length 3",
-    ),
-    "go build": ("./main.go:12:5: undefined: foo", "./main.go:12:5: undefined: foo"),
-    "gcc": (
-        'main.c:5:10: fatal error: foo.h: No such file or directory\n    5 | #include "foo.h"\n      |          ^~~~~~~',
-        "main.c:5:10: fatal error: foo.h: No such file or directory",
-    ),
-    "gdb": ("#0  0x00007ffff7a42 in raise () from /lib/libc.so.6\n#1  main () at a.c:3", ""),
-    "Java": (
-        (
-            'Exception in thread "main" java.lang.IllegalStateException: closed\n\tat com.x.Main.run(Main.java:12)\n'
-            "\tat java.lang.Class.forName(Native Method)\nCaused by: java.io.IOException: gone\n\t... 12 more"
-        ),
-        'Exception in thread "main" java.lang.IllegalStateException: closed',
-    ),
-    "pytest": (
-        (
-            "=================== FAILURES ===================\n___________ test_x ___________\n\n    def test_x():\n"
-            ">       assert f(1) == 2\nE       assert 1 == 2\nE        +  where 1 = f(1)\n\n"
-            "tests/test_x.py:12: AssertionError\n"
-            "FAILED tests/test_x.py::test_x - assert 1 == 2\n============= 1 failed, 3 passed in 0.12s ============="
-        ),
-        "tests/test_x.py:12: AssertionError",
-    ),
-    "npm": ("npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nnpm WARN deprecated x@1.0.0: use y", "npm ERR! errno 1"),
-    "TypeScript": (
-        "src/a.ts(12,5): error TS2345: Argument of type 'x' is not assignable.\nsrc/b.ts:3:1 - error TS1005: ';' expected.",
-        "src/a.ts(12,5): error TS2345: Argument of type 'x' is not assignable.",
-    ),
-    "ESLint": (
-        "  12:5  error  'x' is defined but never used  no-unused-vars\n\n\u2716 1 problem (1 error, 0 warnings)",
-        "12:5  error  'x' is defined but never used  no-unused-vars",
-    ),
-    "Docker": (
-        (
-            "Step 3/8 : RUN npm ci\n ---> Running in 3f2ab\n#12 [build 3/5] RUN npm ci\n"
-            '#12 ERROR: process "/bin/sh -c npm ci" did not complete successfully: exit code: 1\n'
-            "docker: Error response from daemon: Conflict."
-        ),
-        '#12 ERROR: process "/bin/sh -c npm ci" did not complete successfully: exit code: 1',
-    ),
-    "times": (
-        (
-            "2025-01-02 10:11:12,123 INFO started\n2025-01-02T10:11:13Z ERROR the database refused the connection\n"
-            "[10:11:14] retrying\n10:11:15.001 ok\nJan 02 10:11:12 box sshd[123]: closed"
-        ),
-        "2025-01-02T10:11:13Z ERROR the database refused the connection",
-    ),
-    "levels": ("INFO Reading the configuration\nERROR: task crashed\n[warn] no cache", "ERROR: task crashed"),
-    "a linter's JSON": (
-        '[{\n\t"resource": "/c:/x.tsx",\n\t"message": "Property \'a\' does not exist.",\n\t"startLineNumber": 183\n}]',
-        "",
-    ),
-    "JSON in one line": (
-        '{"level":"error","msg":"cannot connect to what you need"}',
-        '{"level":"error","msg":"cannot connect to what you need"}',
-    ),
-    "a diff": (
-        (
-            "diff --git a/x.py b/x.py\nindex 3f2..a1b 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,4 @@\n import os\n"
-            "-x = 1\n+x = 2\n"
-            "+# say hello to everybody in the room\n y = 3"
-        ),
-        "",
-    ),
-    "shells": (
-        "$ npm test\n% ls\nroot@box:/# ls\nPS C:\\Users\\me> pip install x\nuser@host:~/app$ git status\n\u276f pnpm dev",
-        "",
-    ),
-    "HTML": ('<div class="a">\n  <p>What you see is what you get</p>\n</div>', ""),
-    "CSS": (".card {\n  color: red;\n  margin: 0 auto;\n}", ""),
-    "Python code": ("def load(path):\n    return open(path).read()\n\nclass Store:\n    pass\nfrom os import path", ""),
-    "a table": ("| a | b |\n|---|---|\n| 1 | 2 |\nepoch 14 | train 0.22 | val 0.31", ""),
-    "columns": ("gateway             12/12   12           12          203d", ""),
-    "an address in memory": ("READ of size 8 at 0x60300000a4d8 thread T0", ""),
-    "quoted lines": ("> the gateway was down\n> for an hour", ""),
-    "Jest": (
-        "FAIL src/a.test.ts\n  \u25cf adds\n\n    expect(received).toBe(expected)\nPASS  src/b.test.ts (5.1 s)",
-        "FAIL src/a.test.ts",
-    ),
-    "Node": (
-        "Error: Cannot find module 'x'\nRequire stack:\n- /app/index.js\n- /app/main.js\n    at Module._load (node:1:1)",
-        "Error: Cannot find module 'x'",
-    ),
-    "declarations": ("const x = 1\nlet y = x\nvar name = f", ""),
-    "Python imports": ("from a import b\nfrom a.b import c as d, e\nfrom a import (f, g)  # and others, too", ""),
-    "levels in brackets": ("[error]: the disk is full\n[INFO] the server is ready", "[error]: the disk is full"),
-    "HTML around words": ("<ul>\n<li>the first of many <b>\n<b> and </b>\n</ul>", ""),
-    "no error": ("===== 12 passed, 0 failed in 3s =====\n[INFO] Build finished with 0 errors", ""),
-}
-
+PASTED: dict[str, tuple[str, str]] = {}  # The pasted lines of a kind, and the line with the error.
+for part in f"\n{(DATA / 'text' / 'pasted.txt').read_text(encoding='utf-8')}".split("\n=== ")[1:]:
+    head, _, log = part.partition("\n")
+    kind, _, error = head.partition(" ===")
+    PASTED[kind] = log.rstrip("\n"), error.strip()
 
 # Prompts that only look like code, a log or a quotation.
 TYPED = (
