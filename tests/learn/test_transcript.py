@@ -45,11 +45,21 @@ def test_a_row_that_nobody_typed_is_left_out(writer: Writer, subtests: pytest.Su
         {"toolUseResult": {"stdout": ""}},
         {"planContent": "# Plan"},
         {"origin": None, "promptSource": None, "entrypoint": "sdk-py"},
+        *({"origin": origin} for origin in ("agent", [], False, {"kind": ["human"]})),
     ]
     for fields in cases:
         with subtests.test(fields=fields):
             writer.typed("always use pnpm", fields=fields)
             assert texts(writer) == []
+    writer.row("queue-operation", operation="remove", content="always use yarn")  # Rows say who typed.
+    writer.typed("<bash-input>ls</bash-input>")
+    typed = [
+        *("Caveat: never deploy on a Friday", "<goal> is our tag, never <target>"),
+        "Why is there <system-reminder in the log? Never commit without a test",
+    ]
+    for text in typed:
+        writer.typed(text)
+    assert texts(writer) == typed
 
 
 def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer, subtests: pytest.Subtests) -> None:
@@ -64,17 +74,6 @@ def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer,
         with subtests.test(start=start):
             writer.old_user(f"{start} always use pnpm")
             assert texts(writer) == []
-
-
-def test_words_that_the_client_calls_typed_stay(writer: Writer) -> None:
-    typed = [
-        *("Caveat: never deploy on a Friday", "<goal> is our tag, never <target>"),
-        "Why is there <system-reminder in the log? Never commit without a test",
-    ]
-    for text in typed:
-        writer.typed(text)
-    writer.typed("<bash-input>ls</bash-input>")
-    assert texts(writer) == typed
 
 
 def test_blocks_that_editors_and_we_put_in_are_cut_out(writer: Writer) -> None:
@@ -166,25 +165,17 @@ def test_what_was_typed_before_a_compaction_was_said(writer: Writer) -> None:
     assert texts(writer) == ["use pnpm", "go on"]
 
 
-def test_a_damaged_line_counts_and_an_unfinished_line_waits(writer: Writer) -> None:
+def test_a_damaged_line_counts_and_an_unfinished_line_waits(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MAX_ROW", 2_000)
     writer.typed("one")
     writer.raw('{"type": "user", "mess\n[1, 2]\n\n')
+    writer.old_user("x" * 5_000)
     writer.typed("two")
     whole = writer.path.stat().st_size
     writer.raw('{"type": "user"')
     reading = transcript.read_transcript(str(writer.path))
     assert [turn.text for turn in reading.turns] == ["one", "two"]
-    assert (reading.damaged, reading.end) == (2, whole)
-
-
-def test_a_row_that_is_too_long_is_skipped(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MAX_ROW", 2_000)
-    writer.typed("one")
-    writer.old_user("x" * 5_000)
-    writer.typed("two")
-    reading = transcript.read_transcript(str(writer.path))
-    assert [turn.text for turn in reading.turns] == ["one", "two"]
-    assert (reading.damaged, reading.end) == (1, writer.path.stat().st_size)
+    assert (reading.damaged, reading.end) == (3, whole)
 
 
 def test_reading_resumes_and_knows_what_stood_before(writer: Writer) -> None:
@@ -235,11 +226,6 @@ def test_a_row_is_found_again_by_its_place(writer: Writer) -> None:
     offset = read_turns(writer)[1].offset
     assert [turn.text for turn in transcript.read_turns_at(str(writer.path), offset)] == ["two"]
     assert [turn.text for turn in transcript.read_turns_at(str(writer.path), offset, 0)] == ["two"]
-
-
-def test_a_prompt_without_memory_is_not_listened_to(writer: Writer) -> None:
-    writer.typed("[nomem] always use pnpm")
-    assert texts(writer) == []
 
 
 def test_a_nomem_session_is_marked_off_wherever_reading_begins(writer: Writer) -> None:
@@ -293,12 +279,6 @@ def test_where_the_client_says_who_refused_it_is_believed(writer: Writer) -> Non
     assert texts(writer) == ["look it up", "use the wiki"]
 
 
-@pytest.mark.parametrize("origin", ["agent", [], False, {"kind": ["human"]}])
-def test_an_origin_of_another_form_is_not_the_persons(writer: Writer, origin: object) -> None:
-    writer.typed("always use pnpm", fields={"origin": origin})
-    assert texts(writer) == []
-
-
 def test_a_prompt_taken_back_beyond_the_read_part_is_left_out(writer: Writer) -> None:
     writer.typed("start")
     reply = writer.said("ok")
@@ -323,12 +303,6 @@ def test_head_and_tail_of_a_long_prompt_are_kept_without_secrets(writer: Writer)
     assert "Ann" not in second
     assert "something" not in second
     assert third.count("```") == 2
-
-
-def test_where_rows_say_who_typed_the_queue_says_nothing_more(writer: Writer) -> None:
-    writer.typed("build it")
-    writer.row("queue-operation", operation="remove", content="always use yarn")
-    assert texts(writer) == ["build it"]
 
 
 def test_a_million_elements_in_one_row_are_cut_out_at_once(writer: Writer) -> None:
@@ -376,13 +350,6 @@ def test_an_answer_is_cut_right_behind_letters_that_grow(writer: Writer) -> None
     )
     writer.result(message, is_error=True, denial="user-rejected")
     assert texts(writer) == ["go", "İİİ use pnpm here"]
-
-
-def test_taking_back_the_first_prompt_takes_back_the_session(writer: Writer) -> None:
-    writer.typed("use redis", parent=None)
-    writer.said("ok")
-    writer.typed("use postgres", parent=None)
-    assert texts(writer) == ["use postgres"]
 
 
 def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> None:

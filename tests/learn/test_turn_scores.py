@@ -43,34 +43,19 @@ def test_corrections_without_cue_words_follow_a_refused_call() -> None:
     assert certainty("third time — read the file first", Before("Edit", "/a.py", changed=True)) >= REPEATED_BAR
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Don't use npm here, we're on pnpm",
-        "never commit without running the tests",
-        "remember that staging is read-only from CI",
-    ],
-)
-def test_a_rule_is_proposed(text: str) -> None:
-    assert is_proposed(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "no, we use the logger, not print. I said that before",
+def test_a_rule_or_a_correction_behind_an_edit_is_proposed() -> None:
+    rules = ("Don't use npm here, we're on pnpm", "never commit without running the tests")
+    corrections = (
+        *("no, we use the logger, not print. I said that before", "wrong, dates are always utc in this project"),
         "you're using the wrong client again, ours is in lib/http",
-        "wrong, dates are always utc in this project",
-    ],
-)
-def test_a_correction_behind_an_edit_is_proposed(text: str) -> None:
-    assert is_proposed(text, Before("Edit", "/a.py", changed=True))
-
-
-def test_what_else_a_turn_says_tells_of_its_worth() -> None:
-    rule = "never use floats for money"
-    questions = "why is the total wrong? which test fails? can you look at it?"
+    )
+    edit = Before("Edit", "/a.py", changed=True)
+    judged = [(text, None) for text in (*rules, "remember that staging is read-only from CI")]
+    judged += [(text, edit) for text in corrections]
+    assert [text for text, before in judged if not is_proposed(text, before)] == []
+    rule, questions = "never use floats for money", "why is the total wrong? which test fails? can you look at it?"
     assert certainty(rule) > certainty(f"{questions} {rule}")
+    assert judge_turn(TypedTurn("```\nnever = always(must)\nuse(never)\nreturn never\n```", Before())) is None
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
@@ -84,11 +69,6 @@ def test_only_the_lasting_sentence_is_proposed() -> None:
     judgement = judge_turn(TypedTurn(text, Before(), position=3))
     assert judgement is not None
     assert judgement.text == "Never log tokens, we had an audit because of that."
-
-
-def test_code_proposes_nothing() -> None:
-    code = "```\nnever = always(must)\nuse(never)\nreturn never\n```"
-    assert judge_turn(TypedTurn(code, Before())) is None
 
 
 def test_every_weight_belongs_to_an_existing_sign() -> None:

@@ -18,18 +18,9 @@ BARS |= {"unseen": (7, 0)}
 def test_most_everyday_secrets_go_and_look_alikes_stay(group: str) -> None:
     in_clear, masked = find_wrong(group)
     assert (len(in_clear) <= BARS[group][0], len(masked) <= BARS[group][1]) == (True, True), (in_clear, masked)
-
-
-@pytest.mark.parametrize("group", BARS)
-def test_an_llm_is_shown_none_of_what_is_not_stored(group: str) -> None:
-    seen = [disclosable_text(example.text) for example in read_examples(group)]
-    assert [text for text in seen if text is not None and redact(text).removed] == []
-
-
-@pytest.mark.parametrize("group", BARS)
-def test_what_was_redacted_once_stays_as_it_is(group: str) -> None:
-    once = [redact(example.text).text for example in read_examples(group)]
-    assert [text for text in once if redact(text).removed] == []
+    texts = [example.text for example in read_examples(group)]
+    shown = [seen for text in texts if (seen := disclosable_text(text)) is not None]
+    assert [text for text in (*shown, *(redact(text).text for text in texts)) if redact(text).removed] == []
 
 
 NOUNS = st.sampled_from(sorted({word for words in masking.SECRET_NOUNS.values() for word in words}))
@@ -75,9 +66,7 @@ def test_a_word_that_describes_a_secret_is_none() -> None:
     assert [(text, actual) for text in ORDINARY if (actual := redact(text).removed) != ()] == []
 
 
-PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-
-
-@pytest.mark.parametrize("text", [PHRASE, f"it is {PHRASE}, keep it", f"a\n{PHRASE}\nb", PHRASE.replace(" ", ", ")])
-def test_the_words_of_a_wallet_are_known_without_a_name(text: str) -> None:
-    assert "sausage" not in redact(text).text
+def test_the_words_of_a_wallet_are_known_without_a_name() -> None:
+    phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    texts = [phrase, f"it is {phrase}, keep it", f"a\n{phrase}\nb", phrase.replace(" ", ", ")]
+    assert [text for text in texts if "sausage" in redact(text).text] == []

@@ -12,6 +12,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
@@ -38,6 +39,14 @@ def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], by
     vectors.begin()
     vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
     vectors.commit()
+
+
+@pytest.fixture
+def state(home: Home) -> Iterator[State]:
+    home.create()
+    opened = State.open(home, 100)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -8,12 +8,6 @@ from subcog_hooks.store.metrics import BUCKETS, Counter, Histogram
 from subcog_hooks.store.state import State
 
 
-@pytest.fixture
-def state(home: Home) -> State:
-    home.create()
-    return State.open(home, 100)
-
-
 def test_a_counter_adds_up_by_its_labels(state: State) -> None:
     metrics.increase_counter(state, "asked")
     metrics.increase_counter(state, "asked", by=2)

@@ -18,12 +18,6 @@ DAY = 86_400_000
 SHOP = "github.com/acme/shop"
 
 
-@pytest.fixture
-def state(home: Home) -> State:
-    home.create()
-    return State.open(home, 100)
-
-
 def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
     """The stored values of a session."""
     record = sessions.find_session(state, session)

@@ -18,12 +18,6 @@ from subcog_hooks.store.state_values import CompiledSettings
 DAY = 86_400_000
 
 
-@pytest.fixture
-def state(home: Home) -> State:
-    home.create()
-    return State.open(home, 100)
-
-
 @pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
 def test_ledger_survives_a_clock_that_jumps_and_returns(state: State, jump: int) -> None:
     now = 20_000 * DAY
