@@ -35,7 +35,6 @@ def flip_bytes(whole: bytes, chance: random.Random) -> bytes:
 
 
 def read(name: str, path: Path) -> int:
-    """Return the number of memories that an import of a store would add."""
     reading = catalogue.read_source(name, str(path), SHOP)
     return importing.import_reading(reading.rows, Absence(), reading.files, None, ImportOptions(), lambda _: None).added
 

@@ -13,7 +13,6 @@ HEAD = "# 4. Store carts\n\n"
 
 
 def status_of(text: str) -> str:
-    """Return the status of a decision record."""
     return read_document(text, "docs/adr/0004-carts.md").status.kind
 
 

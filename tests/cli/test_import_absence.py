@@ -37,13 +37,11 @@ def write(file: Path, *texts: str) -> None:
 
 
 def active(subcog: Run) -> list[str]:
-    """Return the sources of the active memories without their lines, sorted."""
     rows = subcog("export").rows
     return sorted(row["source"].rpartition(":")[0] for row in rows if row.get("status", "active") == "active")
 
 
 def id_of(subcog: Run, words: str) -> str:
-    """Return the id of the memory with these words."""
     (id_,) = [row["id"] for row in subcog("export").rows if words in row["content"]]
     return str(id_)
 

@@ -189,7 +189,6 @@ RADIO_FIX = "- Ships call the office by radio, channel twelve.\n"
 
 
 def active_ids(subcog: Run, word: str) -> list[str]:
-    """Return the ids of the active memories with this word."""
     return [row["id"] for row in subcog("export").rows if word in row["content"] and row.get("status", "active") == "active"]
 
 

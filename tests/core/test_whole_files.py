@@ -109,11 +109,13 @@ def test_leftover_of_a_killed_writer_goes_with_the_next(tmp_path: Path) -> None:
 def test_a_file_that_is_being_read_is_replaced_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows refuses while a process has the file open."""
     refusals, replace = [PermissionError(13, "in use")] * 5, os.replace
-    monkeypatch.setattr(os, "replace", lambda old, new: _raise(refusals.pop()) if refusals else replace(old, new))
+
+    def refused_at_first(old: str, new: str) -> None:
+        if refusals:
+            raise refusals.pop()
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", refused_at_first)
     with WholeFile(str(tmp_path / "config.toml")) as whole:
         whole.file.write("all of it")
     assert os.listdir(tmp_path) == ["config.toml"]
-
-
-def _raise(error: OSError) -> None:
-    raise error

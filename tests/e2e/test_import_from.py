@@ -13,12 +13,10 @@ TILES = "git@github.com:acme/tiles.git"
 
 @pytest.fixture
 def shop(bare: Machine) -> Path:
-    """A repository."""
     return bare.repository("my.shop", SHOP)
 
 
 def notes_of(machine: Machine, folder: Path) -> Path:
-    """The client's notes about a folder."""
     slug = "".join(character if character.isalnum() and character.isascii() else "-" for character in str(folder))
     memory = machine.root / "user" / ".claude" / "projects" / slug / "memory"
     memory.mkdir(parents=True, exist_ok=True)

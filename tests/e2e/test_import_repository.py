@@ -39,7 +39,6 @@ OLD = RECORD.format(
 
 
 def git(folder: Path, *arguments: str, at: str = "2026-05-01T10:00:00+00:00", **more: str) -> str:
-    """Run git in a folder."""
     environment = {**TIDY, "GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at, **more}
     done = subprocess.run(["git", "-C", str(folder), *arguments], env=environment, capture_output=True, check=True, text=True)
     return done.stdout

@@ -218,7 +218,6 @@ def test_rows_of_any_form_are_read_without_an_error(client: str, tmp_path: Path)
 
 
 def _with_each_field(row: dict[str, object], value: object) -> Iterator[dict[str, object]]:
-    """Yield copies of a row, each with another value in one of its fields."""
     for name, present in row.items():
         yield {**row, name: value}
         if isinstance(present, dict):

@@ -14,7 +14,6 @@ ENDED = 0.3  # where it is not
 
 
 def settings(**values: str) -> Settings:
-    """Settings of the section `llm`."""
     return Settings({f"llm.{name}": value for name, value in values.items()})
 
 
@@ -30,7 +29,6 @@ def provider_at(server: LlmServer, name: str = "openai", key: str = KEY) -> Prov
 
 
 def provider_with(home: Home, **values: str) -> Provider:
-    """The provider that these settings choose."""
     provider = providers.provider_of(settings(**values), home)
     assert provider is not None
     return provider

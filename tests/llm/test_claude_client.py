@@ -180,7 +180,6 @@ def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_pat
 
 
 def asking(client: Path, home: Path) -> subprocess.Popen[bytes]:
-    """A process of ours that asks the client."""
     code = "from subcog_hooks.llm import claude_client, question\nasked = question.Question('', '', '', '', {})\n"
     code += f"claude_client.ask_claude({str(client)!r}, 'haiku', asked, {LONG_S})"
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "SUBCOG_HOME": str(home)})

@@ -97,7 +97,6 @@ KEY = "\n".join(["-----BEGIN PRIVATE KEY-----", *KEY_LINES, "-----END PRIVATE KE
 
 
 def sent_prompt(home: Home, prompt: str) -> str:
-    """The part of a prompt that the server gets."""
     with LlmServer(YES) as server:
         assert status(home, None, asking(server), prompt) == "success"
         return str(server.requests[0].json["messages"][1]["content"])

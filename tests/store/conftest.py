@@ -29,7 +29,6 @@ def vector(seed: int) -> bytes:
 
 
 def cosine(a: bytes, b: bytes) -> float:
-    """The cosine of two vectors, by numpy."""
     x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
     return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
 
@@ -113,14 +112,12 @@ def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
 
 
 def finish(vectors: VectorStore, store: Store) -> None:
-    """Make every pending vector final."""
     memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
     pending = store.by_seqs(list(memories))
     vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in pending.items())
 
 
 def settle(home: Home, store: Store) -> None:
-    """Bring the vectors to the store's state, all of them final."""
     with follow(home, store) as vectors:
         finish(vectors, store)
 

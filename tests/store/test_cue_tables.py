@@ -21,7 +21,6 @@ SHOP = audiences_of("shop")
 
 
 def matching_patterns(store: Store, text: str, audiences: tuple[str, ...] = SHOP) -> list[str]:
-    """The patterns that may match a text."""
     return [trigger.pattern for trigger in store.triggers(triggers.keys_in_text(text), audiences, text)]
 
 
@@ -51,7 +50,6 @@ def unkeyed_trigger(number: int) -> str:
 
 
 def everything(make: Maker, **fields: object) -> Memory:
-    """A memory that can be found in each of these ways."""
     return make(
         "swordfish_code is in src/db/sword.py",
         **{"triggers": ("swordfish", unkeyed_trigger(0)), "paths": ("*.fish",), "when": {"sword": 1}, **fields},
@@ -59,7 +57,6 @@ def everything(make: Maker, **fields: object) -> Memory:
 
 
 def ways_to(store: Store, audiences: tuple[str, ...] = SHOP) -> list[str]:
-    """The ways by which anything is found."""
     ways = {
         "trigger": matching_patterns(store, "swordfish", audiences),
         "glob": on_path(store, "a.fish", audiences),

@@ -41,7 +41,6 @@ JSON = st.recursive(
 
 
 def whole() -> Decision:
-    """A decision with every part."""
     return Decision(
         **COLUMNS,
         reason="as it was asked for",
@@ -74,7 +73,6 @@ def whole() -> Decision:
 
 
 def values(thing: object) -> object:
-    """A record as plain values, all the way down."""
     if isinstance(thing, list | tuple):
         return [values(item) for item in thing]
     names = getattr(type(thing), "__annotations__", None)

@@ -19,7 +19,6 @@ SHOP = "github.com/acme/shop"
 
 
 def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
-    """The stored values of a session."""
     record = sessions.find_session(state, session)
     if record is None:
         return None

@@ -31,7 +31,6 @@ def first(text: str) -> bytes:
 
 
 def finish(vectors: VectorStore, store: Store) -> int:
-    """Make every pending vector final, as the document model would."""
     waiting = vectors.pending()
     memories = store.by_seqs([vectors.seq_of(key) for key, _ in waiting])
     texts = {key: vectors.text_at(key, memories[vectors.seq_of(key)]) for key, _ in waiting}

@@ -205,7 +205,6 @@ def test_the_work_grows_with_the_length_only() -> None:
 
 
 def calls(text: str) -> int:
-    """Count the function calls for reading `text`."""
     count = 0
 
     def count_call(frame: object, event: str, argument: object) -> None:
