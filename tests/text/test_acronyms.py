@@ -5,61 +5,13 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text import acronyms
 
 
 def test_a_text_defines_an_acronym() -> None:
-    cases = [
-        # a parenthesis behind the long form
-        ("we use forward kinematics (FK) for the arm", "fk", "forward kinematics"),
-        ("all large language models (LLMs) do", "llm", "large language models"),
-        ("Simultaneous Localization and Mapping (SLAM)", "slam", "simultaneous localization and mapping"),
-        ("the write-ahead log (WAL, see docs/wal.md) grows", "wal", "write ahead log"),
-        ("a **conflict-free replicated data type** (CRDT)", "crdt", "conflict free replicated data type"),
-        ("role-based\naccess control (RBAC)", "rbac", "role based access control"),
-        ("first in, first out (FIFO)", "fifo", "first in first out"),
-        ("However, point of sale (POS)", "pos", "point of sale"),
-        ("single sign-on (SSO)", "sso", "single sign on"),
-        ('"time to live" ("TTL")', "ttl", "time to live"),
-        ("out of memory (OOM)", "oom", "out of memory"),
-        ("research & development (RD)", "rd", "research and development"),
-        ("an Auto Scaling Group's (ASG) instances", "asg", "auto scaling group"),
-        # a parenthesis behind the short form
-        ("FK (forward kinematics) is cheap", "fk", "forward kinematics"),
-        ("FKs (forward kinematics)", "fk", "forward kinematics"),
-        ("ACID (atomicity, consistency, isolation, durability)", "acid", "atomicity consistency isolation durability"),
-        ("LRU (least recently used, the default)", "lru", "least recently used"),
-        ("MoE (mixture of experts)", "moe", "mixture of experts"),
-        ("mTLS (mutual TLS)", "mtls", "mutual tls"),
-        ("kNN (k-nearest neighbours)", "knn", "k nearest neighbours"),
-        # letters beyond the initials
-        ("JSON (JavaScript Object Notation)", "json", "javascript object notation"),
-        ("OIDC (OpenID Connect)", "oidc", "openid connect"),
-        # digits
-        ("peer-to-peer (P2P)", "p2p", "peer to peer"),
-        # words between
-        ("CRDT, short for conflict-free replicated data type, merges", "crdt", "conflict free replicated data type"),
-        ("WAL (short for write-ahead log)", "wal", "write ahead log"),
-        ("IoU is short for intersection over union.", "iou", "intersection over union"),
-        ("SLAM stands for simultaneous localization and mapping", "slam", "simultaneous localization and mapping"),
-        ("TTL, which stands for the time to live", "ttl", "time to live"),
-        ("DDD is an acronym for domain-driven design", "ddd", "domain driven design"),
-        ("the write-ahead log, or WAL, is synced", "wal", "write ahead log"),
-        ("the write-ahead log, or WAL for short", "wal", "write ahead log"),
-        ("write-ahead log (or WAL)", "wal", "write ahead log"),
-        ("a write-ahead log, often abbreviated as WAL", "wal", "write ahead log"),
-        ("dependency injection, also known as DI", "di", "dependency injection"),
-        # marks
-        ("WAL: write-ahead log", "wal", "write ahead log"),
-        ("- **SLO**: service level objective of a team", "slo", "service level objective"),
-        ("- **SLO:** service level objective", "slo", "service level objective"),
-        ("SLO = service level objective", "slo", "service level objective"),
-        ("SLO — service level objective", "slo", "service level objective"),
-        ("| SLO | service level objective |", "slo", "service level objective"),
-        ("UI: User Interface", "ui", "user interface"),
-        ("YAML: YAML Ain't Markup Language", "yaml", "yaml ain't markup language"),
-        ("ООП (объектно-ориентированное программирование)", "ооп", "объектно ориентированное программирование"),
-    ]
+    cases = [tuple(row) for row in read_rows(__file__, "acronyms.tsv")]
+    cases += [("role-based\naccess control (RBAC)", "rbac", "role based access control")]
     failures = [
         (text, acronym, expansion, actual)
         for text, acronym, expansion in cases
