@@ -45,7 +45,7 @@ def test_a_row_that_nobody_typed_is_left_out(writer: Writer, subtests: pytest.Su
         {"toolUseResult": {"stdout": ""}},
         {"planContent": "# Plan"},
         {"origin": None, "promptSource": None, "entrypoint": "sdk-py"},
-        *({"origin": origin} for origin in ("agent", [], False, {"kind": ["human"]})),
+        *({"origin": "agent"}, {"origin": []}, {"origin": False}, {"origin": {"kind": ["human"]}}),
     ]
     for fields in cases:
         with subtests.test(fields=fields):

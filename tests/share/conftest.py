@@ -141,7 +141,6 @@ class Member:
             return {memory.id: memory for memory in store.all(STATUSES)}
 
     def sync(self, url: str = "", progress: Callable[[int], None] = lambda _: None) -> Any:
-        """Synchronise once; return the outcome."""
         from subcog_hooks.share import server_connection, server_schema
         from subcog_hooks.share.sync import Sync, sync_lock
         from subcog_hooks.share.synced import ShareState
@@ -159,7 +158,6 @@ class Member:
 
 
 def message(kind: bytes, content: bytes) -> bytes:
-    """Return a message of PostgreSQL's protocol."""
     return kind + struct.pack("!I", len(content) + 4) + content
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
 import sysconfig
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,8 +21,6 @@ SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
 
 
 class Done(NamedTuple):
-    """The streams of a command that has ended."""
-
     stdout: str
     stderr: str
 
@@ -52,12 +51,28 @@ class Person:
         return done
 
     def run_apart(self, *words: str, code: int = 0, **variables: str) -> Done:
-        """Run a command in a process of its own."""
         environment = {**os.environ, "SUBCOG_HOME": str(self.home), **variables}
         done = subprocess.run([SUBCOG, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         return Done(done.stdout, done.stderr)
 
+    def exported(self, key: str = "id") -> dict[str, dict[str, object]]:
+        return {memory[key]: memory for memory in map(json.loads, self.run("export").stdout.splitlines())}
+
+    def stored(self) -> dict[str, dict[str, object]]:
+        """Return the memories of any status by their ids."""
+        lines = self.run("list", "--status", "all", "--jsonl", "-n", "100").stdout.splitlines()
+        return {memory["id"]: {"status": "active", **memory} for memory in map(json.loads, lines)}
+
+    def status(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self.run("share", "status", "--json").stdout)
+        return answer
+
     def begin(self) -> None:
         self.run("share", "init", self.url, "--yes")
         self.run("share", "sync", "--yes")
+
+
+def synchronise(*people: Person) -> None:
+    for person in people:
+        person.run("share", "sync")

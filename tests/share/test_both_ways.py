@@ -184,7 +184,9 @@ class Story:
             pytest.fail("it does not come to rest")
         assert not any(outcome.problems for outcome in outcomes)
         homes = [member.memories() for member in self.homes]
-        first, second = ({m.id: shared_fields(m) for m in there.values() if is_shared(m)} for there in homes)
+        first, second = (
+            {m.id: (m.content, m.status, m.tags, m.superseded_by) for m in there.values() if is_shared(m)} for there in homes
+        )
         assert first == second
         sql = "SELECT id, doc ->> 'content', status FROM subcog.memories WHERE doc IS NOT NULL AND project = %s"
         there = self.team.run(sql, values=(self.project,))
@@ -197,10 +199,6 @@ class Story:
 
 def is_shared(memory: Any) -> bool:
     return memory.status != "deleted" and not memory.id.startswith(KEPT_OWN_PREFIX)
-
-
-def shared_fields(memory: Any) -> tuple[str, str, tuple[str, ...], str | None]:
-    return memory.content, memory.status, memory.tags, memory.superseded_by
 
 
 KINDS = ("erase", *("edit",) * 4, *("sync",) * 4, *("kill", "partition") * 2, "remember", "tag", "delete", "purge", "author")

@@ -157,14 +157,3 @@ def test_a_document_is_too_large_for_the_server_and_for_a_home(team: Team) -> No
     large = ada.remember("word " * 60_000)
     outcome = ada.sync()
     assert (outcome.sent, outcome.problems) == (0, [f"{large.id} has more than 200,000 bytes"])
-
-
-def test_batches_are_read_by_size_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "BATCH_BYTES", 5_000)
-    ada, bob = team.member("ada"), team.member("bob")
-    for number in range(10):
-        ada.remember(f"{number} " + "word " * 400)
-    ada.sync()
-    sizes: list[int] = []
-    assert bob.sync(progress=sizes.append).fetched == 10
-    assert sizes[:4] == [3, 3, 3, 1]

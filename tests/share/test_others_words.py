@@ -38,10 +38,6 @@ def touch(person: Person, file: str) -> str:
     pytest.fail("the hook is silent")
 
 
-def export_memories(person: Person) -> dict[str, dict[str, object]]:
-    return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
-
-
 def test_a_file_brings_a_colleagues_memory_if_cues_are_allowed(ada: Person, team: Team) -> None:
     ada.run("remember", "The changelog is written by hand.", "--path", "docs/**", "--path", "README.md")
     ada.begin()
@@ -49,35 +45,23 @@ def test_a_file_brings_a_colleagues_memory_if_cues_are_allowed(ada: Person, team
     ada.run_apart("share", "sync")
     assert "bob" not in touch(ada, "README.md")
     assert "bob" not in touch(ada, "docs/guide.md")
-    assert "paths" not in export_memories(ada)["everywhere"]
+    assert "paths" not in ada.exported()["everywhere"]
     ada.run("config", "set", "share.cues_from", "bob")
     ada.run_apart("share", "sync")
-    assert export_memories(ada)["everywhere"]["paths"] == ["docs/*"]
+    assert ada.exported()["everywhere"]["paths"] == ["docs/*"]
     assert "Each file is sent to bob." not in touch(ada, "README.md")
     assert "Each file is sent to bob." in touch(ada, "docs/guide.md")
     ada.run("config", "set", "share.cues_from", "eve")
     ada.run_apart("share", "sync")
-    assert "paths" not in export_memories(ada)["everywhere"]  # The permission is withdrawn.
+    assert "paths" not in ada.exported()["everywhere"]  # The permission is withdrawn.
     assert team.run("SELECT count(*) FROM subcog.memories WHERE author = 'ada'") == [(1,)]  # and nothing of it is sent
-
-
-def test_a_store_drops_a_colleagues_paths_that_it_took_before(ada: Person, team: Team) -> None:
-    ada.run("config", "set", "share.cues_from", "bob")
-    ada.begin()
-    insert(team, "everywhere", content="Each file is sent to bob.", paths=["docs/**"])
-    ada.run("share", "sync")
-    assert export_memories(ada)["everywhere"]["paths"] == ["docs/**"]
-    ada.run("config", "set", "share.cues_from", "")
-    ada.run_apart("share", "sync")
-    assert "paths" not in export_memories(ada)["everywhere"]
-    assert ada.run_apart("share", "sync").stdout == "sent 0, fetched 0\n"
 
 
 def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Team) -> None:
     ada.begin()
     insert(team, "ahead", content="Bob is to be asked first.", namespace="patterns", created_at=FAR, updated_at=FAR)
     ada.run_apart("share", "sync")
-    arrived = export_memories(ada)["ahead"]["created_at"]
+    arrived = ada.exported()["ahead"]["created_at"]
     ada.run("remember", "The cache is warmed at start.", "--namespace", "patterns")
     lines = ada.run_apart("brief").stdout.splitlines()
     own, others = (next(index for index, line in enumerate(lines) if text in line) for text in ("cache", "Bob"))
@@ -88,8 +72,8 @@ def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Tea
     for file in Path(ada.home).glob("team.db*"):
         file.unlink()
     ada.run("share", "sync", "--yes")
-    assert export_memories(ada)["ahead"]["created_at"] == arrived  # it comes again, and is no newer
-    assert not [id_ for id_ in export_memories(ada) if id_.startswith("lost-")]
+    assert ada.exported()["ahead"]["created_at"] == arrived  # it comes again, and is no newer
+    assert not [id_ for id_ in ada.exported() if id_.startswith("lost-")]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "md"])
@@ -99,13 +83,13 @@ def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path,
     line = json.dumps({"id": "ahead", "content": text, "created_at": FAR})
     file.write_text(line if kind == "jsonl" else f"---\ndate: {FAR[:10]}\n---\n{text}\n", encoding="utf-8")
     ada.run_apart("import", str(file))
-    [(id_, memory)] = export_memories(ada).items()
+    [(id_, memory)] = ada.exported().items()
     assert str(memory["created_at"]) < "2900"
     ada.run("edit", id_, "--tag", "harbour")  # its date can be moved
-    before = export_memories(ada)[id_]["created_at"]
+    before = ada.exported()[id_]["created_at"]
     assert "already there 1" in ada.run_apart("import", str(file)).stdout
     ada.run_apart("import", str(file), "--replace")
-    assert export_memories(ada)[id_]["created_at"] == before
+    assert ada.exported()[id_]["created_at"] == before
 
 
 def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team: Team) -> None:
@@ -141,7 +125,7 @@ def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> N
     done = ada.run_apart("share", "sync")
     assert done.stdout == "sent 0, fetched 1\n"
     assert "left out: --help by bob: its id cannot be used here" in done.stderr
-    assert list(export_memories(ada)) == ["v1..2"]
+    assert list(ada.exported()) == ["v1..2"]
     ids = ada.run("search", "--team", "--mode", "lexical", "--ids", "asked for by its id").stdout
     assert ids == "v1..2\n"
     file = ada.folder / "team.jsonl"
@@ -150,7 +134,7 @@ def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> N
         done = ada.run_apart("import", str(file), code=2)
     assert done.stdout == "already there 7\n" or "already there 7" in done.stdout
     assert "no command can name the id --help; it is renamed-" in done.stderr
-    names = [id_ for id_ in export_memories(ada) if id_ != "v1..2"]
+    names = [id_ for id_ in ada.exported() if id_ != "v1..2"]
     assert len(names) == len(UNNAMABLE)
     assert all(re.fullmatch(r"renamed-\w{12}", id_) for id_ in names)
     assert "Asked for by its id." in ada.run_apart("show", names[0]).stdout
@@ -164,5 +148,5 @@ def test_the_replacement_of_a_renamed_id_is_found_by_its_name(ada: Person) -> No
     file = ada.folder / "some.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     ada.run_apart("import", str(file), code=2)
-    there = {json.loads(line)["content"]: json.loads(line) for line in ada.run("export").stdout.splitlines()}
+    there = ada.exported("content")
     assert there["Old."]["superseded_by"] == there["New."]["id"]

@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.share.sending import Sender
 from subcog_hooks.share.synced import ERASED, ShareState
 from tests.share.conftest import SHOP, Server, Team
-from tests.share.person import Person
+from tests.share.person import Person, synchronise
 
 TEXT = "The pool has 20 connections."
 READ = "SELECT doc ->> 'content' FROM subcog.memories WHERE id = %s"
@@ -48,16 +48,6 @@ def remember(person: Person, *words: str) -> str:
     return id_
 
 
-def read_memories(person: Person) -> dict[str, dict[str, object]]:
-    lines = person.run("list", "--status", "all", "--jsonl", "-n", "100").stdout.splitlines()
-    return {memory["id"]: {"status": "active", **memory} for memory in map(json.loads, lines)}
-
-
-def status(person: Person) -> dict[str, list[dict[str, object]]]:
-    answer: dict[str, list[dict[str, object]]] = json.loads(person.run("share", "status", "--json").stdout)
-    return answer
-
-
 def test_two_statements_of_a_writer_erase_nothing_of_its_author(author: Person, own_team: Team) -> None:
     noted = remember(author, TEXT)
     own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
@@ -65,30 +55,29 @@ def test_two_statements_of_a_writer_erase_nothing_of_its_author(author: Person, 
     changed = author.run_apart("share", "status").stdout
     own_team.run(ERASE, "bob", (noted,))
     author.run_apart("share", "sync")
-    [kept] = [memory for memory in read_memories(author).values() if memory["content"] == TEXT]
+    [kept] = [memory for memory in author.stored().values() if memory["content"] == TEXT]
     assert (kept["status"], kept["trust"], kept["superseded_by"]) == ("superseded", "user", noted)
     assert "1 memory of yours was changed or deleted by colleagues" in message
     assert f"changed by bob: {noted} (content), before: {TEXT} [kept as {kept['id']}]\n" in changed
-    assert status(author)["deleted"] == [{"id": noted, "by": "bob", "erased": True}]
+    assert author.status()["deleted"] == [{"id": noted, "by": "bob", "erased": True}]
     back = author.run_apart("share", "restore", noted).stdout.strip()
     author.run_apart("share", "sync")
     assert own_team.run(READ, values=(back,)) == [(TEXT,)]
-    assert read_memories(author)[back]["status"] == "active"
-    after = status(author)
+    assert author.stored()[back]["status"] == "active"
+    after = author.status()
     assert (after["deleted"], after["changed"]) == ([], [])
 
 
 def test_what_was_kept_is_in_no_colleagues_hands(author: Person, own_team: Team) -> None:
     noted = remember(author, TEXT)
     own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
-    author.run("share", "sync")
-    author.run("share", "sync")
-    [kept] = [id_ for id_, memory in read_memories(author).items() if memory["content"] == TEXT]
+    synchronise(author, author)
+    [kept] = [id_ for id_, memory in author.stored().items() if memory["content"] == TEXT]
     assert own_team.run("SELECT id FROM subcog.memories") == [(noted,)]
     own_team.run("INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, NULL)", "bob", (SHOP, kept))
     own_team.run(ERASE, "bob", (kept,))
     assert f"left out: {kept} by bob" in author.run("share", "sync").stderr
-    assert read_memories(author)[kept]["status"] == "superseded"
+    assert author.stored()[kept]["status"] == "superseded"
 
 
 CHANGES = {
@@ -107,17 +96,16 @@ def test_a_change_is_named_by_its_author_and_taken_back(author: Person, own_team
     author.run("share", "sync")
     own_team.run(REWRITE, "bob", (CHANGES[field], noted))
     author.run("share", "sync")
-    [change] = status(author)["changed"]
+    [change] = author.status()["changed"]
     assert (change["id"], change["by"]) == (noted, "bob")
     assert field in str(change["fields"])
     own_team.run(REWRITE, "bob", ('{"namespace": "bobs"}', noted))  # and once more
     author.run("share", "sync")
     assert author.run("share", "restore", "--by", "bob").stdout == f"{noted}\n"
-    exported = [json.loads(line) for line in author.run("export").stdout.splitlines()]
-    [after] = [memory for memory in exported if memory["id"] == noted]
+    after = author.exported()[noted]
     assert {**after, "updated_at": ""} == {**json.loads(before), "updated_at": ""}
     assert author.run("share", "sync").stdout.startswith("sent 1, ")
-    assert status(author)["changed"] == []
+    assert author.status()["changed"] == []
 
 
 def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, colleague: Person, own_team: Team) -> None:
@@ -127,14 +115,13 @@ def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, co
     colleague.run("share", "sync", "--yes")
     own_team.run("UPDATE subcog.memories SET doc = NULL", "bob")
     author.run("share", "sync")
-    deleted = {(row["id"], row["by"], row["erased"]) for row in status(author)["deleted"]}
+    deleted = {(row["id"], row["by"], row["erased"]) for row in author.status()["deleted"]}
     assert deleted == {(noted, "bob", False), (retired, "bob", False)}
     author.run("share", "restore", noted, retired)
-    there = read_memories(author)
+    there = author.stored()
     assert (there[noted]["status"], there[retired]["status"]) == ("active", "superseded")
     assert there[retired]["superseded_by"] == noted
-    author.run("share", "sync")
-    colleague.run("share", "sync")
+    synchronise(author, colleague)
     assert TEXT in colleague.run("list").stdout
 
 
@@ -144,19 +131,19 @@ def test_a_memory_that_a_colleague_revives_is_forgotten_again(author: Person, ow
     author.run("share", "sync")
     own_team.run("UPDATE subcog.memories SET base = revision, doc = %s", "bob", (f'{{"content": "{TEXT}"}}',))
     author.run("share", "sync")
-    [change] = status(author)["changed"]
+    [change] = author.status()["changed"]
     assert (change["id"], change["by"]) == (noted, "bob")
     author.run("share", "restore", noted)
-    assert read_memories(author)[noted]["status"] == "deleted"
+    assert author.stored()[noted]["status"] == "deleted"
 
 
 def test_an_edit_of_ones_own_settles_a_change_of_its_labels(author: Person, own_team: Team) -> None:
     noted = remember(author, TEXT)
     own_team.run(REWRITE, "bob", ('{"tags": ["release"]}', noted))
     author.run("share", "sync")
-    assert [change["fields"] for change in status(author)["changed"]] == [["tags"]]
+    assert [change["fields"] for change in author.status()["changed"]] == [["tags"]]
     author.run("edit", noted, "--tag", "db")
-    assert status(author)["changed"] == []
+    assert author.status()["changed"] == []
     assert "has not changed or deleted any memory of yours" in author.run("share", "restore", "--by", "bob", code=1).stderr
 
 
@@ -165,9 +152,9 @@ def test_a_kept_version_is_forgotten_and_purged_with_its_memory(author: Person, 
     for id_ in (noted, other):
         own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', id_))
     author.run("share", "sync")
-    kept = {change["id"]: str(change["kept"]) for change in status(author)["changed"]}
+    kept = {change["id"]: str(change["kept"]) for change in author.status()["changed"]}
     author.run("forget", kept[noted])
-    assert [change["id"] for change in status(author)["changed"]] == [other]
+    assert [change["id"] for change in author.status()["changed"]] == [other]
     asked = author.run("forget", "--purge", other, code=2).stderr
     assert "purging 2 memories cannot be undone" in asked
     author.run("forget", "--purge", other, "--yes")
@@ -184,10 +171,10 @@ def test_what_one_wrote_on_another_machine_is_ones_own_too(author: Person, own_t
     second.run("share", "sync")
     own_team.run(ERASE, "bob", (noted,))
     second.run("share", "sync")
-    assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]
+    assert [memory["content"] for memory in second.stored().values()] == [TEXT]
     author.run("forget", "--everywhere", "--yes", remember(author, "Erased by its author."))
     second.run("share", "sync")
-    assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]  # what is one's own to erase, is
+    assert [memory["content"] for memory in second.stored().values()] == [TEXT]  # what is one's own to erase, is
 
 
 def test_restore_is_the_persons_and_says_what_it_does_not_know(author: Person) -> None:
@@ -202,14 +189,14 @@ def test_deletions_noted_by_an_earlier_version_are_still_named(author: Person, o
 
     noted = remember(author, TEXT)
     author.run("forget", noted)
-    updated_at = read_memories(author)[noted]["updated_at"]
+    updated_at = author.stored()[noted]["updated_at"]
     assert isinstance(updated_at, str)
     with apsw.Connection(str(author.home / "team.db")) as connection:
         connection.execute("DROP TABLE overruled")
         note = json.dumps([[noted, "bob", False, _milliseconds(author, noted)]])
         connection.execute("INSERT INTO notes VALUES ('deleted', ?)", (note,))
         connection.execute("PRAGMA user_version = 2")
-    assert status(author)["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
+    assert author.status()["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
 
 
 def _milliseconds(person: Person, id_: str) -> int:
@@ -251,9 +238,9 @@ def test_a_colleague_ends_no_rule(author: Person, own_team: Team, statement: str
     own_team.run(f"UPDATE subcog.memories SET base = revision, {statement}", "bob")
     left_out = f"left out: {noted} by bob: it owns a rule of Claude Code here, so it stays as it is"
     assert left_out in author.run("share", "sync").stderr
-    before = read_memories(author)
+    before = author.stored()
     assert (before[noted]["status"], before[noted]["content"]) == ("active", TEXT)
     after = author.run("share", "sync")
-    assert (after.stdout, read_memories(author)) == ("sent 0, fetched 0\n", before)
+    assert (after.stdout, author.stored()) == ("sent 0, fetched 0\n", before)
     assert left_out not in after.stderr
     assert "Bash(psql *)" in settings.read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
 """`subcog share status`: waiting memories, lost versions, and colleagues' changes, without a server."""
 
-import json
 import re
 import time
 from pathlib import Path
@@ -9,12 +8,12 @@ import pytest
 
 from subcog_hooks.share import sync
 from tests.share.conftest import SHOP, Team
-from tests.share.person import Person
+from tests.share.person import Person, synchronise
 
 
 def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tmp_path: Path) -> None:
     def waits(who: Person) -> list[int]:
-        return [row["waiting"] for row in json.loads(who.run("share", "status", "--json").stdout)["projects"]]
+        return [row["waiting"] for row in who.status()["projects"]]
 
     kept = ada.run("remember", "The cache is warmed at start.").stdout.strip()
     ada.run("forget", ada.run("remember", "The pool has 20 connections.").stdout.strip())
@@ -50,7 +49,7 @@ def test_a_colleagues_deletion_is_named_until_it_is_settled(ada: Person, bob: Pe
     bob.run("share", "sync")
     assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
     assert f"deleted by bob: {noted} The pool has 20 connections." in ada.run("share", "status").stdout
-    assert json.loads(ada.run("share", "status", "--json").stdout)["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
+    assert ada.status()["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
     ada.run("edit", noted, "--status", "active")
     assert "deleted by" not in ada.run("share", "status").stdout
     assert ada.run("share", "sync").stdout == "sent 1, fetched 0\n"
@@ -59,19 +58,6 @@ def test_a_colleagues_deletion_is_named_until_it_is_settled(ada: Person, bob: Pe
     time.sleep(0.002)  # the next millisecond
     ada.run("forget", noted)
     assert "deleted by" not in ada.run("share", "status").stdout
-
-
-def test_a_colleagues_erasure_is_named_as_final(ada: Person, bob: Person) -> None:
-    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
-    ada.begin()
-    bob.begin()
-    bob.run("forget", noted, "--everywhere", "--yes", "--as-user")
-    ada.run("share", "sync")
-    ada.run("edit", noted, "--status", "active")
-    ada.run("share", "sync")
-    status = ada.run("share", "status")
-    assert f"erased for all by bob: {noted} The pool" in status.stdout
-    assert "`subcog share restore ID` takes such a change or deletion back" in status.stderr
 
 
 def test_a_deletion_on_another_machine_is_no_colleagues(ada: Person, team: Team, tmp_path: Path) -> None:
@@ -99,7 +85,7 @@ def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: P
     status = ada.run("share", "status").stdout
     assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
     assert f"localhost/{team.database} does not know it" in ada.run("share", "sync", "--yes", code=5).stderr
-    answer = json.loads(ada.run("share", "status", "--json").stdout)
+    answer = ada.status()
     assert answer["failure"].startswith(f"localhost/{team.database} does not know it")
     assert answer["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
@@ -112,15 +98,13 @@ def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Pers
     ada.begin()
     bob.begin()
     bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
-    bob.run("share", "sync")
-    ada.run("share", "sync")
+    synchronise(bob, ada)
     line = f"{noted} is yours, so changes by bob do not count here: paths, questions"
     assert line in ada.run("share", "status").stdout
-    answer = json.loads(ada.run("share", "status", "--json").stdout)
+    answer = ada.status()
     assert answer["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
     bob.run("edit", noted, "--content", "Deploy now.")
-    bob.run("share", "sync")
-    ada.run("share", "sync")
+    synchronise(bob, ada)
     after = ada.run("share", "status").stdout
     assert line not in after
     change = rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$"
@@ -136,4 +120,4 @@ def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Te
     bob.run("share", "sync")
     line = "left out 4 memories of eve: too large, or too many\n"
     assert line in bob.run("share", "status").stdout
-    assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
+    assert bob.status()["left"] == {"eve": 4}

@@ -206,18 +206,6 @@ def test_a_memory_moves_between_shared_projects(team: Team) -> None:
     assert bob.memories()[moved.id].project == SHOP
 
 
-def test_a_second_synchronisation_does_nothing(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    for number in range(5):
-        ada.remember(f"memory {number}")
-    ada.sync(), bob.sync()
-    before = team.run("SELECT max(revision) FROM subcog.memories")
-    for member in (ada, bob, ada, bob):
-        outcome = member.sync()
-        assert (outcome.sent, outcome.fetched, outcome.problems) == (0, 0, [])
-    assert team.run("SELECT max(revision) FROM subcog.memories") == before
-
-
 def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     same, changed = ada.remember("the same"), ada.remember("the old text")
