@@ -27,7 +27,7 @@ def test_words_and_weights_have_the_names_of_their_rows(module_file: str, tmp_pa
     assert read_weights(module_file, "weights.tsv") == {"a sign": (-0.5, 2.0)}
 
 
-def test_no_row_of_the_package_ends_in_blanks_or_a_carriage_return() -> None:
+def test_no_row_of_the_package_ends_in_blanks() -> None:
     """Editors take blanks off, and with them a cell or a part of a pattern."""
     texts = [table.read_text("utf-8") for table in TABLES]
     assert len(texts) > 10

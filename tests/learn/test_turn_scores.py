@@ -50,7 +50,7 @@ def test_a_rule_or_a_correction_behind_an_edit_is_proposed() -> None:
         "you're using the wrong client again, ours is in lib/http",
     )
     edit = Before("Edit", "/a.py", changed=True)
-    judged = [(text, None) for text in (*rules, "remember that staging is read-only from CI")]
+    judged: list[tuple[str, Before | None]] = [(text, None) for text in (*rules, "remember that staging is read-only from CI")]
     judged += [(text, edit) for text in corrections]
     assert [text for text, before in judged if not is_proposed(text, before)] == []
     rule, questions = "never use floats for money", "why is the total wrong? which test fails? can you look at it?"

@@ -133,7 +133,7 @@ def test_what_vendors_issue_is_not_kept(subtests: pytest.Subtests) -> None:
             assert HEX[:16] not in redact(f"Use {token} here.").text
 
 
-def test_secrets_in_lines_and_sentences_are_neither_kept_nor_shown(subtests: pytest.Subtests) -> None:
+def test_secrets_in_lines_and_sentences_are_not_kept_or_shown(subtests: pytest.Subtests) -> None:
     for text, secret in FAMILIES:
         with subtests.test(text=text):
             once, seen = redact(text).text, disclosable_text(text)
