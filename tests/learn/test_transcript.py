@@ -45,8 +45,9 @@ def test_a_row_that_nobody_typed_is_left_out(writer: Writer, subtests: pytest.Su
         {"toolUseResult": {"stdout": ""}},
         {"planContent": "# Plan"},
         {"origin": None, "promptSource": None, "entrypoint": "sdk-py"},
-        *({"origin": "agent"}, {"origin": []}, {"origin": False}, {"origin": {"kind": ["human"]}}),
     ]
+    origins: tuple[object, ...] = ("agent", [], False, {"kind": ["human"]})
+    cases += [{"origin": origin} for origin in origins]
     for fields in cases:
         with subtests.test(fields=fields):
             writer.typed("always use pnpm", fields=fields)
