@@ -23,12 +23,8 @@ Judgements = Mapping[str, AbstractSet[str]]
 Rankings = Mapping[str, Sequence[str]]
 PerQuery = dict[str, float]
 
-MEASURES = {  # as ranx calls them. Hit@k and Success@k are one thing: something that answers is among the first k
-    "hit@1": "hit_rate@1",
-    "hit@3": "hit_rate@3",
+MEASURES = {  # as ranx calls them. Success@k: something that answers is among the first k
     "success@5": "hit_rate@5",
-    "recall@1": "recall@1",
-    "recall@5": "recall@5",
     "recall@10": "recall@10",
     "mrr@10": "mrr@10",
     "ndcg@10": "ndcg@10",
@@ -139,11 +135,3 @@ def difference(ours: PerQuery, theirs: PerQuery) -> Estimate:
     Raises KeyError when they lack a query of ours.
     """
     return estimate([ours[query] - theirs[query] for query in sorted(ours)])
-
-
-def by_stratum(values: PerQuery, strata: Mapping[str, str]) -> dict[str, Estimate]:
-    """The estimate of each stratum, by name. strata: of each query."""
-    found: dict[str, list[float]] = {}
-    for query in sorted(values):
-        found.setdefault(strata[query], []).append(values[query])
-    return {stratum: estimate(found[stratum]) for stratum in sorted(found)}

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.settings.defaults import RRF
 from subcog_hooks.store.memory import now_ms
 from tests.eval import homes
 from tests.eval.collection import DEVELOPMENT, REPORTING, development
 from tests.eval.homes import NEURAL, STATIC
 from tests.eval.measures import Estimate, PerQuery, difference, estimate, per_query
 from tests.eval.systems import Engine
-from tests.eval.textbook import Textbook
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,6 +32,10 @@ LEAST = {  # collection, query vector: nDCG@10 and Recall@10
     ("locomo", STATIC): (0.48, 0.64),
 }
 
+PLAIN_RRF = Tuning(  # reciprocal ranks of words and of meaning in equal shares, and nothing else
+    mode=RRF, alpha=0.5, rrf_k=60, agreement=0.0, tags=0.0, decay=0.0, mmr=1.0, near_duplicate=1.0
+)
+
 
 @pytest.mark.parametrize("kind", [NEURAL, STATIC])
 @pytest.mark.parametrize("name", DEVELOPMENT)
@@ -43,10 +48,10 @@ def test_the_engine_reaches_what_it_has_to(name: str, kind: str) -> None:
     encode = homes.encoder(kind, kept)
     home = homes.home_of(collection.memories, kept)
     with Engine(home, encode) as fixed, Engine(home, encode, now_ms) as today:
-        ours, aged = (
-            per_query(judgements, engine.rankings(collection.queries), ["ndcg@10", "recall@10"]) for engine in (fixed, today)
+        aged, ours, plain = (
+            per_query(judgements, engine.rankings(collection.queries, tuning), ["ndcg@10", "recall@10"])
+            for engine, tuning in ((today, None), (fixed, None), (fixed, PLAIN_RRF))
         )
-    plain = per_query(judgements, Textbook(collection, encode, kept).rankings(collection.queries), ["ndcg@10"])
     if isinstance(encode, homes.NeuralQueries):
         encode.save()
     least_ndcg, least_recall = LEAST[name, kind]

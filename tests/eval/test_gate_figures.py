@@ -3,20 +3,16 @@
 import json
 import math
 from itertools import count
-from typing import Any  # of JSON
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.eval.collection import Prompt
-from tests.eval.gate import drawing, results, table
+from tests.eval.gate import results
 from tests.eval.gate.figures import ANSWERABLE, UNANSWERABLE, UNRELATED, calibration_error, reliability, shares
 from tests.eval.gate.trials import Candidate, Trial, ids_in
 from tests.eval.measures import estimate, ratio
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 _numbers = count()
 
@@ -70,7 +66,7 @@ def test_a_share_is_what_its_name_says(subtests: pytest.Subtests) -> None:
 def test_of_no_trials_every_figure_is_zero() -> None:
     assert {value.mean for value in shares([]).values()} == {0.0}
     assert calibration_error([]).mean == 0.0
-    assert reliability([]) == []
+    assert reliability([], [0.0, 1.0]) == []
 
 
 def test_a_ratio_of_single_queries_is_their_mean() -> None:
@@ -80,21 +76,16 @@ def test_a_ratio_of_single_queries_is_their_mean() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
-def test_relevance_that_is_right_in_each_bin_has_no_error() -> None:
+def test_the_error_is_the_distance_to_what_answers_over_ten_equal_bins() -> None:
     tenths = [trial(candidates=[(tenth / 10, place < tenth)]) for tenth in range(10) for place in range(10)]
-    assert calibration_error(tenths).mean == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize("right", [0, 3, 10])
-def test_constant_relevance_is_off_by_its_distance_to_the_share(right: int) -> None:
-    same = [trial(candidates=[(0.3, place < right)]) for place in range(10)]
-    assert calibration_error(same).mean == pytest.approx(abs(0.3 - right / 10))
-
-
-def test_the_error_is_the_mean_distance_of_ten_equal_bins() -> None:
     twenty = [trial(candidates=[(place / 20, place >= 10)]) for place in range(20)]
-    by_hand = [abs((2 * tenth + 0.5) / 20 - (tenth >= 5)) for tenth in range(10)]
-    assert calibration_error(twenty).mean == pytest.approx(sum(by_hand) / 10)
+    alike = {right: [trial(candidates=[(0.3, place < right)]) for place in range(10)] for right in (0, 3, 10)}
+    cases = [
+        (tenths, 0.0),
+        (twenty, sum(abs((2 * tenth + 0.5) / 20 - (tenth >= 5)) for tenth in range(10)) / 10),
+        *((same, abs(0.3 - right / 10)) for right, same in alike.items()),
+    ]
+    assert [calibration_error(trials).mean for trials, _ in cases] == pytest.approx([error for _, error in cases])
 
 
 def test_the_error_of_the_first_leaves_the_others_out() -> None:
@@ -119,31 +110,17 @@ def test_the_curve_has_the_share_that_answers_in_each_bin() -> None:
     low, high = reliability(looked_at, [0.0, 0.5, 1.0])
     assert [one.relevance for one in (low, high)] == pytest.approx([0.05, 0.95])
     assert [(one.share.mean, one.candidates) for one in (low, high)] == [(0.0, 4), (0.75, 4)]
-
-
-def test_a_relevance_of_one_is_in_the_last_bin() -> None:
     (last,) = reliability([trial(candidates=[(1.0, True)])], [0.0, 0.5, 1.0])
     assert last.share.mean == 1.0
 
 
-def told_of(name: str) -> dict[str, Any]:
-    return {"set": name, "memories": 3, "half": "both"}
-
-
-def test_the_same_trials_give_the_same_bytes() -> None:
-    once, again = (told_of("own") | results.measured(TRIALS, 0.25) for _ in range(2))
-    assert json.dumps(once) == json.dumps(again)
-    assert drawing.of(once) == drawing.of(again)
-    assert table.of(once) == table.of(again)
-
-
-def test_the_drawing_is_of_every_bin_and_every_threshold() -> None:
-    grid = [{"threshold": one, **results.shares(TRIALS)} for one in (0.2, 0.4, 0.6)]
-    found = told_of("<own>") | results.measured(TRIALS, 0.25) | {"thresholds": grid}
-    drawn = ET.fromstring(drawing.of(found))
-    lines = [len(line.attrib["points"].split()) for line in drawn.iter(f"{SVG}polyline")]
-    assert lines == [2, len(found["reliability by tenths"]), *[3] * len(drawing.LINES)]
-    assert "<own>: 3 memories, 10 prompts" in [text.text for text in drawn.iter(f"{SVG}text")]
+def test_a_table_has_a_line_for_every_figure_bin_and_threshold() -> None:
+    found: results.Row = {"set": "own", "memories": 3} | results.measured(TRIALS, 0.25)
+    found["thresholds"] = [{"threshold": one, **results.shares(TRIALS)} for one in (0.2, 0.4)]
+    first, *others = results.table(found).splitlines()
+    assert first == "own, 3 memories, 10 prompts, threshold 0.25"
+    assert len(others) == len(found["figures"]) + 1 + len(found["reliability"]) + 1 + 2
+    assert "first precision               0.200 [0.000, 0.600]  of 5" in others
 
 
 def test_ids_are_read_from_the_heads_of_the_printed_lines_alone() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.recall import fusion
 from tests.eval import measures
-from tests.eval.measures import MEASURES, by_stratum, difference, estimate, per_query, reciprocal_ranks
+from tests.eval.measures import MEASURES, difference, estimate, per_query, reciprocal_ranks
 
 JUDGED = {"one": {"a"}, "two": {"a", "b"}, "none": {"a"}}
 FOUND = {"one": ["x", "a", "y"], "two": ["b", "x", "y", "z", "u", "a"], "none": ["x"]}
@@ -23,11 +23,7 @@ def test_the_examples_of_the_measures_hold() -> None:
 
 def test_a_measure_is_what_its_formula_says() -> None:
     cases = [
-        ("hit@1", 0.0, 1.0),
-        ("hit@3", 1.0, 1.0),
         ("success@5", 1.0, 1.0),
-        ("recall@1", 0.0, 0.5),
-        ("recall@5", 1.0, 0.5),
         ("recall@10", 1.0, 1.0),
         ("mrr@10", 1 / 2, 1.0),
         ("ndcg@10", 1 / math.log2(3), (1 + 1 / math.log2(7)) / (1 + 1 / math.log2(3))),
@@ -40,11 +36,8 @@ def test_a_measure_is_what_its_formula_says() -> None:
     assert failures == []
 
 
-def test_a_query_that_found_nothing_counts_as_zero() -> None:
+def test_what_found_nothing_counts_as_zero() -> None:
     assert per_query(JUDGED, {"one": ["a"], "two": []}, ["ndcg@10"])["ndcg@10"] == {"one": 1.0, "two": 0.0, "none": 0.0}
-
-
-def test_a_run_of_nothing_is_zero_everywhere() -> None:
     assert per_query(JUDGED, {}) == {name: {"one": 0.0, "two": 0.0, "none": 0.0} for name in MEASURES}
 
 
@@ -63,16 +56,8 @@ def test_a_small_gain_is_certain_only_when_queries_are_paired() -> None:
     gain = difference(ours, theirs)
     assert (gain.mean, gain.low, gain.high) == pytest.approx((0.01, 0.01, 0.01))
     assert estimate(list(ours.values())).low < estimate(list(theirs.values())).high
-
-
-def test_a_difference_needs_the_same_queries() -> None:
     with pytest.raises(KeyError):
         difference({"one": 1.0}, {"two": 1.0})
-
-
-def test_each_stratum_has_its_own_mean() -> None:
-    found = by_stratum({"one": 1.0, "two": 0.0, "none": 0.5}, {"one": "typo", "two": "typo", "none": "acronym"})
-    assert {name: (value.mean, value.queries) for name, value in found.items()} == {"acronym": (0.5, 1), "typo": (0.5, 2)}
 
 
 @settings(deadline=None)

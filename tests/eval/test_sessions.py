@@ -10,9 +10,9 @@ With `-s` it prints what each evidence adds, also those that were left out.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,21 +36,14 @@ PROJECT = "git.example.com/acme/work"
 BEGAN, DAY = 1_772_445_600_000, 86_400_000  # milliseconds: when the first session was, and a day
 LEAST = {CHOSEN: 0.2, REPORTED: 0.25}  # of what is wanted, at the start of its session
 
-Row = dict[str, object]
-WITHOUT = {
-    "branch": ["BRANCH_WEIGHT"],
-    "trust": ["AGENT_PENALTY"],
-    "use": ["DEMAND_WEIGHT"],
-    "both": ["BRANCH_WEIGHT", "AGENT_PENALTY"],
-}
+Row = dict[str, Any]  # of JSON
+
+WITHOUT = {"branch": "BRANCH_WEIGHT", "trust": "AGENT_PENALTY", "use": "DEMAND_WEIGHT"}
 EVIDENCE: dict[str, Callable[[Row], list[str]]] = {  # in the place of the branch's name
-    "subjects of the last commits": lambda row: [str(commit["subject"]) for commit in _rows_of(row, "commits")],
-    "files of the last commits": lambda row: [
-        file for commit in _rows_of(row, "commits") for file in _texts_of(commit, "files")
-    ],
-    "files with uncommitted changes": lambda row: _texts_of(row, "changed"),
-    "files edited in the session before": lambda row: _texts_of(row, "edited"),
-    "branch and files with uncommitted changes": lambda row: [str(row["branch"]), *_texts_of(row, "changed")],
+    "subjects of the last commits": lambda row: [commit["subject"] for commit in row["commits"]],
+    "files of the last commits": lambda row: [file for commit in row["commits"] for file in commit["files"]],
+    "files with uncommitted changes": lambda row: row["changed"],
+    "files edited in the session before": lambda row: row["edited"],
 }
 
 
@@ -59,20 +52,31 @@ def played(name: str, root: Path) -> dict[str, float]:
     home, work = begin_project(root)
     met: Counter[str] = Counter()
     wanted = 0
+
+    def count(evidence: str, given: Iterable[str]) -> None:
+        met[evidence] += len({*given} & {*row["wanted"]})
+
     for row in rows(SESSIONS / name / "sessions.jsonl"):
-        number = int(row["n"])
         come_to_session(home, work, name, row)
-        for left_out, names in WITHOUT.items():
-            with weights(names):
-                met[f"without {left_out}"] += _count(_would_begin(home, work), row)
+        for left_out, weight in WITHOUT.items():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(brief, weight, 0.0)
+                count(f"without {left_out}", _would_begin(home, work))
         for evidence, named in EVIDENCE.items():
-            with weights([], named(row)):
-                met[evidence] += _count(_would_begin(home, work), row)
-        met["all"] += _count(_begun(home, work, number), row)
+            words = [*dict.fromkeys(word for text in named(row) for word in brief.branch_words(text))]
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(brief, "branch_words", lambda _, words=words: words)
+                count(evidence, _would_begin(home, work))
+        payload: dict[str, object] = {"session_id": f"s{row['n']}", "cwd": str(work)}
+        printed: list[bytes] = []
+        start = {**payload, "source": "startup", "hook_event_name": "SessionStart"}
+        session.respond(start, home, printed.append, Deadline(5_000))
+        count("all", printed_ids(printed))
         for prompt in row["prompts"]:
-            _heard(home, work, number, prompt)
+            asked = {**payload, "prompt": prompt, "hook_event_name": "UserPromptSubmit"}
+            hook_prompt.respond(asked, home, lambda _: None, Deadline(5_000))
         wanted += len(row["wanted"])
-    return {evidence: count / wanted for evidence, count in met.items()}
+    return {evidence: number / wanted for evidence, number in met.items()}
 
 
 def begin_project(root: Path) -> tuple[Home, Path]:
@@ -94,34 +98,10 @@ def come_to_session(home: Home, work: Path, name: str, row: Row) -> None:
     (work / ".git" / "HEAD").write_text(f"ref: refs/heads/{row['branch']}\n")
 
 
-def _count(given: Iterable[str], row: Row) -> int:
-    return len({*given} & {*_texts_of(row, "wanted")})
-
-
-@contextmanager
-def weights(without: Iterable[str], texts: list[str] | None = None) -> Iterator[None]:
-    """Inside, these weights count nothing, and the words of these texts count instead of those of the branch."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in without:
-            patch.setattr(brief, name, 0.0)
-        if texts is not None:
-            words = [word for text in texts for word in brief.branch_words(text)]
-            patch.setattr(brief, "branch_words", lambda _: [*dict.fromkeys(words)])
-        yield
-
-
 def _memory(row: Row, place: int) -> Memory:
-    at = BEGAN + (int(str(row["before"])) - 1) * DAY + place
-    return Memory(
-        id=str(row["id"]),
-        content=str(row["content"]),
-        namespace=str(row["namespace"]),
-        scope="project",
-        project=PROJECT,
-        trust=str(row["trust"]),
-        created_at=at,
-        updated_at=at,
-    )
+    at = BEGAN + (int(row["before"]) - 1) * DAY + place
+    told = {name: row[name] for name in ("id", "content", "namespace", "trust")}
+    return Memory(**told, scope="project", project=PROJECT, created_at=at, updated_at=at)
 
 
 def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
@@ -133,30 +113,6 @@ def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
     finally:
         close_left_open()
         state.close()
-
-
-def _begun(home: Home, work: Path, number: int) -> list[str]:
-    printed: list[bytes] = []
-    payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "source": "startup"}
-    session.respond({**payload, "hook_event_name": "SessionStart"}, home, printed.append, Deadline(5_000))
-    return printed_ids(printed)
-
-
-def _heard(home: Home, work: Path, number: int, prompt: str) -> None:
-    payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "prompt": prompt}
-    hook_prompt.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, lambda _: None, Deadline(5_000))
-
-
-def _rows_of(row: Row, name: str) -> list[dict[str, object]]:
-    found = row[name]
-    assert isinstance(found, list)
-    return found
-
-
-def _texts_of(row: Row, name: str) -> list[str]:
-    found = row[name]
-    assert isinstance(found, list)
-    return [str(text) for text in found]
 
 
 @pytest.mark.parametrize("name", LEAST)

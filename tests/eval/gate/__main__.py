@@ -6,7 +6,7 @@ tuning, 1 for reporting. Brackets hold 95 % bootstrap intervals over prompts. Ag
 seeded: two runs write the same bytes.
 
 Example: python -m tests.eval.gate
-Example: python -m tests.eval.gate --set FOLDER --half 1 --out gate.json --plot gate.svg
+Example: python -m tests.eval.gate --set FOLDER --half 1 --out gate.json
 Example: python -m tests.eval.gate --set FOLDER --size 100000 --pad MEMORIES.jsonl
 """
 
@@ -16,9 +16,8 @@ import sys
 from pathlib import Path
 
 from tests.eval import homes
-from tests.eval.bench import Row
 from tests.eval.collection import OWN, REPORTING, TUNING, gate_set, rows
-from tests.eval.gate import drawing, results, table
+from tests.eval.gate import results
 from tests.eval.gate.stores import sized
 from tests.eval.gate.trials import DEFAULT_THRESHOLD, Hook
 
@@ -36,20 +35,14 @@ def main() -> None:
         memories, prompts = sized(memories, prompts, asked.size, asked.pad, asked.homes)
     half = HALVES[asked.half]
     prompts = [prompt for prompt in prompts if half in (None, prompt.half)]
-    found: Row = {"set": asked.set.resolve().name, "memories": len(rows(memories)), "half": half or "both"}
+    found: results.Row = {"set": asked.set.resolve().name, "memories": len(rows(memories)), "half": half or "both"}
     with Hook(homes.home_of(memories, asked.homes)) as hook:
-        trials = hook.trials(prompts, asked.threshold)
-        found |= results.measured(trials, asked.threshold)
+        found |= results.measured(hook.trials(prompts, asked.threshold), asked.threshold)
         if not asked.no_grid:
             found["thresholds"] = [{"threshold": one, **results.shares(hook.trials(prompts, one))} for one in GRID]
-    print(table.of(found))
+    print(results.table(found))
     if asked.out:
         asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if asked.plot:
-        asked.plot.write_text(drawing.of(found), encoding="utf-8")
-    if asked.trials:
-        told = (json.dumps(row, ensure_ascii=False) + "\n" for row in results.told(trials))
-        asked.trials.write_text("".join(told), encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -70,8 +63,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-grid", action="store_true", help="that threshold alone, without the trade-off over others")
     parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="all figures")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="the reliability curve and the trade-off")
-    parser.add_argument("--trials", type=Path, metavar="FILE.jsonl", help="what the hook did with each prompt")
     return parser.parse_args()
 
 

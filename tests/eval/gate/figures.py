@@ -65,15 +65,10 @@ def calibration_error(trials: Sequence[Trial], first: int | None = None) -> Esti
     return Estimate(error, max(0.0, error - reach), min(1.0, error + reach), len(trials))
 
 
-def reliability(trials: Sequence[Trial], edges: Sequence[float] | None = None) -> list[Bin]:
-    """The reliability curve over candidates: bins of equal mass, or between `edges`, without the empty ones."""
+def reliability(trials: Sequence[Trial], edges: Sequence[float]) -> list[Bin]:
+    """The reliability curve over candidates: bins between `edges`, without the empty ones."""
     pool = _Pool(trials)
-    if not pool.size:
-        return []
-    if edges is None:
-        places = pool.bins(np.ones(len(trials)))[pool.group]
-    else:
-        places = np.clip(np.searchsorted(np.asarray(edges), pool.relevance, side="right") - 1, 0, len(edges) - 2)
+    places = np.clip(np.searchsorted(np.asarray(edges), pool.relevance, side="right") - 1, 0, len(edges) - 2)
     found = []
     for place in np.unique(places):
         inside = places == place
