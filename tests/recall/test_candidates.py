@@ -228,12 +228,15 @@ def test_a_failed_cosine_lookup_is_a_semantic_failure(of: Sources, monkeypatch: 
     assert (answer.note, answer.is_degraded, ids(answer)[0]) == ("semantic: the vectors are gone", True, "port")
 
 
-def test_an_index_that_can_not_be_used_is_for_the_caller(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [IndexUnusable("the index is damaged"), ZeroDivisionError()])
+def test_unusable_indexes_and_faults_in_code_are_for_the_caller(
+    of: Sources, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     def fail(*_: object) -> list[tuple[float, int]]:
-        raise IndexUnusable("the index is damaged")
+        raise error
 
     monkeypatch.setattr(LexicalIndex, "search", fail)
-    with pytest.raises(IndexUnusable):
+    with pytest.raises(type(error)):
         find(of, QUESTION)
 
 

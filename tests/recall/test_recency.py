@@ -19,20 +19,10 @@ def test_seventy_days_halve_what_the_floor_leaves_free() -> None:
 
 
 @given(times, times, decays, floors)
-def test_no_age_takes_more_than_the_floor_leaves(created_at: int, now: int, decay: float, floor: float) -> None:
-    assert floor - 1e-9 <= recency_factor(created_at, now, decay, floor) <= 1.0 + 1e-9
-
-
-@given(times, times, st.integers(0, 40_000 * DAY_MS), decays, floors)
-def test_without_decay_or_from_the_future_age_is_nothing(
-    created_at: int, now: int, ahead: int, decay: float, floor: float
-) -> None:
-    assert recency_factor(created_at, now, 0.0, floor) == recency_factor(now + ahead, now, decay, floor) == 1.0
-
-
-@given(times, st.integers(0, 4_000 * DAY_MS), st.integers(0, 4_000 * DAY_MS), decays, floors)
-def test_the_older_of_two_never_keeps_more(now: int, age: int, more: int, decay: float, floor: float) -> None:
-    assert recency_factor(now - age - more, now, decay, floor) <= recency_factor(now - age, now, decay, floor)
+def test_each_whole_day_fades_what_the_floor_leaves_free(created_at: int, now: int, decay: float, floor: float) -> None:
+    days = max(0, (now - created_at) // DAY_MS)
+    assert recency_factor(created_at, now, decay, floor) == pytest.approx(floor + (1.0 - floor) * exp(-decay * days))
+    assert recency_factor(created_at, now, 0.0, floor) == recency_factor(now + 1, now, decay, floor) == 1.0
 
 
 def test_a_factor_stays_the_same_all_day_long() -> None:
