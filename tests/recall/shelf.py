@@ -159,11 +159,13 @@ def recall_for(
     given: frozenset[str] = frozenset(),
     prompt: str | None = None,
     exact: ExactMatches | None = None,
+    parts: Sequence[str] | None = None,
 ) -> Answer:
-    """The hook's recall for a prompt. exact: the memories of triggers and conditions."""
-    return pipeline.recall_for_prompt(
-        text, sources, Eligibility(audiences_of(*projects), now_ms()), deadline, prompt=prompt, exact=exact, left_out=given
-    )
+    """The hook's recall for a prompt. exact: the memories of triggers and conditions; parts: its sentences."""
+    eligible = Eligibility(audiences_of(*projects), now_ms())
+    if parts is not None:
+        return pipeline.recall_for_parts(text, parts, sources, eligible, deadline, prompt=prompt, exact=exact)
+    return pipeline.recall_for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact, left_out=given)
 
 
 def ids(of: Answer | Sequence[Hit]) -> list[str]:

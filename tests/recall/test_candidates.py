@@ -11,7 +11,6 @@ from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
@@ -40,6 +39,7 @@ def test_a_memory_is_found_by_meaning_though_it_shares_no_word(of: Sources, mode
     hit = first(find(of, PARAPHRASE, mode=mode))
     assert (hit.memory.id, hit.found_by, hit.ranks) == ("cat", (SEMANTIC,), {SEMANTIC: 1})
     assert list(hit.scores) == [SEMANTIC]
+    assert find(of, PARAPHRASE, mode=LEXICAL).hits == []
 
 
 def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +51,6 @@ def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: 
     assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
     monkeypatch.setattr(words, "full_score", lambda *_: 0.0)  # as if a word were the whole question
     assert ids(find(of, PARAPHRASE))[:2] == ["chance", "cat"]
-
-
-def test_words_alone_do_not_find_it(of: Sources) -> None:
-    assert find(of, PARAPHRASE, mode=LEXICAL).hits == []
 
 
 @pytest.mark.parametrize(
@@ -108,35 +104,6 @@ def test_a_channel_gives_a_rank_to_what_it_has_listed_only(shelf: Shelf) -> None
     hits = {row.id: candidates.hit(row) for row in shelf.store.by_seqs(list(candidates)).values()}
     assert {name: hit.ranks for name, hit in hits.items()} == {"cat": {EXACT: 1, RELAXED: 1}, "port": {SEMANTIC: 1}}
     assert all(SEMANTIC in hit.scores for hit in hits.values())
-
-
-def test_filters_hold_for_what_is_found_by_meaning(shelf: Shelf) -> None:
-    text = NOTES["cat"]
-    shelf.add(
-        {},
-        memory(text, id="mine", project="shop", namespace="decisions"),
-        memory(text, id="tagged", project="yard", tags=("pets",)),
-        memory(text, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000),
-        memory(text, id="old", project="shop", status="archived"),
-        memory(text, id="expired", project="shop", expires_at=1),
-    )
-    scopes = [
-        (Filter(audiences=audiences_of("shop")), ["mine"]),
-        (Filter(audiences=audiences_of()), []),
-        (Filter(statuses=("archived",)), ["old"]),
-        (Filter(namespaces=("decisions",)), ["mine"]),
-        (Filter(tags=("Pets",)), ["tagged"]),
-        (Filter(paths=("src/a.py",)), ["theirs"]),
-        (Filter(since=5_000), ["theirs"]),
-        (Filter(), ["mine", "tagged", "theirs"]),
-    ]
-    failures = [
-        (scope, mode, actual)
-        for scope, expected in scopes
-        for mode in [HYBRID, SEMANTIC]
-        if (actual := sorted(ids(find(shelf.with_cosines({"mine": 0.8}), PARAPHRASE, mode=mode, scope=scope)))) != expected
-    ]
-    assert failures == []
 
 
 # ---- when a channel fails -------------------------------------------------------------------------------------------------
@@ -198,21 +165,6 @@ def test_words_alone_or_a_lesser_space_say_what_was_missing(shelf: Shelf) -> Non
     assert "the model big lacks model.onnx" in (find(of, PARAPHRASE).note or "")
 
 
-def test_when_meaning_takes_all_the_time_words_still_answer(of: Sources) -> None:
-    late = Held()
-
-    def slow(text: str) -> bytes:
-        late.has_passed = True
-        raise ModelError("interrupted", "")
-
-    assert of.space
-    of.space = SearchSpace(of.space.vectors, slow)
-    answer = find(of, QUESTION, deadline=late)
-    assert answer.is_degraded
-    assert SEMANTIC in (answer.note or "")
-    assert ids(answer) == ["port"]
-
-
 def test_without_time_words_answer_and_late_channels_are_named(of: Sources) -> None:
     answer = find(of, QUESTION, deadline=Held(has_passed=True))
     assert (ids(answer), first(answer).found_by, answer.is_degraded) == (["port"], (RELAXED,), True)
@@ -238,11 +190,6 @@ def test_unusable_indexes_and_faults_in_code_are_for_the_caller(
     monkeypatch.setattr(LexicalIndex, "search", fail)
     with pytest.raises(type(error)):
         find(of, QUESTION)
-
-
-def test_the_index_is_not_asked_for_meaning_alone(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LexicalIndex, "search", lambda *_: pytest.fail("searched by words"))
-    assert ids(find(of, PARAPHRASE, mode=SEMANTIC)) == ["cat"]
 
 
 def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> None:
@@ -304,14 +251,6 @@ def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: 
     of = shelf.with_cosines({f"m{i:02}": 0.9 for i in range(20)}, **depths)
     assert candidates_for(of, "crane").is_complete is is_complete
     assert candidates_for(of, "crane", deeper=8).is_complete
-
-
-def test_the_pool_is_every_memory_of_any_list_once(shelf: Shelf) -> None:
-    shelf.add(NOTES)
-    candidates = candidates_for(shelf.with_cosines({"cat": 0.9, "port": 0.8}), QUESTION)
-    seqs = list(candidates)
-    assert len(seqs) == len(set(seqs))
-    assert {row.id for row in shelf.store.by_seqs(seqs).values()} == {"cat", "port"}
 
 
 def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:

@@ -2,12 +2,7 @@
 
 from collections.abc import Mapping
 
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.cues import triggers
 from subcog_hooks.recall import exact
 from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, ExactMatches, match_conditions, match_triggers, matched_part
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE, Eligibility
@@ -42,50 +37,33 @@ def add_both(shelf: Shelf, *ids: str, **fields: object) -> None:
 # ---- triggers -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "deploy to prod",
-        "DEPLOYING TO PROD now",
-        "x\ny deploy to\u00a0prod deploy to prod",
-        "\ud800 deploy to prod",
-        "a\0deploy to prod",
-    ],
-)
-def test_a_trigger_matches_anywhere_in_any_case(shelf: Shelf, text: str) -> None:
-    shelf.add({"freeze": "Look at the calendar."}, triggers=("deploy(ing)? to prod", "rollback"))
-    assert matching(shelf.store, text) == ["freeze"]
+def test_a_trigger_matches_anywhere_in_any_case_and_once(shelf: Shelf) -> None:
+    shelf.add(
+        {"freeze": "Look at the calendar."},
+        triggers=("deploy(ing)? to prod", "rollback", r"\d\d/\d\d", "don't panic", "kelvin"),
+    )
+    cases = [
+        ("deploy to prod", True),
+        ("DEPLOYING TO PROD now, rollback", True),
+        ("x\ny deploy to\u00a0prod deploy to prod", True),
+        ("\ud800 deploy to prod", True),
+        ("a\0deploy to prod", True),
+        ("on 24/12 we rest", True),  # without a literal it is tried on every text
+        ("don’t panic", True),
+        ("DONʼT PANIC", True),
+        ("\u212aELVIN", True),  # the sign of Kelvin
+        ("on 24-12 we rest", False),
+        ("deploy it to prod, prod to deploy", False),
+        ("", False),
+    ]
+    assert [(text, found) for text, comes in cases if (found := matching(shelf.store, text)) != ["freeze"] * comes] == []
 
 
-def test_a_trigger_whose_words_stand_apart_does_not_match(shelf: Shelf) -> None:
-    shelf.add({"freeze": "Look at the calendar."}, triggers=("deploy(ing)? to prod",))
-    assert matching(shelf.store, "deploy it to prod, prod to deploy") == []
-    assert matching(shelf.store, "") == []
-
-
-def test_a_memory_of_which_several_triggers_match_comes_once(shelf: Shelf) -> None:
-    shelf.add({"freeze": "Look at the calendar."}, triggers=("deploy", "prod", r"\d\d"))
-    assert matching(shelf.store, "deploy 77 to prod") == ["freeze"]
-
-
-def test_a_trigger_without_a_literal_is_tried_on_every_text(shelf: Shelf) -> None:
-    shelf.add({"date": "Dates are ISO."}, triggers=(r"\d\d/\d\d",))
-    assert matching(shelf.store, "on 24/12 we rest") == ["date"]
-    assert matching(shelf.store, "on 24-12 we rest") == []
-
-
-BOUNDS: list[dict[str, object]] = [
-    {"project": "blog"},
-    {"status": "superseded"},
-    {"status": "pending"},
-    {"status": "archived"},
-    {"expires_at": NOW},
-]
-
-
-@pytest.mark.parametrize("fields", BOUNDS)
-def test_only_live_memories_of_these_audiences_come(shelf: Shelf, fields: dict[str, object]) -> None:
-    add_both(shelf, "gone", **fields)
+def test_only_live_memories_of_these_audiences_come(shelf: Shelf) -> None:
+    add_both(shelf, "theirs", project="blog")
+    add_both(shelf, "now", expires_at=NOW)
+    for status in ("superseded", "pending", "archived"):
+        add_both(shelf, status, status=status)
     add_both(shelf, "mine", project="shop")
     add_both(shelf, "later", expires_at=NOW + 1)
     assert matching(shelf.store, "deploy") == ["later", "mine"]
@@ -119,10 +97,6 @@ def test_too_many_triggers_are_tried_by_priority_with_a_note(shelf: Shelf) -> No
     shelf.add({"late": "x"}, triggers=("deploy",))
     matches, note = match_triggers("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
     assert (matches, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")
-
-
-def test_where_no_time_is_left_none_is_tried_and_that_is_told(shelf: Shelf) -> None:
-    shelf.add({"freeze": "x"}, triggers=("deploy",))
     matches, note = match_triggers("deploy", shelf.store, Eligibility(SHOP, NOW), Held(has_passed=True))
     assert (matches, note) == ([], "patterns: of 1 triggers that may match 0 were tried")
 
@@ -131,19 +105,6 @@ def test_a_damaged_trigger_matches_nothing_and_harms_no_other(shelf: Shelf) -> N
     shelf.add({"bad": "x", "good": "y"}, triggers=("deploy",))
     shelf.store._connection.execute("UPDATE triggers SET pattern = 'deploy(' WHERE seq = 1")
     assert matching(shelf.store, "deploy") == ["good"]
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(st.sampled_from(["a", "b", " ", "ſ", "S", "e", "E", "7", "k", "\u212a", "\n", "\ud800", "x"]), max_size=8).map(
-        "".join
-    )
-)
-def test_in_any_text_a_trigger_is_found_where_it_matches(store: Store, text: str) -> None:
-    if not store.by_ids(["m"]):
-        store.add([memory("x", id="m", triggers=("a b|ſee|\\dk",))])
-    data = text.encode("utf-8", "replace")
-    assert bool(matching(store, text)) == (triggers.compile_trigger("a b|ſee|\\dk").search(data) is not None)
 
 
 def test_of_a_longer_text_the_beginning_and_the_end_are_matched(shelf: Shelf) -> None:
@@ -196,22 +157,11 @@ def test_conditions_alone_bring_no_memory_with_other_cues(shelf: Shelf) -> None:
         assert {memory.id for memory in matches} == wanted
 
 
-@pytest.mark.parametrize("text", ["don’t panic", "don't panic", "DONʼT PANIC"])
-def test_signs_that_an_editor_puts_in_do_not_hide_a_phrase(shelf: Shelf, text: str) -> None:
-    shelf.add({"calm": "x"}, triggers=("don't panic",))
-    assert matching(shelf.store, text) == ["calm"]
-
-
 # ---- both together --------------------------------------------------------------------------------------------------------
 
 
 def of(**channels: list[Memory]) -> ExactMatches:
     return ExactMatches(channels)
-
-
-def test_channels_without_a_memory_are_left_out() -> None:
-    assert not of(pattern=[], state=[])
-    assert of(pattern=[], state=[memory("x", id="m")]).channels.keys() == {STATE}
 
 
 def test_a_prompt_matches_triggers_and_conditions(shelf: Shelf) -> None:
@@ -225,6 +175,7 @@ def test_a_prompt_matches_triggers_and_conditions(shelf: Shelf) -> None:
     assert ids_by_channel("deploy", BRANCH) == {PATTERN: ["freeze"], STATE: ["main"]}
     assert ids_by_channel("deploy", None) == {PATTERN: ["freeze"]}
     assert ids_by_channel("", BRANCH) == {STATE: ["main"]}
+    assert ids_by_channel("", None) == {}
 
 
 def test_only_a_memory_that_was_not_given_is_news() -> None:
@@ -249,17 +200,15 @@ def test_a_channel_is_a_list_as_that_of_a_search() -> None:
     assert match.ranked == [(1.0, 7), (0.5, 3)]
 
 
-@pytest.mark.parametrize(
-    ("fields", "channel", "is_pinned"),
-    [
+def test_only_a_match_of_the_users_own_trigger_pins() -> None:
+    cases: list[tuple[dict[str, object], str, bool]] = [
         ({"priority": 90}, PATTERN, True),
         ({"priority": 89}, PATTERN, False),
         ({"priority": 100, "trust": "import"}, PATTERN, False),
         ({"priority": 100, "trust": "team"}, PATTERN, False),
         ({"priority": 100}, STATE, False),
         ({"priority": 100}, PATH, False),
-    ],
-)
-def test_only_a_match_of_the_users_own_trigger_pins(fields: dict[str, object], channel: str, is_pinned: bool) -> None:
-    (hit,) = of(**{channel: [memory("x", id="m", seq=1, **fields)]}).hits()
-    assert hit.is_pinned is is_pinned
+    ]
+    for fields, channel, is_pinned in cases:
+        (hit,) = of(**{channel: [memory("x", id="m", seq=1, **fields)]}).hits()
+        assert hit.is_pinned is is_pinned

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.recall import marks, pipeline
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
-from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Mark
@@ -25,25 +25,16 @@ def test_a_memory_is_given_by_meaning_and_surely_enough(shelf: Shelf) -> None:
     assert hit.relevance >= BAR
 
 
-def test_no_other_projects_memories_are_given_by_meaning(shelf: Shelf) -> None:
-    shelf.add({"cat": CAT})
-    for project in ("blog", "yard"):
-        shelf.add({f"{project}{i}": CAT for i in range(60)}, project=project)
-    assert ids(recall_for(shelf.with_cosines({"cat": 0.8}), PARAPHRASE, "shop")) == ["cat"]
-
-
 def test_a_live_memory_of_the_project_is_found_behind_a_crowd(shelf: Shelf) -> None:
-    shelf.add({}, *(memory("zebra crossing lights", project=f"other{i}") for i in range(200)))
-    shelf.add({f"gone{i:02}": "zebra crossing lights" for i in range(30)}, project="shop", expires_at=1)
-    shelf.add({"mine": "zebra crossing lights at the long road by the river"}, project="shop")
-    assert ids(recall_for(shelf.by_words(), "zebra crossing lights", "shop")) == ["mine"]
-
-
-@pytest.mark.parametrize("fields", [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}])
-def test_what_is_not_live_is_not_given(shelf: Shelf, fields: dict[str, object]) -> None:
-    shelf.add({"gone": "zebra crossing"}, **fields)
-    shelf.add({"live": "zebra herd"})
-    assert ids(recall_for(shelf.with_cosines({"gone": 0.9, "live": 0.8}), "zebra")) == ["live"]
+    text = "zebra crossing lights"
+    shelf.add({}, *(memory(text, id=f"other{i}", project=f"other{i}") for i in range(200)))
+    shelf.add({f"gone{i:02}": text for i in range(30)}, project="shop", expires_at=1)
+    for status in ("superseded", "archived", "pending"):
+        shelf.add({status: text}, project="shop", status=status)
+    shelf.add({"mine": f"{text} at the long road by the river"}, project="shop")
+    assert ids(recall_for(shelf.by_words(), text, "shop")) == ["mine"]
+    cosines = {"mine": 0.8, **dict.fromkeys(("other0", "gone00", "archived"), 0.9)}
+    assert ids(recall_for(shelf.with_cosines(cosines), PARAPHRASE, "shop")) == ["mine"]
 
 
 def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
@@ -148,15 +139,6 @@ def test_what_is_pinned_comes_before_what_is_more_relevant(shelf: Shelf) -> None
     assert not any(hit.is_pinned for hit in by_state.hits)
 
 
-def test_a_trigger_brings_an_unindexed_memory_once(shelf: Shelf) -> None:
-    shelf.add({"first": "nothing of the kind"})
-    of = shelf.by_words()
-    shelf.add({"new": "the hook swings"})
-    answer = recall_for(of, "crane", exact=exact_matches(shelf, PATTERN, "new"))
-    assert ids(answer) == ["new"]
-    assert first(answer).relevance >= 0.8
-
-
 def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
     shelf.add({"hook": "the hook swings", "other": "quay"})
     of = shelf.by_words()
@@ -176,22 +158,16 @@ def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
 # ---- what the index has not reached ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by", [SEMANTIC, LEXICAL])
-def test_an_unindexed_memory_is_judged_on_its_own_words(shelf: Shelf, by: str) -> None:
-    shelf.add({"weak": "Tokens are checked in the gateway."})
-    of = shelf.by_meaning_too() if by == SEMANTIC else shelf.by_words()
-    shelf.add({"new": TOKEN})
-    hit = first(recall_for(of, QUESTION))
-    assert hit.memory.id == "new"
-    assert hit.relevance >= BAR
-
-
-def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:
-    shelf.add({"changed": "Tokens never rotate.", "other": "Tokens are checked in the gateway."})
-    of = shelf.by_words()
+def test_an_unindexed_memory_is_judged_on_its_own_words(shelf: Shelf) -> None:
+    shelf.add({"weak": "Tokens are checked in the gateway.", "changed": "Tokens never rotate."})
+    searches = [shelf.by_meaning_too(), shelf.by_words()]
     shelf.store.update([shelf.store.get("changed").with_changes(content=TOKEN)])
-    hits = recall_for(of, QUESTION).hits
-    assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
+    for of in searches:
+        hits = recall_for(of, QUESTION).hits
+        assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
+        assert (hits[0].memory.id, hits[0].relevance >= BAR) == ("changed", True)
+    by_trigger = recall_for(of, "crane", exact=exact_matches(shelf, PATTERN, "changed"))
+    assert (ids(by_trigger), first(by_trigger).relevance >= 0.8) == (["changed"], True)
 
 
 @pytest.mark.parametrize(("later", "given"), [(63, ["new"]), (64, [])])

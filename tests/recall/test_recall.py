@@ -3,7 +3,8 @@
 import pytest
 
 from subcog_hooks.recall import query, words
-from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.candidates import HYBRID, Sources
+from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.vocabulary import STOP
@@ -53,6 +54,8 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
         ("findBestFit", "dotted"),
         ("Allocator.findBestFit", "dotted"),
         ("money was keeping", "path"),
+        ("the client's retries", "client"),
+        ("the client\u2019s retries", "client"),
         ("quantum chromodynamics", None),
     ]
     failures = [
@@ -73,9 +76,17 @@ def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
     assert ids(find(notes, "below the"))[0] == "clock"
 
 
-@pytest.mark.parametrize(
-    ("scope", "expected"),
-    [
+def test_filters_hold_for_what_words_labels_and_meaning_find(shelf: Shelf) -> None:
+    text, tags = "zebra crossing", ("rathole",)
+    shelf.add(
+        {},
+        memory(text, id="mine", project="shop", namespace="decisions", tags=tags),
+        memory(text, id="user", tags=("blue", *tags)),
+        memory(text, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000, tags=tags),
+        memory(text, id="old", status="superseded", tags=tags),
+        memory(text, id="expired", expires_at=1, tags=tags),
+    )
+    scopes = [
         (Filter(audiences=audiences_of("shop")), {"mine", "user"}),
         (Filter(audiences=audiences_of()), {"user"}),
         (Filter(), {"mine", "user", "theirs"}),
@@ -85,19 +96,22 @@ def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
         (Filter(tags=("Blue",)), {"user"}),
         (Filter(paths=("src/a.py",)), {"theirs"}),
         (Filter(since=5_000), {"theirs"}),
-    ],
-)
-def test_filters_hold_in_search(shelf: Shelf, scope: Filter, expected: set[str]) -> None:
-    word = "zebra crossing"
-    shelf.add(
-        {},
-        memory(word, id="mine", project="shop", namespace="decisions"),
-        memory(word, id="user", tags=("blue",)),
-        memory(word, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000),
-        memory(word, id="old", status="superseded"),
-        memory(word, id="expired", expires_at=1),
-    )
-    assert set(ids(find(shelf.by_words(), word, scope=scope))) == expected
+        (Filter(audiences=audiences_of("shop"), since=5_000), set()),
+    ]
+    by_words, by_meaning = shelf.by_words(tags=0.1), shelf.with_cosines({"mine": 0.8})
+    searches = [
+        (by_words, text, LEXICAL),
+        (by_words, "rathole", LEXICAL),
+        (by_meaning, text, HYBRID),
+        (by_meaning, "quiet water", SEMANTIC),
+    ]
+    failures = [
+        (asked, mode, scope, found)
+        for of, asked, mode in searches
+        for scope, expected in scopes
+        if (found := set(ids(find(of, asked, scope=scope, mode=mode)))) != expected
+    ]
+    assert failures == []
 
 
 def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> None:
@@ -125,11 +139,6 @@ def test_function_words_find_nothing_beside_an_unknown_term(notes: Sources) -> N
 def test_no_more_function_words_than_a_dozen_have_a_say(notes: Sources) -> None:
     asked = query.analyse_query("widgets " + " ".join(sorted(STOP)), notes.index)
     assert (len(asked.terms), len(asked.glue)) == (1, 12)
-
-
-@pytest.mark.parametrize("text", ["the client's retries", "the client\u2019s retries"])
-def test_a_possessive_is_found_by_the_word(notes: Sources, text: str) -> None:
-    assert "client" in {term.whole for term in query.analyse_query(text, notes.index).terms}
 
 
 def test_parts_of_an_identifier_count_where_the_whole_is_absent(shelf: Shelf) -> None:
