@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall import search as recall_search
-from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather_candidates
+from subcog_hooks.recall.candidates import MODES, Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.store.memory import now_ms
@@ -16,16 +16,10 @@ from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, me
 @pytest.mark.parametrize("mode", MODES)
 def test_equal_scores_are_ordered_by_newest_then_id(shelf: Shelf, mode: str) -> None:
     text = "same words"
-    shelf.add({"b": text, "a": text})
-    shelf.add({"new": text}, created_at=9_000)
-    assert ids(find(shelf.with_cosines({"b": 0.8}), text, mode=mode)) == ["new", "a", "b"]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_newest_of_equals_is_first_in_short_lists(shelf: Shelf, mode: str) -> None:
-    shelf.add({}, *(memory("same words", id=f"m{i}", created_at=i) for i in range(7)))
-    of = shelf.with_cosines({"m0": 0.8}, lexical_depth=2, semantic_depth=2)
-    assert ids(find(of, "same words", limit=1, mode=mode)) == ["m6"]
+    shelf.add({}, *(memory(text, id=f"m{i}", created_at=i) for i in range(6)), memory(text, id="l9", created_at=5))
+    for depth in (2, 100):
+        of = shelf.with_cosines({"m0": 0.8}, lexical_depth=depth, semantic_depth=depth)
+        assert ids(find(of, text, limit=3, mode=mode)) == ["l9", "m5", "m4"]
 
 
 def test_the_share_of_meaning_changes_the_order(shelf: Shelf) -> None:
@@ -50,15 +44,7 @@ def test_age_changes_the_order_and_the_hit_says_by_how_much(shelf: Shelf) -> Non
     faded = find(shelf.with_cosines(places, decay=0.01, floor=0.5), "crane")
     assert ids(faded) == ["new", "old"]
     assert [hit.recency for hit in faded.hits] == pytest.approx([1.0, 0.5], abs=0.01)
-
-
-def test_the_floor_keeps_an_old_memory_that_fits_ahead(shelf: Shelf) -> None:
-    now = now_ms()
-    shelf.add({"old": "crane turns"}, created_at=now - 4_000 * DAY_MS)
-    shelf.add({"new": "quay"}, created_at=now)
-    places = {"old": 0.9, "new": 0.6}
-    assert ids(find(shelf.with_cosines(places, decay=0.01, floor=0.7), "crane"))[0] == "old"
-    assert ids(find(shelf.with_cosines(places, decay=0.01, floor=0.0), "crane"))[0] == "new"
+    assert ids(find(shelf.with_cosines(places, decay=0.01, floor=0.95), "crane")) == ["old", "new"]
 
 
 def test_agreement_changes_the_order(shelf: Shelf) -> None:
@@ -69,14 +55,7 @@ def test_agreement_changes_the_order(shelf: Shelf) -> None:
     raised = find(shelf.with_cosines(places, alpha=0.68, agreement=1.0), text)
     assert (ids(apart), ids(raised)) == (["alone", "agreed"], ["agreed", "alone"])
     assert {hit.memory.id: hit.agreement for hit in raised.hits} == {"alone": 0.5, "agreed": 1.0}
-
-
-def test_agreement_gives_a_fifth_at_most_where_that_is_set(shelf: Shelf) -> None:
-    shelf.add({"agreed": "the crane"})
-    usual = first(find(shelf.with_cosines({"agreed": 0.5}, agreement=0.0), "crane")).score
-    assert first(find(shelf.with_cosines({"agreed": 0.5}, agreement=0.2), "crane")).score == pytest.approx(
-        1.2 * usual, rel=1e-4
-    )
+    assert raised.hits[0].score == pytest.approx(2.0 * apart.hits[1].score, rel=1e-4)
 
 
 def test_likeness_changes_the_order_when_that_is_set(shelf: Shelf) -> None:
@@ -112,9 +91,9 @@ def test_expired_memories_do_not_take_the_places_of_others(shelf: Shelf) -> None
     assert len(ids(find(of, "crane turns", limit=50, scope=Filter(include_expired=True)))) == 31
 
 
-@pytest.mark.parametrize(
-    ("changed", "scope"),
-    [
+def test_a_memory_that_left_the_scope_is_hidden_at_once(shelf: Shelf) -> None:
+    fields: dict[str, object] = {"project": "shop", "namespace": "decisions", "tags": ("crane", "harbour"), "paths": ("src/*",)}
+    changes: list[tuple[dict[str, object], Filter]] = [
         ({"project": "blog"}, Filter(audiences=audiences_of("shop"))),
         ({"namespace": "patterns"}, Filter(namespaces=("decisions",))),
         ({"tags": ("harbour",)}, Filter(tags=("Crane", "harbour"))),
@@ -122,16 +101,14 @@ def test_expired_memories_do_not_take_the_places_of_others(shelf: Shelf) -> None
         ({"status": "archived"}, Filter()),
         ({"status": "deleted"}, Filter(statuses=())),
         ({"expires_at": 1}, Filter()),
-    ],
-)
-def test_a_memory_that_left_the_scope_is_hidden_at_once(shelf: Shelf, changed: dict[str, object], scope: Filter) -> None:
-    fields: dict[str, object] = {"project": "shop", "namespace": "decisions", "tags": ("crane", "harbour"), "paths": ("src/*",)}
-    shelf.add({"moved": "crane turns"}, **fields)
-    of = shelf.with_cosines({"moved": 0.9})
-    assert ids(find(of, "crane", scope=scope)) == ["moved"]
-    shelf.store.update([shelf.store.get("moved").with_changes(**changed)])
-    assert of.index.watermark() < shelf.store.revision()
-    assert ids(find(of, "crane", scope=scope)) == []
+    ]
+    shelf.add({f"m{number}": "crane turns" for number in range(len(changes))}, **fields)
+    of = shelf.with_cosines({"m0": 0.9})
+    for number, (changed, scope) in enumerate(changes):
+        assert f"m{number}" in ids(find(of, "crane", scope=scope))
+        shelf.store.update([shelf.store.get(f"m{number}").with_changes(**changed)])
+        assert of.index.watermark() < shelf.store.revision()
+        assert f"m{number}" not in ids(find(of, "crane", scope=scope))
 
 
 def test_include_expired_shows_an_expired_memory_of_a_path(shelf: Shelf) -> None:
@@ -163,30 +140,19 @@ def test_results_stay_when_no_time_is_left_for_longer_lists(shelf: Shelf, monkey
 
 
 def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
-    shelf.add({"a": "crane"})
-    answer = find(shelf.with_cosines({"a": 0.5}, alpha=0.6), "how does the crane turn")
-    assert (answer.query_type, answer.alpha, answer.alpha_reason) == ("conceptual", 0.6, "fusion.alpha")
-    adaptive = find(shelf.with_cosines({"a": 0.5}, alpha="adaptive"), "how does the crane turn")
-    assert adaptive.alpha == pytest.approx(0.65)
-    assert adaptive.alpha_reason == "conceptual asks for 0.8, a corpus of 1 for 0.5"
-
-
-def test_the_corpus_is_what_is_searched(shelf: Shelf) -> None:
     shelf.fill(20)
     shelf.add({"a": "crane"}, namespace="decisions")
-    of = shelf.with_cosines({"a": 0.5}, alpha="adaptive", small=10, large=100)
-    assert "a corpus of 21 for 0.7" in (find(of, "crane").alpha_reason or "")
-    assert "a corpus of 1 for 0.5" in (find(of, "crane", scope=Filter(namespaces=("decisions",))).alpha_reason or "")
-
-
-@pytest.mark.parametrize(
-    ("mode", "alpha", "reason"),
-    [(LEXICAL, 0.0, "words alone ran"), (SEMANTIC, 1.0, "meaning alone ran"), (HYBRID, 0.6, "fusion.alpha")],
-)
-def test_where_one_side_runs_alone_the_share_is_its_own(shelf: Shelf, mode: str, alpha: float, reason: str) -> None:
-    shelf.add({"a": "crane"})
-    answer = find(shelf.with_cosines({"a": 0.5}), "crane", mode=mode)
-    assert (answer.alpha, answer.alpha_reason) == (alpha, reason)
+    text = "how does the crane turn"
+    fixed, adaptive = (shelf.with_cosines({"a": 0.5}, alpha=alpha, small=10, large=100) for alpha in (0.6, "adaptive"))
+    cases = [
+        (find(fixed, text), 0.6, "fusion.alpha"),
+        (find(fixed, text, mode=LEXICAL), 0.0, "words alone ran"),
+        (find(fixed, text, mode=SEMANTIC), 1.0, "meaning alone ran"),
+        (find(adaptive, text), 0.75, "conceptual asks for 0.8, a corpus of 21 for 0.7"),
+        (find(adaptive, text, scope=Filter(namespaces=("decisions",))), 0.65, "conceptual asks for 0.8, a corpus of 1 for 0.5"),
+    ]
+    for answer, alpha, reason in cases:
+        assert (answer.query_type, answer.alpha, answer.alpha_reason) == ("conceptual", pytest.approx(alpha), reason)
 
 
 def test_what_was_taken_for_misspelt_is_said_and_found(shelf: Shelf) -> None:
@@ -196,13 +162,6 @@ def test_what_was_taken_for_misspelt_is_said_and_found(shelf: Shelf) -> None:
     assert (ids(typed), typed.corrections) == (["a"], {"kuberntes": "kubernetes"})
     prompt = find(of, "kuberntes", is_typed=False)
     assert (ids(prompt), prompt.corrections) == ([], {})
-
-
-def test_no_word_is_corrected_to_another_projects_word(shelf: Shelf) -> None:
-    shelf.add({"theirs": "The kubernetes scheduler."}, project="blog")
-    shelf.add({"mine": "Nothing to see here."}, project="shop")
-    answer = find(shelf.by_words(), "kuberntes", is_typed=True, scope=Filter(audiences=audiences_of("shop")))
-    assert (ids(answer), answer.corrections) == ([], {})
 
 
 # ---- without repeats: for the hook ----------------------------------------------------------------------------------------

@@ -104,12 +104,6 @@ def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
     assert ids(find(shelf.by_words(), "forward kinematics")) == ["long"]
 
 
-def test_an_acronym_stands_for_what_most_memories_say(shelf: Shelf) -> None:
-    shelf.add({"key": "A foreign key (FK) is indexed."})
-    shelf.add({f"pose{i}": f"Forward kinematics (FK), part {i}." for i in range(2)})
-    assert analyse_query("FK", shelf.index()).meant == "FK forward kinematics"
-
-
 @pytest.mark.parametrize("keys_first", [False, True])
 def test_an_acronyms_long_form_ignores_the_stored_order(shelf: Shelf, keys_first: bool) -> None:
     keys = {f"key{i:02}": f"A foreign key (FK) is indexed, number {i}." for i in range(20)}
@@ -158,19 +152,10 @@ def test_a_corrected_word_weighs_less_than_one_that_was_typed_so(notes: LexicalI
     assert corrected.stems == typed.stems
 
 
-@pytest.mark.parametrize("text", ["scheduler", "parse_argz", "widget", "東証", "the"])
-def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex, text: str) -> None:
-    asked = corrected_by(text, notes)
-    assert [term.typed for term in asked.terms] == [None] * len(asked.terms)
-    assert asked.meant == text
-
-
-def test_nothing_is_corrected_to_a_word_outside_the_scope(notes: LexicalIndex, shelf: Shelf) -> None:
-    shelf.add({"theirs": "The terraform plan."}, project="blog")
-    index = shelf.index()
-    mine, theirs = Filter(audiences=audiences_of("shop")), Filter(audiences=audiences_of("blog"))
-    assert [term.typed for term in corrected_by("terrafrom", index, mine).terms] == [None]
-    assert [term.whole for term in corrected_by("terrafrom", index, theirs).terms] == ["terraform"]
+def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex) -> None:
+    for text in ("scheduler", "parse_argz", "widget", "東証", "the"):
+        asked = corrected_by(text, notes)
+        assert ({term.typed for term in asked.terms}, asked.meant) == ({None}, text)
 
 
 def test_only_some_words_of_a_query_are_corrected(shelf: Shelf) -> None:

@@ -42,10 +42,6 @@ def test_each_preset_gives_an_order_of_its_own(shelf: Shelf, name: str, order: l
     assert ids(find(shelf.with_cosines(PLACES, **preset(name)), TEXT)) == order
 
 
-def test_the_presets_of_the_design_can_be_set() -> None:
-    assert set(PRESETS) >= {"fixed-70-30", "adaptive", "rrf", "vector-only", "lexical-only"}
-
-
 def test_an_adaptive_share_moves_with_the_type_of_the_query(shelf: Shelf) -> None:
     shelf.add(TEXTS)
     of = shelf.with_cosines(PLACES, alpha="adaptive")
@@ -98,18 +94,6 @@ def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: st
     assert added == pytest.approx(
         {"words": pattern * first, "rule": (pattern + state) * second, "also": state * first}, abs=1e-9
     )
-
-
-def test_a_trigger_decides_between_equally_near_memories(shelf: Shelf) -> None:
-    shelf.add({"one": "crane turns", "two": "crane stands"})
-    exact = ExactMatches({PATTERN: [shelf.store.get("two")]})
-    for mode in ("weighted", "rrf"):
-        of = shelf.with_cosines({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
-        plain = pipeline.fused_scores(candidates_for(of, "crane"), of.tuning, 0.6)
-        fused = pipeline.fused_scores(candidates_for(of, "crane", exact=exact), of.tuning, 0.6)
-        row, two = (shelf.store.get(name).seq for name in ("one", "two"))
-        assert plain[row] > plain[two]
-        assert fused[row] < fused[two]
 
 
 def test_equal_word_scores_have_equal_ranks_in_rrf(shelf: Shelf) -> None:

@@ -110,8 +110,3 @@ def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
     by_settings, by_default = tuning.tuning_from_settings(loading.load(home)), tuning.Tuning()
     for name in tuning.Tuning.__slots__:
         assert getattr(by_settings, name) == getattr(by_default, name)
-
-
-def test_a_number_that_is_none_is_refused() -> None:
-    with pytest.raises(TypeError, match="fusion_alpha"):
-        tuning.Tuning(fusion_alpha=0.5)
