@@ -28,20 +28,8 @@ def test_goes_on_from_the_prompt_before() -> None:
 
 def test_stands_for_itself() -> None:
     cases = [
-        *(
-            "ok",
-            "ok?",
-            "thanks",
-            "thanks!",
-            "continue",
-            "go on",
-            "yes",
-            "no",
-            "looks good",
-            "sounds good, thanks",
-            "",
-            "/clear",
-        ),
+        *("ok", "ok?", "thanks", "thanks!", "continue", "go on", "yes", "no", "looks good"),
+        *("sounds good, thanks", "", "/clear"),
         *("and fix it", "and now commit", "and run the tests", "and push", "how about you open it and tell me"),
         *("why?", "really?", "are you sure?", "did it work?", "which one?", "is that the only one?", "the other one"),
         *("What is a thunk?", "Why does Go not have exceptions?", "What other companies use Go?", "When is the next release?"),

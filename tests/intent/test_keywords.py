@@ -25,7 +25,6 @@ from subcog_hooks.intent.kinds import (
     Intent,
 )
 from subcog_hooks.settings.keys import KEYS
-from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"
@@ -65,59 +64,36 @@ def test_a_prompt_that_asks_for_something_has_its_type(subtests: pytest.Subtests
             assert (intent.type, intent.confidence >= keywords.MIN_TYPE_CONFIDENCE) == (kind, True)
 
 
-FLOOR = (  # the forms that the seeds name, and their short siblings
-    (
-        TROUBLESHOOT,
-        *("the API is not working", "API not working", "not working", "it's not working", "the build is not working"),
-        *("npm install is not working", "npm install doesn't work", "npm install does not work", "the webhook doesn't work"),
-        *("docker compose isn't working", "this isn't working", "auth stopped working", "search no longer works"),
-        *(
-            "git push not working",
-            "vpn not working on macos",
-            "my tests don't work",
-            "the job does not run",
-            "why is it not working?",
-        ),
-        *(
-            "error in the parser",
-            "the deploy failed",
-            "exit code 101",
-            "pagination is broken",
-            "unable to connect to the database",
-        ),
+FLOOR = {  # the forms that the seeds name, and their short siblings, with | between
+    TROUBLESHOOT: (
+        "the API is not working|API not working|not working|it's not working|the build is not working|"
+        "npm install is not working|npm install doesn't work|npm install does not work|the webhook doesn't work|"
+        "docker compose isn't working|this isn't working|auth stopped working|search no longer works|"
+        "git push not working|vpn not working on macos|my tests don't work|the job does not run|why is it not working?|"
+        "error in the parser|the deploy failed|exit code 101|pagination is broken|unable to connect to the database"
     ),
-    (
-        EXPLANATION,
-        *("how does auth work", "how does auth work?", "How does sensor fusion work?", "how do webhooks work?"),
-        *("What is SLAM?", "what is SLAM", "what is X", "what are spans?", "What's a monad?", "what is forward kinematics"),
-        *("define SLAM", "Define X", "define idempotency", "meaning of SLO", "what does CQRS mean", "explain FK"),
-        *("Explain SLAM algorithms", "why did we choose sqlite?"),
+    EXPLANATION: (
+        "how does auth work|how does auth work?|How does sensor fusion work?|how do webhooks work?|What is SLAM?|"
+        "what is SLAM|what is X|what are spans?|What's a monad?|what is forward kinematics|define SLAM|Define X|"
+        "define idempotency|meaning of SLO|what does CQRS mean|explain FK|Explain SLAM algorithms|"
+        "why did we choose sqlite?"
     ),
-    (
-        COMPARISON,
-        *("redis vs memcached", "redis versus memcached", "REST vs GraphQL?", "compare redis with memcached", "compare a to b"),
-        *("compare redis and memcached", "redis compared to memcached", "redis or memcached?", "pros and cons of redis"),
-        *("is redis better than memcached?", "What is the difference between redis and memcached?"),
+    COMPARISON: (
+        "redis vs memcached|redis versus memcached|REST vs GraphQL?|compare redis with memcached|compare a to b|"
+        "compare redis and memcached|redis compared to memcached|redis or memcached?|pros and cons of redis|"
+        "is redis better than memcached?|What is the difference between redis and memcached?"
     ),
-    (HOWTO, "how do I rotate the keys", "how to deploy", "how do we deploy", "steps to deploy", "how can I squash commits?"),
-    (
-        LOCATION,
-        "where is the config",
-        "where is auth defined?",
-        "find the parser",
-        "locate the config file",
-        "where are the tests",
+    HOWTO: ("how do I rotate the keys|how to deploy|how do we deploy|steps to deploy|how can I squash commits?"),
+    LOCATION: ("where is the config|where is auth defined?|find the parser|locate the config file|where are the tests"),
+    NONE: (
+        "the API is working|it is working now|not now|no, not yet|don't work on that|do not run the tests|what?|"
+        "define the constant MAX in config.py|ok, works|compare|run npm install"
     ),
-    (
-        NONE,
-        *("the API is working", "it is working now", "not now", "no, not yet", "don't work on that", "do not run the tests"),
-        *("what?", "define the constant MAX in config.py", "ok, works", "compare", "run npm install"),
-    ),
-)
+}
 
 
 def test_a_short_form_has_its_type() -> None:
-    cases = [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts]
+    cases = [(kind, prompt) for kind, prompts in FLOOR.items() for prompt in prompts.split("|")]
     assert [(prompt, actual) for kind, prompt in cases if (actual := read_prompt(prompt).intent.type) != kind] == []
 
 
@@ -130,7 +106,7 @@ def test_a_prompt_that_asks_for_nothing_has_none() -> None:
     assert [(prompt, actual) for prompt in cases if (actual := read_prompt(prompt).intent.type) != NONE] == []
 
 
-def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
+def test_what_nobody_has_typed_is_not_read() -> None:
     cases = [
         *("", " \n", "/clear", "/compact keep the names", "!ls -la"),
         "<task-notification>\n<task-id>b1</task-id> why did it fail with an error?",
@@ -138,11 +114,9 @@ def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
         "[Request interrupted by user]",
         "This session is being continued from a previous conversation that ran out of context. How do we deploy?",
     ]
-    for prompt in cases:
-        with subtests.test(prompt=prompt):
-            reading = read_prompt(prompt)
-            assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
-            assert (reading.fired, reading.words()) == ([], [])
+    for reading in map(read_prompt, cases):
+        assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
+        assert (reading.fired, reading.words()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -205,35 +179,18 @@ ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run th
 FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
 
-def test_an_order_says_no_more_for_being_repeated(subtests: pytest.Subtests) -> None:
+def test_an_order_says_no_more_for_being_repeated() -> None:
     for order in ORDERS:
-        for times in [2, 5, 20, 100]:
-            with subtests.test(order=order, times=times):
-                once = read_prompt(order).intent.confidence
-                assert read_prompt(". ".join([order] * times)).intent.confidence == once
-                assert read_prompt("\n".join([order] * times)).intent.confidence == once
-                assert read_prompt(" ".join([order] * times)).intent.type == NONE
+        once = read_prompt(order).intent.confidence
+        for times in (2, 5, 100):
+            assert read_prompt(". ".join([order] * times)).intent.confidence == once
+            assert read_prompt("\n".join(["", *[order] * times, " \n"])).intent.confidence == once
+            assert read_prompt(" ".join([order] * times)).intent.type == NONE
 
 
 def test_an_order_is_no_request_for_idle_talk_behind_it() -> None:
-    orders = ["make it blue", "commit this", "push it", "rename foo to bar"]
-    failures = [
-        (order, count, actual)
-        for order in orders
-        for count in range(1, len(FILLERS) + 1)
-        if (actual := read_prompt(" ".join([f"{order}.", *FILLERS[:count]])).intent.type) != NONE
-    ]
-    assert failures == []
-
-
-@pytest.mark.parametrize("order", ["make it blue", "commit this", "push it to origin", "rename foo to bar"])
-def test_an_order_is_no_request_for_blanks_and_newlines(order: str) -> None:
-    assert read_prompt(f"\n\n  {order}  \n\n\n").intent.confidence == read_prompt(order).intent.confidence
-
-
-def test_a_word_counts_once() -> None:
-    once, repeated = read_prompt("the build is broken"), read_prompt("the build is broken broken broken")
-    assert {signal.name for signal in once.fired} == {signal.name for signal in repeated.fired}
+    prompts = [" ".join([f"{order}.", *FILLERS[:count]]) for order in ORDERS[:4] for count in range(1, len(FILLERS) + 1)]
+    assert [prompt for prompt in prompts if read_prompt(prompt).intent.type != NONE] == []
 
 
 @given(anything)
@@ -248,11 +205,6 @@ def test_any_text_has_an_intent(text: str) -> None:
         reading.intent.confidence,
         reading.intent.keywords,
     )
-
-
-@given(st.lists(st.sampled_from([example for _, example, _ in signal_examples()]), max_size=40).map("\n".join))
-def test_any_mixture_of_examples_has_a_confidence_within_bounds(prompt: str) -> None:
-    assert 0.0 <= read_prompt(prompt).intent.confidence <= MAX_CONFIDENCE
 
 
 # --- figures
@@ -308,22 +260,16 @@ def test_prompts_of_unseen_people_reach_the_wanted_accuracy() -> None:
     assert figures["calibration error"] <= 0.08
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_a_prompt_in_another_script_is_left_to_recall() -> None:
+    bar = float(KEYS["search_intent.min_confidence"].default)
+    for prompt in (
         "認証サーバーのタイムアウトはどこで設定していますか",
         "为什么构建失败",
         "почему падает сборка на CI",
         "빌드가 왜 실패하나요",
-    ],
-)
-def test_a_prompt_in_another_script_is_left_to_recall(prompt: str) -> None:
-    intent = read_prompt(prompt).intent
-    assert (intent.type, intent.confidence) == (GENERAL, float(KEYS["search_intent.min_confidence"].default))
-
-
-@pytest.mark.parametrize("prompt", ["继续", "はい", "谢谢！", "спасибо", "👍"])
-def test_an_acknowledgement_in_another_script_is_none(prompt: str) -> None:
-    intent = read_prompt(prompt).intent
-    assert intent.type == NONE
-    assert intent.confidence < float(KEYS["search_intent.min_confidence"].default)
+    ):
+        intent = read_prompt(prompt).intent
+        assert (intent.type, intent.confidence) == (GENERAL, bar)
+    for acknowledgement in ("继续", "はい", "谢谢！", "спасибо", "👍"):
+        intent = read_prompt(acknowledgement).intent
+        assert (intent.type, intent.confidence < bar) == (NONE, True)

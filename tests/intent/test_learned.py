@@ -1,10 +1,8 @@
 """The effects of one prompt on the next: a cached answer, and a failing LLM that is left alone."""
 
-import pytest
-
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier, detector, keywords
-from subcog_hooks.intent.detector import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
+from subcog_hooks.intent.detector import ANSWER_KEPT_MS, COMPLETED, DURATION, HOUR_MS, STARTED
 from subcog_hooks.llm import breaker
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Settings
@@ -50,18 +48,6 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
         assert status(home, state, asking(server)) == "cached"
 
 
-@pytest.mark.parametrize(("age_ms", "expected"), [(HOUR_MS // 2, "cached"), (HOUR_MS, "success"), (30 * HOUR_MS, "success")])
-def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
-    with LlmServer(YES) as server:
-        settings = asking(server)
-        key = breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
-        breaker.cache_answer(
-            state, key, classifier.answer_to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS
-        )
-        assert status(home, state, settings) == expected
-        assert len(server.requests) == (expected == "success")
-
-
 def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
@@ -71,16 +57,18 @@ def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
-def test_an_answer_is_not_kept_where_no_texts_are(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        settings = asking(server)
-        statuses = [status(home, state, settings, keeps_answers=False) for _ in range(2)]
-    assert statuses == ["success", "success"]
-
-
-def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
+def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state: State) -> None:
     with LlmServer(llm_server.fails(500), YES) as server:
-        assert [status(home, state, asking(server)) for _ in range(2)] == ["error", "success"]
+        settings = asking(server)
+        statuses = [status(home, state, settings, keeps_answers=keeps) for keeps in (True, False, False)]
+    assert statuses == ["error", "success", "success"]
+    assert metric_values(state) == {
+        STARTED: 3,
+        f'{COMPLETED}{{status="error"}}': 1,
+        f'{COMPLETED}{{status="success"}}': 2,
+        f'{DURATION}{{source="keyword"}}': 1,
+        f'{DURATION}{{source="hybrid"}}': 2,
+    }
 
 
 def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
@@ -116,34 +104,14 @@ def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None
     assert metric_values(state)[STARTED] == breaker.FAILURES
 
 
-def test_timeouts_are_failures(home: Home, state: State) -> None:
+def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server, search_intent__llm_timeout_ms=SHORT_MS)
         assert [status(home, state, settings) for _ in range(4)] == ["timeout"] * 3 + ["resting"]
-
-
-def test_an_answer_that_is_known_is_told_during_a_rest(home: Home, state: State) -> None:
-    with LlmServer(YES, llm_server.fails(500)) as server:
-        settings = asking(server)
-        statuses = [status(home, state, settings, prompt) for prompt in (QUESTION, *[ANOTHER] * 4, QUESTION)]
-    assert statuses == ["success", "error", "error", "error", "resting", "cached"]
-
-
-def test_another_model_is_asked_during_a_rest(home: Home, state: State) -> None:
-    with LlmServer(llm_server.fails(500)) as server:
-        for _ in range(3):
-            status(home, state, asking(server))
-        assert status(home, state, asking(server, llm__model="another-model")) == "error"
-
-
-def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
-    with LlmServer(llm_server.fails(500)) as server:
-        settings = asking(server)
-        for _ in range(3):
-            status(home, state, settings)
+        another = asking(server, search_intent__llm_timeout_ms=SHORT_MS, llm__model="another-model")
+        assert status(home, state, another) == "timeout"
         end_rest(state, settings, home)
-        assert [status(home, state, settings) for _ in range(3)] == ["error", "resting", "resting"]
-        assert len(server.requests) == breaker.FAILURES + 1
+        assert [status(home, state, settings) for _ in range(3)] == ["timeout", "resting", "resting"]
 
 
 def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
@@ -159,21 +127,14 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
         assert status(home, state, settings) == "success"
 
 
-def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
-    with LlmServer(llm_server.never()) as server:
-        settings = asking(server)
-        for _ in range(3):
-            breaker.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
-        end_rest(state, settings, home)
-        begun = [detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
-        assert [detection.may_change for detection in begun] == [True, False, False]
-        begun[0].settle((), settings, 0.0)
-
-
-def test_a_try_that_succeeds_ends_the_rest(home: Home, state: State) -> None:
+def test_while_one_tries_the_others_do_not_and_its_success_ends_the_rest(home: Home, state: State) -> None:
     with LlmServer(*[llm_server.fails(500)] * 3, YES) as server:
         settings = asking(server)
         for _ in range(3):
             status(home, state, settings)
         end_rest(state, settings, home)
-        assert [status(home, state, settings, keeps_answers=False) for _ in range(3)] == ["success"] * 3
+        begun = [detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
+        assert [detection.may_change for detection in begun] == [True, False, False]
+        begun[0].settle(("session",), settings, LONG_MS)
+        begun[0].learn(state, keeps_answers=False)
+        assert [status(home, state, settings, keeps_answers=False) for _ in range(2)] == ["success"] * 2

@@ -246,11 +246,6 @@ def test_of_two_lines_the_first_type_in_order_counts(above: str, below: str) -> 
     assert quoted_phrases(both) == quoted_phrases(above) + quoted_phrases(below)
 
 
-@given(LINES, st.integers(2, 5))
-def test_a_line_said_again_and_again_keeps_its_type(text: str, times: int) -> None:
-    assert classify_query("\n".join([text] * times)) == classify_query(text)
-
-
 def _steps(text: str) -> int:
     """The number of the module's lines that run to classify `text`: its cost without a clock."""
     count = 0
@@ -271,27 +266,9 @@ def _steps(text: str) -> int:
 
 def test_the_work_grows_no_faster_than_the_text(subtests: pytest.Subtests) -> None:
     cases = [
-        *(
-            "the build is slow ",
-            "Oak ",
-            "a",
-            "A",
-            "_",
-            "'",
-            '"',
-            '" ',
-            ' "',
-            '"a ',
-            '"a b" ',
-            "“",
-            "“a ",
-            "„a “b",
-            "`",
-            "` ",
-            "`a",
-        ),
-        *(":", '":', '"":', "-", "--a", ".", "a.", "a:", "/", "\\", "7", "7 ", "7.", "a7", "(", "()", "what is the ", "what, "),
-        *("hey ", "```", "```\n", "\n", "\r\n", "- ", "der ", "I'm ", "認証"),
+        *("the build is slow ", "Oak ", "a", "A", "_", "'", '"', '" ', ' "', '"a ', '"a b" ', "“", "“a ", "„a “b", "`"),
+        *("` ", "`a", ":", '":', '"":', "-", "--a", ".", "a.", "a:", "/", "\\", "7", "7 ", "7.", "a7", "(", "()"),
+        *("what is the ", "what, ", "hey ", "```", "```\n", "\n", "\r\n", "- ", "der ", "I'm ", "認証"),
     ]
     for piece in cases:
         with subtests.test(piece=piece):

@@ -32,10 +32,6 @@ def choices(pattern: str) -> set[str]:
     return {choice for part in parts for choice in part.removeprefix("^").split("|")}
 
 
-def test_choices_are_what_a_pattern_names() -> None:
-    assert choices("<9 ^go|@want .. it .") == {"go", "@want", "it", "."}
-
-
 def test_every_signal_has_an_example_and_a_counter_example() -> None:
     assert [pattern for pattern, _, _ in signal_examples()] == PATTERNS
 
