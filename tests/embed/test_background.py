@@ -35,27 +35,21 @@ def pending(store: Store, make: Maker, following: Open) -> None:
     following()
 
 
-def test_without_memories_nothing_is_due(home: Home) -> None:
+def test_in_an_empty_home_nothing_is_due(home: Home) -> None:
     assert not background.is_embedding_due(home)
     assert not (Path(home.log) / "hook.log").exists()
 
 
-def test_what_is_pending_is_due_until_it_is_embedded(home: Home, pending: None, following: Open) -> None:
+def test_work_is_due_from_a_new_memory_until_it_is_embedded(home: Home, store: Store, make: Maker, following: Open) -> None:
+    following()
+    assert not background.is_embedding_due(home)
+    store.add([make("The gate is shut.")])  # the vectors have not followed yet
+    assert background.is_embedding_due(home)
+    following()
     assert background.is_embedding_due(home)
     assert background.embed_all_pending(home) == 1
     assert following().counts() == (1, 0)
     assert not background.is_embedding_due(home)
-
-
-def test_nothing_is_due_when_nothing_is_pending(home: Home, store: Store, following: Open) -> None:
-    following()
-    assert not background.is_embedding_due(home)
-
-
-def test_it_is_due_when_the_vectors_have_not_followed_the_store(home: Home, store: Store, make: Maker, following: Open) -> None:
-    following()
-    store.add([make("The gate is shut.")])
-    assert background.is_embedding_due(home)
 
 
 @pytest.mark.usefixtures("pending")
@@ -158,11 +152,6 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
     monkeypatch.setattr(VectorStore, "finish", finish_and_act)
 
 
-def test_both_spaces_are_embedded(home: Home, chosen_model: Space) -> None:
-    assert background.embed_all_pending(home) == 12
-    assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
-
-
 def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
     assert background.embed_all_pending(home, pace) == 4
@@ -170,6 +159,7 @@ def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -
     assert background.last_failure(home) == ""
     assert background.is_embedding_due(home)
     assert background.embed_all_pending(home) == 8
+    assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
 
 
 def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,24 +169,17 @@ def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, 
     assert background.last_failure(home) == ""
 
 
-def test_a_model_that_is_removed_before_its_turn_stays_removed(
-    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_its_turn", [False, True])
+def test_a_model_removed_meanwhile_stays_removed_and_is_no_failure(
+    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch, *, is_its_turn: bool
 ) -> None:
-    after_the_first_group_of(SPACE, lambda: models.remove_model(home, chosen_model), monkeypatch)
-    background.embed_all_pending(home)
-    assert counts(home, SPACE) == (6, 0)
-    assert not os.path.exists(chosen_model.folder)
-    assert not os.path.exists(vectors_path(home, chosen_model.name))
-
-
-def test_a_model_removed_in_its_turn_is_no_failure(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     def remove() -> None:
         VectorStore.remove(home, chosen_model.name)
         models.remove_model(home, chosen_model)
 
-    after_the_first_group_of(chosen_model, remove, monkeypatch)
+    after_the_first_group_of(chosen_model if is_its_turn else SPACE, remove, monkeypatch)
     background.embed_all_pending(home)
-    assert background.last_failure(home) == ""
+    assert (counts(home, SPACE), background.last_failure(home)) == ((6, 0), "")
     assert not os.path.exists(chosen_model.folder)
     assert not os.path.exists(vectors_path(home, chosen_model.name))
 
@@ -288,15 +271,9 @@ def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chos
     assert background.last_failure(home) == noted
 
 
-def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen_model: Space) -> None:
-    os.unlink(os.path.join(chosen_model.folder, "tokenizer.json"))
-    background.is_embedding_due(home)
-    assert not os.path.exists(log.log_path(home))
-
-
-@pytest.mark.parametrize("text", ["the disk is full", "[1]", '{"minilm": 3}', ""])
-def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space, text: str) -> None:
+def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> None:
     os.makedirs(home.index, exist_ok=True)
-    Path(home.index, background.FAILURE).write_text(text)
-    assert background.last_failure(home) == ""
-    assert background.is_embedding_due(home)
+    for text in ("the disk is full", "[1]", '{"minilm": 3}', ""):
+        Path(home.index, background.FAILURE).write_text(text)
+        assert background.last_failure(home) == ""
+        assert background.is_embedding_due(home)

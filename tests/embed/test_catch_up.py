@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,122 +20,108 @@ from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import Space
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.lock import ProcessLock
-from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion
+from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import SPACE, Counting, Open
 
 IMPATIENT = Patience(0, is_urgent=False)
+LONG = "The dredging barge is moored at pier 7 from November on. " * 20
 
 
-def finish(home: Home, store: Store, vectors: VectorStore, embedder: Counting, patience: Patience = FOREGROUND) -> int:
-    return embed_pending(home, store, vectors, SPACE, lambda: embedder, patience)
+class Work:
+    """A store, the vectors that follow it, and the packaged model."""
+
+    def __init__(self, home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> None:
+        self.home, self.store, self.make, self.following, self.embedder = home, store, make, following, embedder
+
+    def add(self, *texts: str, **fields: object) -> tuple[list[Memory], VectorStore]:
+        """Store memories; the vectors follow, so they are pending."""
+        return self.store.add([self.make(text, **fields) for text in texts]), self.following()
+
+    def finish(self, vectors: VectorStore, patience: Patience = FOREGROUND, **others: Any) -> int:
+        return embed_pending(self.home, self.store, vectors, SPACE, lambda: self.embedder, patience, **others)
+
+    def finish_without_model(self, vectors: VectorStore, patience: Patience = FOREGROUND) -> int:
+        load = partial(pytest.fail, "the model was loaded")
+        return embed_pending(self.home, self.store, vectors, SPACE, load, patience)
 
 
-def not_wanted() -> NoReturn:
-    pytest.fail("the model was loaded")
+@pytest.fixture
+def work(home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> Work:
+    return Work(home, store, make, following, embedder)
 
 
-def test_every_memory_gets_the_models_vector(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    memories = [make(f"Pier {number} is closed.") for number in range(5)]
-    store.add(memories)
-    vectors = following()
-    assert vectors.counts() == (0, 5)
-    assert finish(home, store, vectors, embedder) == 5
-    assert vectors.counts() == (5, 0)
-    assert [vectors.final_vectors(memory.content_hash) for memory in memories] == [
-        [embedder.query(memory.content)] for memory in memories
-    ]
-
-
-def test_a_question_is_embedded_by_itself_and_never_in_passages(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
+def test_a_question_is_embedded_by_itself_and_never_in_passages(work: Work) -> None:
     long = "a," * (MAX_QUESTION // 2)  # more tokens than a passage has
-    memory = make("Pier 3 is closed.", questions=(AnsweredQuestion("may ships moor there"), AnsweredQuestion(long)))
-    (kept,) = store.add([memory])
-    vectors = following()
-    assert finish(home, store, vectors, embedder) == 3
+    questions = (AnsweredQuestion("may ships moor there"), AnsweredQuestion(long))
+    (kept,), vectors = work.add("Pier 3 is closed.", questions=questions)
+    assert work.finish(vectors) == 3
     assert (vectors.counts(), vectors.pending()) == ((1, 0), [])
-    near = [vectors.question_cosines(embedder.query(text), kept.seq) for text in ("may ships moor there", long)]
+    near = [vectors.question_cosines(work.embedder.query(question.text), kept.seq) for question in questions]
     assert [round(cosines[position], 4) for position, cosines in enumerate(near)] == [1.0, 1.0]
     assert [len(cosines) for cosines in near] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "text", "groups"),
+    [
+        ("GROUP_TEXTS", 2, "Pier {} is closed.", [2, 2, 1]),
+        ("GROUP_CHARACTERS", 10_000, "{} " + "quay " * 400, [3, 2]),  # long texts come in smaller groups
+    ],
+)
 def test_progress_is_told_of_every_group(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
+    work: Work, monkeypatch: pytest.MonkeyPatch, name: str, most: int, text: str, groups: list[int]
 ) -> None:
-    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
-    store.add([make(f"Pier {number} is closed.") for number in range(5)])
+    monkeypatch.setattr(catch_up, name, most)
+    _, vectors = work.add(*(text.format(number) for number in range(5)))
     counts: list[int] = []
-    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=counts.append)
-    assert counts == [2, 2, 1]
+    work.finish(vectors, progress=counts.append)
+    assert counts == groups
 
 
-def test_long_texts_come_in_smaller_groups(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(catch_up, "GROUP_CHARACTERS", 10_000)
-    store.add([make(f"{number} " + "quay " * 400) for number in range(5)])
+def test_every_memory_gets_the_models_vectors_of_it_and_its_passages(work: Work) -> None:
+    (long, short), vectors = work.add(LONG, "The gate is shut.")
+    passages = work.embedder.passages(LONG)
+    assert vectors.counts() == (0, 2)
     counts: list[int] = []
-    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=counts.append)
-    assert counts == [3, 2]
-
-
-def test_a_long_memory_gets_its_passages_vectors_with_its_own(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    text = "The dredging barge is moored at pier 7 from November on. " * 20
-    long, short = make(text), make("The gate is shut.")
-    store.add([long, short])
-    vectors = following()
-    counts: list[int] = []
-    assert embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=counts.append) == 2
-    passages = embedder.passages(text)
+    assert work.finish(vectors, progress=counts.append) == 2
     assert len(passages) == 4
-    assert embedder.embedded == [text, *passages, short.content]
+    assert work.embedder.embedded == [LONG, *passages, short.content]
     assert (counts, vectors.counts()) == ([2], (2, 0))
-    assert vectors.final_vectors(long.content_hash) == [embedder.query(part) for part in (text, *passages)]
-    assert vectors.final_vectors(short.content_hash) == [embedder.query(short.content)]
+    assert vectors.final_vectors(long.content_hash) == [work.embedder.query(part) for part in (LONG, *passages)]
+    assert vectors.final_vectors(short.content_hash) == [work.embedder.query(short.content)]
 
 
-def test_equal_long_texts_and_their_passages_are_embedded_once(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    text = "The dredging barge is moored at pier 7 from November on. " * 20
-    store.add([make(text, project="p/one"), make(text, project="p/two")])
-    assert finish(home, store, following(), embedder) == 2
-    third = make(text)
-    store.add([third])
-    vectors = following()
-    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
-    assert (vectors.counts(), len(embedder.embedded)) == ((3, 0), 5)
-    query = embedder.query("Where is the barge?")
-    assert len({round(cosine, 6) for cosine in vectors.cosines(query, [1, 2, 3]).values()}) == 1
+def test_equal_texts_and_their_passages_are_embedded_once(work: Work) -> None:
+    work.store.add(
+        [work.make(text, project=f"p/{project}") for text in (LONG, "The gate is shut.") for project in ("one", "two")]
+    )
+    assert work.finish(work.following()) == 4
+    assert len(work.embedder.embedded) == 5 + 1
+    _, vectors = work.add(LONG, "The gate is shut.")
+    assert work.finish_without_model(vectors) == 0
+    assert vectors.counts() == (6, 0)
+    query = work.embedder.query("Where is the barge?")
+    assert len({round(cosine, 6) for cosine in vectors.cosines(query, [1, 2, 5]).values()}) == 1
 
 
 DEEP = "The password of the harbour's weather station is kept in the red envelope."
 
 
-def test_a_sentence_deep_in_a_long_memory_is_found(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
+def test_a_sentence_deep_in_a_long_memory_is_found(work: Work) -> None:
     before = " ".join(f"On day {day} the crew painted hull number {day + 3} and greased both winches." for day in range(60))
-    deep = make(f"{before} {DEEP} {before}")
-    others = [
-        make("The weather was bad at the harbour in June."),
-        make("A red flag is hoisted when bathing is forbidden."),
-        *(make(f"Envelope number {number} goes to the accountant.") for number in range(30)),
-    ]
-    store.add([*others, deep])
-    vectors = following()
-    finish(home, store, vectors, embedder)
-    query = embedder.query("Where do we keep the weather station's password?")
+    (deep, *_), vectors = work.add(
+        f"{before} {DEEP} {before}",
+        "The weather was bad at the harbour in June.",
+        "A red flag is hoisted when bathing is forbidden.",
+        *(f"Envelope number {number} goes to the accountant." for number in range(30)),
+    )
+    work.finish(vectors)
+    query = work.embedder.query("Where do we keep the weather station's password?")
     assert vectors.nearest(query, 5, None)[0][1] == deep.seq
-    wholes = {memory.seq: vectors.final_vectors(memory.content_hash)[0] for memory in store.all(("active",))}
+    wholes = {memory.seq: vectors.final_vectors(memory.content_hash)[0] for memory in work.store.all(("active",))}
     by_wholes = sorted(wholes, key=lambda seq: -cosine(query, wholes[seq]))
     assert by_wholes.index(deep.seq) > 10
 
@@ -144,115 +131,80 @@ def cosine(first: bytes, second: bytes) -> float:
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
-def test_it_ends_when_the_vectors_are_removed_under_it(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_ends_when_the_vectors_are_removed_or_not_wanted(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
-    store.add([make(f"Pier {number} is closed.") for number in range(5)])
-    vectors = following()
-    done = embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=lambda _: VectorStore.remove(home, SPACE.name))
-    assert (done, len(embedder.embedded)) == (2, 2)
+    monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
+    _, vectors = work.add(*(f"Pier {number} is closed." for number in range(5)))
+    wanted = [True]
+    done = work.finish(vectors, BACKGROUND, progress=lambda _: wanted.clear(), is_wanted=lambda: bool(wanted))
+    assert (done, vectors.counts()) == (2, (2, 3))
+    assert work.finish(vectors, progress=lambda _: VectorStore.remove(work.home, SPACE.name)) == 2
+    assert len(work.embedder.embedded) == 4
 
 
-def test_equal_texts_are_embedded_once(home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> None:
-    store.add(
-        [make("The gate is shut.", project="p/one"), make("The gate is shut.", project="p/two"), make("It opens at six.")]
-    )
-    assert finish(home, store, following(), embedder) == 3
-    assert sorted(embedder.embedded) == ["It opens at six.", "The gate is shut."]
-
-
-def test_a_text_that_was_embedded_before_is_not_embedded_again(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    store.add([make("The gate is shut.")])
-    finish(home, store, following(), embedder)
-    store.add([make("The gate is shut.", project="p/two")])
-    vectors = following()
-    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
-    assert vectors.counts() == (2, 0)
-
-
-def test_a_memory_edited_meanwhile_gets_its_new_vector(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    memory = make("The gate is shut.")
-    store.add([memory])
-    vectors = following()
+def test_a_memory_edited_meanwhile_gets_its_new_vector(work: Work) -> None:
+    (memory,), vectors = work.add("The gate is shut.")
 
     def edit() -> None:
-        embedder.meanwhile = lambda: None
-        store.modify([memory.id], lambda stored: stored.with_changes(content="The gate is open."))
-        following()
+        work.embedder.meanwhile = lambda: None
+        work.store.modify([memory.id], lambda stored: stored.with_changes(content="The gate is open."))
+        work.following()
 
-    embedder.meanwhile = edit
-    finish(home, store, vectors, embedder)
+    work.embedder.meanwhile = edit
+    work.finish(vectors)
     assert vectors.counts() == (1, 0)
-    assert vectors.final_vectors(store.get(memory.id).content_hash) == [embedder.query("The gate is open.")]
+    edited = work.store.get(memory.id).content_hash
+    assert vectors.final_vectors(edited) == [work.embedder.query("The gate is open.")]
     assert vectors.final_vectors(memory.content_hash) == []
 
 
-def test_a_memory_that_is_purged_meanwhile_gets_no_vector(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    memory = make("The gate is shut.")
-    store.add([memory, make("It opens at six.")])
-    vectors = following()
+def test_a_purged_memory_gets_no_vector(work: Work) -> None:
+    (memory, _), vectors = work.add("The gate is shut.", "It opens at six.")
 
     def purge() -> None:
-        store.purge([memory.id])
-        following()
+        work.store.purge([memory.id])
+        work.following()
 
-    embedder.meanwhile = purge
-    assert finish(home, store, vectors, embedder) == 1
+    work.embedder.meanwhile = purge
+    assert work.finish(vectors) == 1
     assert vectors.counts() == (1, 0)
     assert vectors.final_vectors(memory.content_hash) == []
+    (beyond,), vectors = work.add("The pier is closed.")
+    work.store.purge([beyond.id])  # the vectors have not followed yet
+    assert work.finish_without_model(vectors) == 0
 
 
-def test_memories_beyond_the_vectors_revision_wait(home: Home, store: Store, make: Maker, following: Open) -> None:
-    memory = make("The gate is shut.")
-    store.add([memory])
-    vectors = following()
-    store.purge([memory.id])
-    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
-
-
-def test_a_memory_stored_meanwhile_is_embedded_by_the_holder(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    store.add([make("The gate is shut.")])
-    vectors = following()
+def test_a_memory_stored_meanwhile_is_embedded_by_the_holder(work: Work) -> None:
+    _, vectors = work.add("The gate is shut.")
 
     def another_comes() -> None:
-        embedder.meanwhile = lambda: None
-        store.add([make("It opens at six.")])
+        work.embedder.meanwhile = lambda: None
+        _, followed = work.add("It opens at six.")
         with pytest.raises(StoreBusy):
-            embed_pending(home, store, following(), SPACE, not_wanted, IMPATIENT)
+            work.finish_without_model(followed, IMPATIENT)
 
-    embedder.meanwhile = another_comes
-    assert finish(home, store, vectors, embedder, BACKGROUND) == 2
-
-
-def test_the_background_gives_way_to_whoever_waits(home: Home, store: Store, make: Maker, following: Open) -> None:
-    store.add([make("The gate is shut.")])
-    vectors = following()
-    with catch_up.exclusive_work(home, SPACE):
-        assert embed_pending(home, store, vectors, SPACE, not_wanted, BACKGROUND) == 0
+    work.embedder.meanwhile = another_comes
+    assert work.finish(vectors, BACKGROUND) == 2
 
 
-def test_a_lock_dies_with_its_owner(home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> None:
-    store.add([make("The gate is shut.")])
-    vectors = following()
+def test_the_background_gives_way_to_whoever_waits(work: Work) -> None:
+    _, vectors = work.add("The gate is shut.")
+    with catch_up.exclusive_work(work.home, SPACE):
+        assert work.finish_without_model(vectors, BACKGROUND) == 0
+
+
+def test_a_lock_dies_with_its_owner(work: Work) -> None:
+    _, vectors = work.add("The gate is shut.")
     code = (
         "import sys, os\nfrom subcog_hooks.store.lock import ProcessLock\n"
         "with ProcessLock(sys.argv[1], 0, 'embedding'):\n    os.kill(os.getpid(), 9)\n"
     )
-    path = catch_up.lock_of(home, SPACE)
+    path = catch_up.lock_of(work.home, SPACE)
     killed = subprocess.run([sys.executable, "-c", code, path], cwd=Path(__file__).parents[2], check=False)
     assert killed.returncode == -signal.SIGKILL
     with ProcessLock(path, 0, "embedding"):
         pass
-    assert finish(home, store, vectors, embedder, IMPATIENT) == 1
+    assert work.finish(vectors, IMPATIENT) == 1
 
 
 def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make: Maker, reads_on: Space) -> None:
@@ -268,38 +220,15 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
     assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.log_path(home)).read_text()
 
 
-def test_it_ends_when_it_is_not_wanted_any_more(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
-    store.add([make(f"Pier {number} is closed.") for number in range(5)])
-    vectors = following()
-    wanted = [True]
-    done = embed_pending(
-        home,
-        store,
-        vectors,
-        SPACE,
-        lambda: embedder,
-        BACKGROUND,
-        progress=lambda _: wanted.clear(),
-        is_wanted=lambda: bool(wanted),
-    )
-    assert (done, vectors.counts()) == (2, (2, 3))
-
-
-def test_a_model_that_fails_leaves_everything_pending(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
-) -> None:
-    store.add([make("The gate is shut.")])
-    vectors = following()
+def test_a_model_that_fails_leaves_everything_pending(work: Work) -> None:
+    _, vectors = work.add("The gate is shut.")
 
     def fail() -> None:
         raise ModelError("it cannot embed")
 
-    embedder.meanwhile = fail
+    work.embedder.meanwhile = fail
     with pytest.raises(ModelError):
-        finish(home, store, vectors, embedder)
+        work.finish(vectors)
     assert vectors.counts() == (0, 1)
 
 
@@ -334,13 +263,10 @@ with Store.reader(home) as store, VectorStore.writer(home, space.name, space.dim
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
-def test_killed_half_way_and_run_again_nothing_is_embedded_twice(
-    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, tmp_path: Path
-) -> None:
+def test_killed_half_way_and_run_again_nothing_is_embedded_twice(work: Work, tmp_path: Path) -> None:
     texts = [f"Pier {number} is closed." for number in range(16)]
     texts += [f"Pier {number} is closed for the winter. " * 20 for number in range(4)]
-    store.add([make(text) for text in texts])
-    vectors = following()
+    _, vectors = work.add(*texts)
     log = tmp_path / "embedded"
 
     def run(groups: int) -> int:
@@ -351,6 +277,6 @@ def test_killed_half_way_and_run_again_nothing_is_embedded_twice(
     assert vectors.counts() == (12, 8)
     assert run(99) == 0
     assert vectors.counts() == (20, 0)
-    parts = [part for text in texts for part in (text, *embedder.passages(text))]
+    parts = [part for text in texts for part in (text, *work.embedder.passages(text))]
     assert len(parts) > 26
     assert sorted(log.read_text().splitlines()) == sorted(parts)

@@ -63,26 +63,12 @@ def test_rows_are_read_as_they_were_written(read: Callable[..., bytes], path: st
 
 def test_the_longest_token_that_a_piece_begins_with_is_found(path: str) -> None:
     cases = [
-        ("token", (5, 2)),
-        ("tokens", (5, 2)),
-        ("tokenization", (12, 4)),
-        ("tokenizations", (12, 4)),
-        ("tokenizatio", (5, 2)),
-        ("toke", (3, 5)),
-        ("to", (0, 0)),
-        ("é", (2, 6)),
-        ("éa", (2, 6)),
-        ("東京", (3, 7)),
-        ("京", (0, 0)),
-        ("", (0, 0)),
-        ("[unused0]", (0, 0)),
-        ("##token", (2, 9)),
+        *(("token", (5, 2)), ("tokens", (5, 2)), ("tokenization", (12, 4)), ("tokenizations", (12, 4))),
+        *(("tokenizatio", (5, 2)), ("toke", (3, 5)), ("to", (0, 0)), ("é", (2, 6)), ("éa", (2, 6)), ("東京", (3, 7))),
+        *(("京", (0, 0)), ("", (0, 0)), ("[unused0]", (0, 0)), ("##token", (2, 9))),
     ]
     assert [(piece, actual) for piece, expected in cases if (actual := match(path, piece.encode())) != expected] == []
-
-
-def test_continuations_are_apart_from_beginnings(path: str) -> None:
-    assert match(path, layout.CONTINUES + b"tokens") == (6, 3)
+    assert match(path, layout.CONTINUES + b"tokens") == (6, 3)  # continuations are apart from beginnings
     assert match(path, layout.CONTINUES + b"a") == (0, 0)
 
 
@@ -107,42 +93,22 @@ def test_writing_replaces_the_file_and_leaves_no_other(path: str) -> None:
     assert os.listdir(os.path.dirname(path)) == ["encoder.bin"]
 
 
-def damage(name: str, content: bytes) -> bytes:
-    """An encoder's content with the damage of this name."""
-    return {
-        "empty": b"",
-        "foreign": b"PK\x03\x04" + content,
-        "only a magic": content[:8],
-        "half a header": content[:40],
-        "only a header": content[: layout.HEADER],
-        "truncated": content[:-1],
-        "longer": content + b"\x00",
-        "of a later format": content[:8] + b"\x02" + content[9:],
-        "of no dimension": content[:12] + bytes(4) + content[16:],
-        "of zeros": bytes(len(content)),
-    }[name]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        *(
-            (name, "is not a packed query encoder")
-            for name in ("empty", "foreign", "only a magic", "half a header", "of zeros")
-        ),
-        *((name, "its header speaks of") for name in ("only a header", "truncated", "longer", "of no dimension")),
-        ("of a later format", "has format 2, this version reads 1"),
-    ],
-)
-def test_a_file_that_is_no_encoder_is_refused(name: str, message: str, path: str) -> None:
+def test_a_file_that_is_no_encoder_is_refused(path: str) -> None:
     content = Path(path).read_bytes()
-    Path(path).write_bytes(damage(name, content))
-    with pytest.raises(layout.EncoderUnusable, match=message) as refused:
-        layout.PackedEncoder(path)
-    assert isinstance(refused.value, SubcogError)
-    assert refused.value.exit_code == EXIT_MODEL
-    assert path in refused.value.message
-    assert refused.value.hint == "reinstall subcog"
+    foreign = (b"", b"PK\x03\x04" + content, content[:8], content[:40], bytes(len(content)))
+    no_dimension = content[:12] + bytes(4) + content[16:]
+    cases = [
+        *((damaged, "is not a packed query encoder") for damaged in foreign),
+        *((cut, "its header speaks of") for cut in (content[: layout.HEADER], content[:-1], content + b"\0", no_dimension)),
+        (content[:8] + b"\x02" + content[9:], "has format 2, this version reads 1"),
+    ]
+    for damaged, message in cases:
+        Path(path).write_bytes(damaged)
+        with pytest.raises(layout.EncoderUnusable, match=message) as refused:
+            layout.PackedEncoder(path)
+        assert isinstance(refused.value, SubcogError)
+        assert (refused.value.exit_code, refused.value.hint) == (EXIT_MODEL, "reinstall subcog")
+        assert path in refused.value.message
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:

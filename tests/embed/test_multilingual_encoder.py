@@ -41,7 +41,6 @@ PAIRS = [  # a need in a language, and English notes, of which the first one ans
     ("画像のファイル形式を変更する", "Change the file format of an image with the export dialog."),
     ("如何打印文档", "To print a document, choose the printer first."),
 ]
-EMPTY = ["", " \n\t", "\ue000\ue001", "\ud800"]
 
 
 def scored_pieces() -> list[tuple[str, float]]:
@@ -117,14 +116,11 @@ def cut(packed: multilingual_encoder.PackedPieces, text: str) -> list[str]:
     return [names[row] for row in Segmenter(packed.bucket, packed.unknown).piece_rows(text, MAX_TOKENS)]
 
 
-def test_texts_in_eight_languages_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
-    for text in TEXTS:
-        assert cut(packed, text) == pieces_of_library(text), text
-
-
 def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
     names, segmenter = packed_names(packed), Segmenter(packed.bucket, packed.unknown)
-    for text in material.texts(12, 300):
+    without_blanks = TEXTS[5] * 60
+    assert len(pieces_of_library(without_blanks)) == MAX_TOKENS
+    for text in (*TEXTS, without_blanks, *material.texts(12, 300)):
         assert [names[row] for row in segmenter.piece_rows(text, MAX_TOKENS)] == pieces_of_library(text), ascii(text)
 
 
@@ -134,12 +130,6 @@ def test_any_pieces_side_by_side_are_cut_as_by_the_library(path: str, text: str)
     packed = multilingual_encoder.PackedPieces(path)
     assert cut(packed, text) == pieces_of_library(text)
     packed.close()
-
-
-def test_a_word_without_blanks_is_cut_up_to_the_limit(packed: multilingual_encoder.PackedPieces) -> None:
-    text = TEXTS[5] * 60
-    assert len(pieces_of_library(text)) == MAX_TOKENS
-    assert cut(packed, text) == pieces_of_library(text)
 
 
 def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: multilingual_encoder.PackedPieces) -> None:
@@ -154,16 +144,12 @@ def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: multilingual_
     encoder.close()
 
 
-@pytest.mark.parametrize("text", EMPTY)
-def test_a_text_without_a_piece_has_no_vector(text: str, packaged: MultilingualEncoder) -> None:
-    assert packaged.encode(text) == b""
-    assert material.unit_vector(packaged, text) == []
-
-
-@pytest.mark.parametrize("part", ["a", "größe ", "設定を変更する", "한국어 ", "\u0301"])
-def test_half_a_million_characters_count_as_their_beginning(part: str, packaged: MultilingualEncoder) -> None:
-    text = part * (500_000 // len(part))
-    assert packaged.encode(text) == packaged.encode(text[:10_000])
+def test_a_text_without_a_piece_has_no_vector_and_a_long_one_that_of_its_beginning(packaged: MultilingualEncoder) -> None:
+    for text in ("", " \n\t", "\ue000\ue001", "\ud800"):
+        assert (packaged.encode(text), material.unit_vector(packaged, text)) == (b"", [])
+    for part in ("a", "größe ", "設定を変更する", "한국어 ", "\u0301"):
+        text = part * (500_000 // len(part))
+        assert packaged.encode(text) == packaged.encode(text[:10_000])
 
 
 def test_needs_in_other_languages_lie_near_english_notes(packaged: MultilingualEncoder) -> None:
