@@ -53,7 +53,3 @@ def test_every_dependency_has_one_version_within_its_range(subtests: pytest.Subt
                     if not Requirement(line).specifier.contains(versions.get(canonicalize_name(Requirement(line).name), "0"))
                 }
                 assert wrong == {}
-
-
-def test_all_pythons_that_the_package_names_are_meant() -> None:
-    assert PYTHONS == ["3.11", "3.12", "3.13"]

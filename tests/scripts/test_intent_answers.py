@@ -55,13 +55,12 @@ def test_where_nobody_answers_it_stops(prompts: Path, tmp_path: Path) -> None:
     assert (asked, answered) == (record.MOST_FAILURES, 0)
 
 
-@pytest.mark.parametrize("accuracy", [0.0, 0.7, 1.0])
-def test_simulated_answers_are_as_right_as_is_said(accuracy: float) -> None:
+def test_simulated_answers_are_as_right_as_is_said() -> None:
     rows = [{"id": str(number), "label": ("howto", "none", "general")[number % 3]} for number in range(600)]
-    answers = hybrid.simulated(rows, accuracy)
-    right = sum(answers[row["id"]].type == row["label"] for row in rows) / len(rows)
-    assert right == pytest.approx(accuracy, abs=0.06)
-    assert answers.keys() == hybrid.simulated(rows, accuracy).keys()
+    for accuracy in (0.0, 0.7, 1.0):
+        answers = hybrid.simulated(rows, accuracy)
+        right = sum(answers[row["id"]].type == row["label"] for row in rows) / len(rows)
+        assert right == pytest.approx(accuracy, abs=0.06)
 
 
 def test_the_hybrid_beats_both_with_a_good_model() -> None:

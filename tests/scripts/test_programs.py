@@ -29,7 +29,6 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.relevance.fit": "scipy",
     "scripts.relevance.fit_foreign": "scipy",
     "scripts.relevance.fit_notes": "scipy",
-    "scripts.relevance.neural": "numpy",
     "scripts.standing.fit": "numpy",
 }
 ATTEMPTS = 5  # a busy machine may end the hook at its deadline, and then nothing is measured

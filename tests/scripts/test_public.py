@@ -8,6 +8,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -73,34 +74,25 @@ def test_recall_is_measured_on_data_from_an_address(tmp_path: Path) -> None:
     (tmp_path / "locomo10.json").write_text(json.dumps([SAMPLE]), encoding="utf-8")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        command = [sys.executable, "-m", "scripts.bench.public", "--json", str(tmp_path / "figures.json")]
-        command += ["--only", "locomo", "--data", f"http://127.0.0.1:{server.server_port}/locomo10.json"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        figures = measured(tmp_path, "--only", "locomo", "--data", f"http://127.0.0.1:{server.server_port}/locomo10.json")
         server.shutdown()
-    assert done.returncode == 0, done.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["figures"]
     assert len(figures) == 18  # three recalls; all and held out; turns, sessions by turns, sessions
     assert {row["questions"] for row in figures} == {3}
     assert {round(row["hit@10"], 3) for row in figures} == {0.667}
 
 
-CHAT = [
-    {
-        "batch_number": 1,
-        "time_anchor": None,
-        "turns": [
-            [
-                {
-                    "role": "user",
-                    "id": 0,
-                    "time_anchor": "March-15-2024",
-                    "content": "My sister keeps bees on a roof. ->-> 1,1",
-                },
-                {"role": "assistant", "id": 1, "content": "A hive needs shade at noon."},
-            ]
-        ],
-    }
-]
+def measured(folder: Path, *options: str) -> list[dict[str, Any]]:
+    """The figures of the benchmark with these options."""
+    command = [sys.executable, "-m", "scripts.bench.public", "--json", str(folder / "figures.json"), *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    figures: list[dict[str, Any]] = json.loads((folder / "figures.json").read_text(encoding="utf-8"))["figures"]
+    return figures
+
+
+BEES = {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "My sister keeps bees on a roof. ->-> 1,1"}
+HIVE = {"role": "assistant", "id": 1, "content": "A hive needs shade at noon."}
+CHAT = [{"batch_number": 1, "time_anchor": None, "turns": [[BEES, HIVE]]}]
 PROBES = {
     "information_extraction": [{"question": "Who keeps bees?", "source_chat_ids": [0]}],
     "temporal_reasoning": [{"question": "Shade or bees first?", "source_chat_ids": {"first_event": [0], "second_event": [1]}}],
@@ -134,11 +126,7 @@ def test_messages_and_their_questions_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
 def test_silence_is_measured_where_nothing_answers(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.bench.public", "--only", "beam", "--beam", beam_folder(tmp_path / "chats")]
-    command += ["--json", str(tmp_path / "figures.json")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["figures"]
+    figures = measured(tmp_path, "--only", "beam", "--beam", beam_folder(tmp_path / "chats"))
     assert [(row["recall"], row["questions"], row["hit@5"], row["silent"]) for row in figures] == [
         ("hook", 40, 1.0, 1.0),
         ("search --fast", 40, 1.0, 1.0),
