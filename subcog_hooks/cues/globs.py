@@ -17,7 +17,7 @@ from subcog_hooks.core.errors import InvalidMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
+    from collections.abc import Callable, Sequence
 
 MAX_GLOB = 500  # characters
 MAX_PATH = 4_096  # characters, Linux' PATH_MAX; a longer path matches nothing
@@ -32,11 +32,6 @@ _ANY_FILES = (
 _HINT = "for instance src/db/**, *.sql or docs/*.md"
 _WILD = frozenset("*?[")
 _NOT_SPELLED_OUT = frozenset("*?[]{},/")
-# a class, which has no slash and may begin with a bracket; then a brace with no other in it
-_CLASS = r"\[[!^]?[^/][^]/]*\]"
-_INNER_BRACE = rf"{_CLASS}|\{{((?:{_CLASS}|[^{{}}\[])*)\}}"
-_TOKEN = rf"(?s){_CLASS}|\*+|."
-_OPEN = rf"{_CLASS}|([\[{{])"
 
 
 def check_glob(glob: str) -> None:
@@ -51,21 +46,15 @@ def check_glob(glob: str) -> None:
         raise _invalid(glob, "it has a NUL", _HINT)
     if glob.startswith("!"):
         raise _invalid(glob, "it begins with !, which takes nothing away here", "name the files that are meant")
-    import re
-
     alternatives = _expand_braces(glob)
     if len(alternatives) > MAX_ALTERNATIVES:
         raise _invalid(glob, f"its braces give more than {MAX_ALTERNATIVES} globs", "write several globs")
-    for alternative in alternatives:
-        unclosed = next(filter(None, (match[1] for match in re.finditer(_OPEN, alternative))), None)
-        if unclosed:
+    for parts in (alternative.split("/") for alternative in alternatives):
+        tokens = [token for part in parts for token in _tokens_of(part)]
+        if unclosed := next((sign for sign in "[{" if sign in tokens), ""):
             raise _invalid(glob, f"unclosed {unclosed}", "close it, or write [[] or [{] for the sign itself")
-        if ".." in alternative.split("/"):
+        if ".." in parts:
             raise _invalid(glob, "it goes up by ..", "write it from the project's root, or beginning with / or ~/")
-        try:
-            _compile_glob(_whole_path_glob(alternative))
-        except re.error as error:
-            raise _invalid(glob, f"{error}", _HINT) from error
 
 
 def is_absolute(glob: str) -> bool:
@@ -213,19 +202,17 @@ def _parts_of_absolute(path: str, windows: bool) -> list[str] | None:
 
 def _expand_braces(glob: str) -> list[str]:
     """Return the glob's alternatives without braces; a few more than MAX_ALTERNATIVES at most."""
-    import re  # No hook loads it for a call that no glob is near to.
-
     expanded: list[str] = []
-    waiting = [glob]
+    waiting = [glob.replace("[{]", "\1").replace("[}]", "\2")]
     while waiting and len(expanded) + len(waiting) <= MAX_ALTERNATIVES:
         pattern = waiting.pop()
-        brace = next((match for match in re.finditer(_INNER_BRACE, pattern) if match[1] is not None), None)
-        if brace:
-            start, end = brace.span()
-            waiting += [pattern[:start] + text + pattern[end:] for text in reversed(brace[1].split(","))]
-        else:
+        end = pattern.find("}", pattern.find("{") + 1) if "{" in pattern else -1
+        if end < 0:
             expanded.append(pattern)
-    return expanded + waiting
+            continue
+        start = pattern.rfind("{", 0, end)  # of the innermost brace
+        waiting += [pattern[:start] + text + pattern[end + 1 :] for text in reversed(pattern[start + 1 : end].split(","))]
+    return [pattern.replace("\1", "[{]").replace("\2", "[}]") for pattern in expanded + waiting]
 
 
 def _normalise(glob: str) -> list[str]:
@@ -258,66 +245,82 @@ def _whole_path_glob(glob: str) -> str:
 
 
 def _matches_whole(glob: str, path: str) -> bool:
-    """Return whether a normalised glob matches a whole path. Most need no pattern, which takes .2 ms to compile."""
+    """Return whether a normalised glob matches a whole path. Its literal beginning refuses most paths at once."""
     first = next((index for index, char in enumerate(glob) if char in _WILD), len(glob))
     if not path.startswith(glob[:first]):
         return False
-    if first == len(glob):
-        return path[first : first + 1] in ("", "/")
-    if glob[first:] == "**":
-        return glob[first - 1 : first] in ("", "/")
-    import re
-
-    try:
-        return _compile_glob(glob).fullmatch(path) is not None
-    except re.error:
-        return False
+    parts, names = glob.split("/"), path.split("/")
+    if parts[-1] == "**":
+        parts.append("*")  # The file's name still has to follow.
+    if _match_in_order(parts, names, "**", _matches_name):
+        return True
+    return not _is_file_alone(parts[-1]) and _match_in_order([*parts, "**", "*"], names, "**", _matches_name)
 
 
-def _compile_glob(glob: str) -> re.Pattern[str]:
-    """Return a normalised glob as a pattern. Each wildcard takes as little as it can and gives nothing back: (?>...).
+def _match_in_order(pattern: Sequence[str], items: Sequence[str], star: str, matches_one: Callable[[str, str], bool]) -> bool:
+    """Return whether a pattern matches all items. A star stands for any number of them.
 
-    So the time grows with the path, not with the number of ways to match it.
+    It goes back to the last star only, so the time is at most that of comparing each part of the pattern with each item.
     """
-    import re
+    position = index = 0
+    last_star = -1  # position behind it
+    retry = 0  # the item after those that it stands for
+    while index < len(items):
+        if position < len(pattern) and pattern[position] == star:
+            last_star, retry = position + 1, index
+            position += 1
+        elif position < len(pattern) and matches_one(pattern[position], items[index]):
+            position, index = position + 1, index + 1
+        elif last_star >= 0:
+            retry += 1
+            position, index = last_star, retry
+        else:
+            return False
+    return all(part == star for part in pattern[position:])
 
-    groups = re.split(r"(?:^|/)\*\*(?=/|$)", glob)
-    patterns = ["/".join(map(_pattern_of_part, group.strip("/").split("/"))) if group.strip("/") else "" for group in groups]
-    patterns[0] = "/" * glob.startswith("/") + patterns[0]
-    if len(groups) == 1:
-        last = glob.rpartition("/")[2]
-        return re.compile(patterns[0] + ("" if _is_file_alone(last) else "(?:/.+)?"), re.DOTALL)
-    beginning = patterns[0] + "/" * bool(patterns[0].strip("/"))
-    middle = "".join(f"(?>(?:[^/]+/)*?{pattern}/)" for pattern in patterns[1:-1] if pattern)
-    end = f"(?:[^/]+/)*{patterns[-1]}" if patterns[-1] else ".+"
-    last = groups[-1].rpartition("/")[2]
-    below = "(?:/.+)?" if patterns[-1] and not _is_file_alone(last) else ""
-    return re.compile(beginning + middle + end + below, re.DOTALL)
+
+def _matches_name(part: str, name: str) -> bool:
+    """Return whether a part of a glob matches the name of a file or folder."""
+    if _WILD.isdisjoint(part):
+        return part == name
+    return bool(name) and _match_in_order(_tokens_of(part, name), name, "*", _matches_character)
+
+
+def _tokens_of(part: str, name: str = "") -> list[str]:
+    """Return the characters and classes of a part. A class whose very text stands in the name is that text."""
+    tokens: list[str] = []
+    position = 0
+    while position < len(part):
+        end = position + 1
+        if part[position] == "[":  # A bracket that begins a class is in it.
+            end = part.find("]", position + 2 + part.startswith(("!", "^"), position + 1)) + 1 or end
+        text = part[position:end]
+        tokens += text if text in name else [text]
+        position = end
+    return tokens
+
+
+def _matches_character(token: str, char: str) -> bool:
+    """Return whether a character, a `?` or a class has a character.
+
+    >>> [_matches_character(token, "b") for token in ("[a-c_]", "[!a-c]", "[]b]", "?", "b")]
+    [True, False, True, True, True]
+    """
+    if len(token) == 1:
+        return token in ("?", char)
+    negated = token[1] in "!^"
+    members = token[1 + negated : -1]
+    while members:
+        is_range = members[1:2] == "-" and len(members) > 2
+        if members[0] <= char <= members[2 if is_range else 0]:
+            return not negated
+        members = members[3 if is_range else 1 :]
+    return negated
 
 
 def _is_file_alone(name: str) -> bool:
     """Return whether the last part of a glob means files alone, not all files below a folder."""
     return not {"*", "?"}.isdisjoint(name)
-
-
-def _pattern_of_part(part: str) -> str:
-    """Return the name of a file or folder as a pattern."""
-    import re
-
-    chunks = [""]
-    for token in re.findall(_TOKEN, part):
-        if token[0] == "*":
-            chunks.append("")
-        elif token == "?":  # noqa: S105 - no password
-            chunks[-1] += "[^/]"
-        elif len(token) > 1:
-            sign = "^/" if token[1] in "!^" else ""
-            members = re.escape(token[1 + bool(sign) : -1]).replace("\\-", "-")
-            chunks[-1] += f"(?:[{sign}{members}]|{re.escape(token)})"
-        else:
-            chunks[-1] += re.escape(token)
-    middle = "".join(f"(?>[^/]*?{chunk})" for chunk in chunks[1:-1])
-    return chunks[0] + middle + (f"[^/]*{chunks[-1]}" if chunks[1:] else "")
 
 
 def _name_endings(name: str) -> list[str]:

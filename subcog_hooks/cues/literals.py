@@ -1,4 +1,4 @@
-"""The literals that every match of a trigger must contain, and how much work its matching may be.
+"""The literals that every match of a trigger must contain.
 
 A pattern is read by the standard library's parser and never run. One that only RE2 understands requires nothing.
 
@@ -10,10 +10,10 @@ united for alternatives, and replaced by a blank where they grow too many. RE2's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from typing import Any
 
 MIN_LITERAL, MIN_WIDE_LITERAL = 3, 2  # characters of a literal, in ASCII and beyond it, where two may be a word
 MAX_BRANCHES = 64  # literals of one pattern, each a row of the store
@@ -91,40 +91,12 @@ def all_of_literals(pattern: str) -> tuple[str, ...]:
     return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
 
 
-class Work(NamedTuple):
-    """The work of matching a pattern.
-
-    choices: its groups, repeats, and parts for several characters; RE2 has at most about two to this power of states for it.
-    positions: the maximum number of characters that a match goes through, over all alternatives and counted repeats.
-    """
-
-    choices: int
-    positions: int
-
-
-MOST_WORK = Work(1_000, 1_000)  # of a counted repeat, or of an unreadable pattern
-
-
-def measure_work(pattern: str) -> Work:
-    """Return the work of matching a pattern.
-
-    >>> measure_work("kubectl apply"), measure_work("(ab|cd)?[ef].*")
-    (Work(choices=0, positions=13), Work(choices=5, positions=6))
-    >>> measure_work("(need|help).{0,40}calm")
-    Work(choices=1000, positions=52)
-    """
-    try:
-        return _work_of(_parse(pattern))
-    except UnreadablePattern:
-        return MOST_WORK
-
-
 def _parse(pattern: str) -> Any:  # the parser's own kind of list
     """Return the pattern's tree: pairs of an operator and its operand. Raises UnreadablePattern."""
     import warnings
     from re import _parser, error, search  # type: ignore[attr-defined]  # RE2 shows no tree of its own.
 
-    if search(r"\[\[:|\{0\d", pattern):  # a class by its name, and a brace that is no repeat, in RE2 alone
+    if search(r"\[\[:|\{0\d|\{,", pattern):  # a class by its name, and braces that are no repeats, in RE2 alone
         raise UnreadablePattern
     try:
         with warnings.catch_warnings():
@@ -157,21 +129,6 @@ def _part_of_node(operator: str, operand: Any) -> _PatternPart:
         min_count, max_count, tree = operand
         return _repeat_part(_part_of(tree), min_count, max_count)
     raise UnreadablePattern  # RE2 has no other.
-
-
-def _work_of(tree: Any) -> Work:
-    choices = positions = 0
-    for operator, operand in ((str(operator), operand) for operator, operand in tree):
-        trees = operand[1] if operator == "BRANCH" else [operand[-1]] if operator in ("SUBPATTERN", *_REPEATS) else []
-        inner = list(map(_work_of, trees))
-        count = 1
-        if operator in _REPEATS:
-            is_counted = 1 < operand[1] < MOST_WORK.choices
-            choices += MOST_WORK.choices if is_counted else 1
-            count = operand[1] if is_counted else operand[0] or 1
-        choices += sum(work.choices for work in inner) + (operator in ("ANY", "IN", "NOT_LITERAL", "SUBPATTERN"))
-        positions += count * sum(work.positions for work in inner) + (not trees and operator != "AT")
-    return Work(min(choices, MOST_WORK.choices), positions)
 
 
 def _longest_run(skeleton: str, excluded: Collection[str]) -> str:

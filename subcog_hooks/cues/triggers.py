@@ -7,7 +7,6 @@ are tried. Trying ten thousand patterns would cost a second, looking up a prompt
 from __future__ import annotations
 
 import itertools
-import sys
 
 from subcog_hooks.core.errors import InvalidMemory
 
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
 
 MAX_TRIGGER = 500  # characters
 MAX_PROGRAM = 1_500  # RE2's instructions; `\pL+` has 1,200, a usual trigger 20 to 400
-# Positions of a pattern (`measure_work`) times bytes of text that `search_trigger` may spend: at worst 25 ns each, 15 ms. It
-# is 10 KB of text for `(need|help).{0,40}calm(ing)? down` with its 60 positions, and a usual prompt for the largest pattern.
-MAX_WORK = 600_000
-# A pattern with few choices is matched against all of a text, as any list of words is. With few positions it may have more.
-FEW_CHOICES, SOME_CHOICES, FEW_POSITIONS = 3, 10, 100
+# RE2's instructions times bytes of text that `search_trigger` may spend, at worst 25 ns each: 10 KB for a usual trigger.
+MAX_WORK = 4_000_000
 MAX_MEMORY = 512 << 10  # bytes for RE2's states of a pattern; with 8 MiB the worst takes twice as long to fill them in vain
 KEY = 4  # characters of a key
 
@@ -117,27 +113,14 @@ def search_trigger(pattern: str, data: bytes) -> re2._Match[bytes] | None:
     """Return the first match of `pattern` in `data`, the UTF-8 of a `plain_text`.
 
     A blank in the pattern matches a line break, too, since a prompt may wrap anywhere. Of a long text only as much is searched
-    as takes 15 ms, half of it at the end. Raises re2.error for patterns that `check_trigger` refuses.
+    as takes .1 s at worst, half of it at the end. Raises re2.error for patterns that `check_trigger` refuses.
     """
     regexp = compile_trigger(pattern)
-    max_bytes = len(data) if regexp.programsize * len(data) <= MAX_WORK else searched_bytes(pattern)
+    max_bytes = MAX_WORK // regexp.programsize
     parts = [data] if max_bytes >= len(data) else [data[: max_bytes // 2], data[-(max_bytes // 2) :]]
     if " " in pattern and b"\n" in data:
         parts += [part.replace(b"\n", b" ") for part in parts]
     return next(filter(None, map(regexp.search, parts)), None)
-
-
-def searched_bytes(pattern: str) -> int:
-    """Return the maximum number of bytes that `pattern` is matched against, so that 15 ms suffice.
-
-    RE2 is linear in the text, but takes for each byte up to as many steps as the pattern has positions. A pattern with few
-    choices is quick with any number of them.
-    """
-    from subcog_hooks.cues.literals import measure_work  # Only a large pattern and a long text need it.
-
-    work = measure_work(pattern)
-    is_quick = work.choices <= FEW_CHOICES or (work.choices <= SOME_CHOICES and work.positions <= FEW_POSITIONS)
-    return sys.maxsize if is_quick else MAX_WORK // max(1, work.positions)
 
 
 def any_of_literals(pattern: str) -> tuple[str, ...]:
