@@ -87,12 +87,6 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
             waiting.accept(store, kept)
         if dropped:
             waiting.reject(store, dropped)
-    waiting.count_refusals(kept, refused=False)
-    for kind in waiting.count_refusals(dropped, refused=True):
-        terminal.say(
-            f"{waiting.MAX_REFUSALS} times in a row you refused {kind.phrase}; "
-            f"`subcog config set {kind.setting} {kind.value}` lets it never come again"
-        )
     for verb, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
             terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
@@ -223,17 +217,8 @@ class _ReviewSession:
             terminal.result(f"   {change.message}")
             if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
                 _ask_about_source(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
-            else:
-                self._offer_to_refuse_kind(key, memory)
             self._position += 1
             return True
-
-    def _offer_to_refuse_kind(self, key: str, memory: Memory) -> None:
-        """Count refusals of this kind of memory; after five in a row, ask whether to refuse it always."""
-        for kind in waiting.count_refusals([memory], refused=key in "dD"):
-            terminal.say(f"   {waiting.MAX_REFUSALS} times in a row you refused {kind.phrase}: never again? y or n")
-            if next_key().lower() == "y":
-                terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
     def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
         copies = self._questions[self._position][1:]
@@ -263,8 +248,6 @@ class _ReviewSession:
         with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
-        pairs = zip(change.before, change.after, strict=True)
-        waiting.uncount_refusals([before for before, after in pairs if after.status == "deleted"])
         self._settled -= self._waiting_ids_of(change)
         self._position = position
         terminal.result("   undone")

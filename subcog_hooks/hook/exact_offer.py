@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.verdict import Offer, Verdict
 from subcog_hooks.recall.hits import BRIEF
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Hit
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
+@record
 class OfferTerms:
     """The terms of such an offer.
 
@@ -24,24 +29,12 @@ class OfferTerms:
     again; is_brief: a session begins with the block.
     """
 
-    __slots__ = ("attributes", "is_brief", "max_memories", "max_units", "min_relevance", "repeats_given")
-
-    def __init__(
-        self,
-        min_relevance: float,
-        max_memories: int,
-        max_units: int,
-        attributes: Mapping[str, str] | None = None,
-        *,
-        repeats_given: bool = False,
-        is_brief: bool = False,
-    ) -> None:
-        self.min_relevance = min_relevance
-        self.max_memories = max_memories
-        self.max_units = max_units
-        self.attributes = attributes
-        self.repeats_given = repeats_given
-        self.is_brief = is_brief
+    min_relevance: float
+    max_memories: int
+    max_units: int
+    attributes: Mapping[str, str] = _NOTHING
+    repeats_given: bool = False
+    is_brief: bool = False
 
 
 def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: str) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.store.decision import INJECTED, POINTED, Thresholds
 
 TYPE_CHECKING = False
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Settings
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
+@record
 class Offer:
     """Memories that could be handed over, and the terms.
 
@@ -28,61 +33,23 @@ class Offer:
     when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
-    __slots__ = (
-        "attributes",
-        "distinct",
-        "held_back",
-        "hits",
-        "is_brief",
-        "is_enough",
-        "last_line",
-        "line_candidates",
-        "max_lines",
-        "max_memories",
-        "max_units",
-        "pointer_bar",
-        "prompt",
-        "repeats_given",
-        "tells_relevance",
-        "threshold",
-        "when_given",
-    )
-
-    def __init__(
-        self,
-        hits: Sequence[Hit],
-        threshold: Threshold,
-        max_memories: int,
-        max_units: int,
-        distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
-        *,
-        attributes: Mapping[str, str] | None = None,
-        repeats_given: bool = False,
-        tells_relevance: bool = False,
-        is_enough: bool = True,
-        held_back: Sequence[Judgement] = (),
-        is_brief: bool = False,
-        pointer_bar: float = 0.0,
-        max_lines: int = 0,
-        prompt: str = "",
-    ) -> None:
-        self.hits = hits
-        self.threshold = threshold
-        self.max_memories = max_memories
-        self.max_units = max_units
-        self.distinct = distinct
-        self.attributes = attributes or {}
-        self.repeats_given = repeats_given
-        self.tells_relevance = tells_relevance
-        self.is_enough = is_enough
-        self.held_back = tuple(held_back)
-        self.is_brief = is_brief
-        self.pointer_bar = pointer_bar
-        self.max_lines = max_lines
-        self.prompt = prompt
-        self.line_candidates: Sequence[Hit] = ()
-        self.last_line = ""
-        self.when_given: Callable[[Sequence[str]], None] | None = None
+    hits: Sequence[Hit]
+    threshold: Threshold
+    max_memories: int
+    max_units: int
+    distinct: Callable[[Sequence[Hit]], Sequence[Hit]]
+    attributes: Mapping[str, str] = _NOTHING
+    repeats_given: bool = False
+    tells_relevance: bool = False
+    is_enough: bool = True
+    held_back: Sequence[Judgement] = ()
+    is_brief: bool = False
+    pointer_bar: float = 0.0
+    max_lines: int = 0
+    prompt: str = ""
+    line_candidates: Sequence[Hit] = ()
+    last_line: str = ""
+    when_given: Callable[[Sequence[str]], None] | None = None
 
     def point_at_first_of(self, hits: Sequence[Hit], prompt: str) -> None:
         """Let a line point at the first of these further hits that the session has not seen. prompt: its gist is near to it."""
@@ -113,6 +80,7 @@ class Offer:
         return choose.silence_reason(judgements, is_enough=self.is_enough)
 
 
+@record
 class Verdict:
     """The decision about one hook call, and its outcome.
 
@@ -125,57 +93,22 @@ class Verdict:
     Of a delivery: ids and pointed are the printed memories and lines, text is the block, units are its UTF-16 units.
     """
 
-    __slots__ = (
-        "bars",
-        "borrowed",
-        "detected",
-        "error",
-        "examined",
-        "ids",
-        "judgements",
-        "note",
-        "offer",
-        "outcome",
-        "pointed",
-        "reason",
-        "remarks",
-        "strategies",
-        "text",
-        "units",
-    )
-
-    def __init__(
-        self,
-        outcome: str = "",
-        reason: str = "",
-        *,
-        offer: Offer | None = None,
-        judgements: Sequence[Judgement] = (),
-        bars: Thresholds | None = None,
-        strategies: Sequence[str] = (),
-        note: str | None = None,
-        remarks: Sequence[str] = (),
-        detected: Detection | None = None,
-        examined: Examined | None = None,
-        borrowed: Sequence[str] = (),
-        error: Exception | None = None,
-    ) -> None:
-        self.outcome = outcome
-        self.reason = reason
-        self.offer = offer
-        self.judgements = judgements
-        self.bars = bars
-        self.strategies = tuple(strategies)
-        self.note = note
-        self.remarks = tuple(remarks)
-        self.detected = detected
-        self.examined = examined
-        self.borrowed = tuple(borrowed)
-        self.error = error
-        self.ids: tuple[str, ...] = ()
-        self.pointed: tuple[str, ...] = ()
-        self.text = ""
-        self.units = 0
+    outcome: str = ""
+    reason: str = ""
+    offer: Offer | None = None
+    judgements: Sequence[Judgement] = ()
+    bars: Thresholds | None = None
+    strategies: Sequence[str] = ()
+    note: str | None = None
+    remarks: Sequence[str] = ()
+    detected: Detection | None = None
+    examined: Examined | None = None
+    borrowed: Sequence[str] = ()
+    error: Exception | None = None
+    ids: tuple[str, ...] = ()
+    pointed: tuple[str, ...] = ()
+    text: str = ""
+    units: int = 0
 
     def end_delivery(self, outcome: str, judgements: Sequence[Judgement], block: RenderedBlock) -> None:
         """Fill in the outcome of the offer's delivery."""

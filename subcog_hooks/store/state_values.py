@@ -20,7 +20,6 @@ _REMINDED = "reminded"  # holds the time of the next reminder of memories that w
 _NOTED, _UNTOLD = "noted: ", 0  # the prefix of a memory's name; its number, until a session's start has named it
 _NEWS = "news: "  # the prefix of a line for the person; the next session's start shows it once
 _SEEN = "seen: "  # the prefix of a path that a memory is about; the number is when it was first seen
-_REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
 
 def find_number(state: State, name: str) -> int | None:
@@ -58,24 +57,6 @@ def is_reminder_due(state: State, now_ms: int) -> bool:
 def note_reminder(state: State, now_ms: int) -> None:
     """Record that a session was reminded."""
     put_number(state, _REMINDED, now_ms + REMIND_EVERY_MS)
-
-
-def note_refusal(state: State, name: str) -> int:
-    """Record that a proposal of a source or kind was refused. Return how many were refused in a row."""
-    refused = (find_number(state, _REFUSED + name) or 0) + 1
-    put_number(state, _REFUSED + name, refused)
-    return refused
-
-
-def end_refusals(state: State, name: str) -> None:
-    """Set the count of refusals in a row to 0: a proposal was kept, or the person was asked."""
-    delete_number(state, _REFUSED + name)
-
-
-def take_back_refusal(state: State, name: str) -> None:
-    """Undo the last refusal in the count."""
-    if refused := find_number(state, _REFUSED + name):
-        put_number(state, _REFUSED + name, refused - 1)
 
 
 MAX_FLAGS = 200

@@ -392,22 +392,6 @@ def rejecting(ids: list[str]) -> list[str]:
     return [word for id_ in ids for word in ("--reject", id_)]
 
 
-def test_five_refusals_of_a_kind_are_named_and_a_yes_resets_them(subcog: Run, sessions: Path) -> None:
-    session(sessions, "one", *(f"from now on, never use tool{number}, please remember this rule" for number in range(11)))
-    subcog("learn")
-    ids = [str(memory["id"]) for memory in waiting(subcog)]
-    assert len(ids) == learning.MAX_SESSION_PROPOSALS
-    assert "in a row" not in subcog("review", *rejecting(ids[:4])).err
-    subcog("review", "--accept", ids[4])
-    assert "in a row" not in subcog("review", *rejecting(ids[5:])).err
-    others = ("every test must use real files, never mocks", "never use emoji in your answers")
-    session(sessions, "two", *others)
-    subcog("learn")
-    printed = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
-    assert "5 times in a row you refused a preference said in sessions" in printed
-    assert "`subcog config set capture.sessions_never preference`" in printed
-
-
 def test_a_sessions_age_is_the_later_of_its_file_and_last_row(subcog: Run, sessions: Path) -> None:
     touched = session(sessions, "one", RULE, day="2001-01-01")  # whose last row is no measure, as of one that quotes another
     os.utime(touched.path)

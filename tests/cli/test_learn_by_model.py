@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.proposals import enrichment
-from subcog_hooks.cli.proposals.waiting import refused_kind_of
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.store import learned, state_values
@@ -91,9 +90,6 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert [question.text for question in noted.questions] == [WHERE]
     (row,) = subcog("review", "--since", "30y", "--jsonl").rows
     assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, from session one")
-    kind = refused_kind_of(noted)
-    assert kind is not None
-    assert kind.name == "llm.learn false"
     assert subcog("review", "--since", "soon").code == 2
     assert ABOUT_HINT in subcog("learn", "--undo", "today").out
     assert subcog("learn", "--undo", "today").code == 1
@@ -504,21 +500,6 @@ def test_at_rest_the_model_is_asked_where_all_settings_say_so(
     doctor = subcog("doctor").out
     assert "by llm.learn it is sent what you type in sessions, and the agent's last words; 1 of 50 calls today" in doctor
     assert "1 proposed by openai, asked about 1 session" in doctor
-
-
-def test_five_refusals_name_the_setting_that_disables_the_model(subcog: Run, sessions: Path, server: LlmServer) -> None:
-    proposals = (
-        *("by the way, the lighthouse keys hang in the office", "by the way, the ferry is full on Fridays"),
-        *("by the way, our pump needs oil", "by the way, Ann knows the tide tables", "by the way, invoices come as paper here"),
-    )
-    for name, texts in (("one", proposals[:3]), ("two", proposals[3:])):
-        session(sessions, name, *texts, "and now please go on with what we had before lunch")
-        server.play(proposes(*(memory(text, text.removeprefix("by the way, ")) for text in texts)))
-        assert f"the model proposed {len(texts)}" in subcog("learn", "--llm").err
-    ids = [str(row["id"]) for row in waiting(subcog) if row["trust"] == "agent"]
-    printed = subcog("review", *(word for id_ in ids for word in ("--reject", id_))).err
-    assert "5 times in a row you refused a model's notes on your sessions" in printed
-    assert "`subcog config set llm.learn false`" in printed
 
 
 def test_the_calls_of_a_day_hold_for_all_that_is_asked_at_rest(home: Home, subcog: Run, server: LlmServer) -> None:

@@ -249,17 +249,6 @@ def test_a_slow_body_holds_no_other_request_up(served: Served) -> None:
             slow.recv(1)
 
 
-def test_refusals_in_a_row_are_counted_and_undone(served: Served, home: Home, make: Maker) -> None:
-    with Store.writer(home) as store:
-        store.add([make(f"note {number}", id=f"n{number}", status="pending", trust="agent") for number in range(5)])
-    for id_ in ("n0", "n1", "n2", "n3"):
-        assert served.change(action="drop", id=id_)[1]["message"] == "Dropped."
-    assert served.change(action="restore", id="n3", status="pending")[1]["message"] == "Waits for review again."
-    assert served.change(action="drop", id="n4")[1]["message"] == "Dropped."
-    assert "`subcog config set capture.agent off` lets it never" in served.change(action="drop", id="n3")[1]["message"]
-    assert served.change(action="restore", id="port")[1]["message"] == "Nothing changed."
-
-
 def test_everything_is_done_by_keyboard(served: Served, browser: Browser, home: Home) -> None:
     def tab_to(text: str) -> None:
         for _ in range(40):

@@ -167,25 +167,8 @@ def test_what_sessions_brought_can_be_reviewed_later(bare: Machine) -> None:
 
 
 @posix
-def test_a_kind_refused_five_times_is_asked_about(bare: Machine) -> None:
-    rules = (
-        *("from now on, never use npm, please remember this rule", "always use tabs, never spaces"),
-        *("never commit to main by yourself", "we never use default exports, remember that"),
-        *("every test must use real files, never mocks", "never use emoji in your answers"),
-    )
-    session(bare, "one", *rules)
-    bare.run("learn")
-    assert len(waiting(bare)) == len(rules)
-    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "NO_COLOR": "1"})
-    asked.read_until("1 of 6")
-    asked.type("ddud")  # what is taken back does not count
-    asked.read_until("3 of 6")
-    asked.type("ddd")
-    asked.read_until("5 times in a row you refused a preference said in sessions: never again? y or n")
-    asked.type("y")
-    asked.read_until("capture.sessions_never = preference")
-    asked.type("k")
-    assert asked.end() == 0
+def test_a_kind_that_is_never_wanted_is_not_proposed(bare: Machine) -> None:
+    bare.run("config", "set", "capture.sessions_never", "preference")
     session(bare, "two", "from now on, never use yarn, please remember this rule")
     assert b"proposed 0" in bare.run("learn").stderr
     assert bare.run("config", "set", "capture.sessions_never", "Decision, fact").code == 0

@@ -49,10 +49,6 @@ class ServedReport:
         with context.writing() as store:
             memory = _get_memory(store, id_)
             message = _CHANGES[action](store, memory, request)
-        if action in ("keep", "drop"):
-            for kind in waiting.count_refusals([memory], refused=action == "drop"):
-                message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
-                message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
         permission_rules.take_back_ended(context.home())
         embedding.start_background_jobs()
         contents = inventory.load_inventory()
@@ -94,7 +90,6 @@ def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str
     if not is_changed:
         return "Nothing changed."
     if status == PENDING:
-        waiting.uncount_refusals([memory])
         return "Waits for review again."
     return "Brought back."
 

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
@@ -13,20 +11,20 @@ from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli.decisions import lookup, past_prompts
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, context
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten, similar_to
 from subcog_hooks.cli.support.output import pluralize
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
-from subcog_hooks.settings.defaults import BY_HASH, LLM_LEARNS, NO_NOTES
+from subcog_hooks.settings.defaults import BY_HASH
 from subcog_hooks.store import decision_log, learned, recorded_decisions, sessions, state_values
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.learned import ProposalRecord
-from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
+from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -299,78 +297,3 @@ def _find_unused(store: Store, state: State) -> list[Memory]:
     projects = {memory.project for memory in notes if memory.project}
     unused = {id_ for project in projects for id_ in sessions.find_unused(state, project, now_ms(), unused_ms)}
     return [memory for memory in notes if memory.id in unused and memory.updated_at < now_ms() - unused_ms]
-
-
-MAX_REFUSALS = 5  # in a row, before the person is asked to switch the source off
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedKind:
-    """A source or kind of memories that can be switched off.
-
-    phrase: its name in words; setting, value: the setting that switches it off.
-    """
-
-    phrase: str
-    setting: str
-    value: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.setting} {self.value}"
-
-
-def refused_kind_of(memory: Memory) -> RefusedKind | None:
-    """Return the source or kind of a memory that can be switched off, None for others."""
-    if importer := importer_of(memory):
-        return RefusedKind(f"machine notes in {importer}", DROP_FROM, importer)
-    if proposals.is_written_by_model(memory):
-        return RefusedKind("a model's notes on your sessions", LLM_LEARNS, "false")
-    if proposals.is_from_session(memory):
-        kind = _kind_of(memory)
-        return RefusedKind(f"a {kind} said in sessions", learning_runs.NEVER, kind) if kind else None
-    if memory.trust == AGENT:
-        return RefusedKind("agents' notes", author.AGENT_SETTING, NO_NOTES)
-    return None
-
-
-def count_refusals(memories: Sequence[Memory], *, refused: bool) -> list[RefusedKind]:
-    """Count refusals, or reset the count after an acceptance. Return the kinds refused five times in a row."""
-    often_refused = []
-    with suppress(StoreError), context.open_state() as state:  # The count is not important enough to fail.
-        for memory in memories:
-            kind = refused_kind_of(memory)
-            if kind is None:
-                continue
-            if not refused:
-                state_values.end_refusals(state, kind.name)
-            elif state_values.note_refusal(state, kind.name) >= MAX_REFUSALS:
-                state_values.end_refusals(state, kind.name)  # The next question comes after five more refusals.
-                often_refused.append(kind)
-    return often_refused
-
-
-def uncount_refusals(memories: Sequence[Memory]) -> None:
-    """Take undone refusals off the counts. Raises StoreError."""
-    with context.existing_state(context.home()) as state:
-        if state:
-            for kind in filter(None, map(refused_kind_of, memories)):
-                state_values.take_back_refusal(state, kind.name)
-
-
-def refuse_kind(kind: RefusedKind) -> str:
-    """Switch a source or kind off, and return the new setting. Raises ConfigError."""
-    from subcog_hooks.cli.config import write_setting  # imported late, as the question is rare
-
-    value = kind.value
-    if kind.setting in (learning_runs.NEVER, DROP_FROM):
-        names = [name for name in str(context.settings()[kind.setting]).split(",") if name and name != kind.value]
-        value = ",".join([*names, kind.value])
-    write_setting(kind.setting, value)
-    return f"{kind.setting} = {value}"
-
-
-def _kind_of(memory: Memory) -> str:
-    in_context = learning_runs.turn_in_context(memory)
-    proposal = proposals.propose(in_context.turn, "", memory.project) if in_context else None
-    return proposal.kind if proposal else ""
