@@ -20,7 +20,6 @@ from tests.embed import material
 
 Recipe = Callable[[str], np.ndarray[tuple[int], np.dtype[np.float32]]]
 ROOT = Path(__file__).parents[2]
-TRAINED = ROOT.parent / "shared" / "models" / "query-minilm" / "encoder.npz"  # beside the checkout where encoders are trained
 TEXTS = [*material.texts(11, 300), "ქართული ენა ᠮᠣᠩᠭᠣᠯ", "😀" * 50, "the " * 1000, "a" * 500]
 TOKENIZER = material.library()
 
@@ -156,20 +155,6 @@ def test_a_missing_encoder_is_said() -> None:
         StaticEncoder.open("nowhere.bin")
     with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin cannot be opened"):
         encode_many(["a"], "nowhere.bin")
-
-
-@pytest.mark.skipif(not TRAINED.exists(), reason="the trained encoder is not beside this checkout")
-def test_the_trained_encoder_gives_its_published_vectors(tmp_path: Path) -> None:
-    trained = np.load(TRAINED)
-    path = str(tmp_path / "encoder.bin")
-    rows = (trained["tokens"], trained["token_scale"], trained["bigrams"], trained["bigram_scale"])
-    packing.write_encoder(path, material.vocabulary(), *rows)
-    encoder = StaticEncoder.open(path)
-    deadlocks = material.unit_vector(encoder, "how do we handle deadlocks in the postgres job queue?")
-    assert deadlocks[:4] == pytest.approx([-0.10515, -0.01108, -0.07082, -0.00311], abs=1e-5)
-    failing = material.unit_vector(encoder, "tests are failing with exit code 101")
-    assert failing[:4] == pytest.approx([0.02309, -0.00191, -0.00651, 0.00590], abs=1e-5)
-    encoder.close()
 
 
 def test_encoding_ascii_loads_only_its_own_modules(path: str) -> None:

@@ -7,12 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall import query, search, words
+from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.text.typed_prompt import ends_of
 from tests.recall.shelf import ENOUGH, Shelf, memory, recall_for
 
 CONFIDENCES = (VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS)
@@ -70,14 +69,3 @@ def test_any_prompt_is_answered(of: Sources, text: str) -> None:
     hits = recall_for(of, text).hits
     relevances = [hit.relevance for hit in hits]
     assert relevances == sorted(relevances, reverse=True)
-
-
-@given(text=texts)
-@settings(max_examples=100, deadline=None)
-def test_any_text_becomes_few_terms_that_the_store_knows_first(of: Sources, text: str) -> None:
-    asked = query.analyse_query(text, of.index, within=words.scope_query(of.index, Filter()), correct=True)
-    is_known = [term.is_known for term in asked.terms]
-    assert is_known == sorted(is_known, reverse=True)
-    assert len(asked.terms) <= 2 * query.MAX_TERMS
-    assert all(0.0 <= term.weight <= query.IDENTIFIER_WEIGHT for term in asked.terms)
-    assert asked.meant.startswith(ends_of(text))

@@ -167,20 +167,15 @@ def test_what_was_taken_for_misspelt_is_said_and_found(shelf: Shelf) -> None:
 # ---- without repeats: for the hook ----------------------------------------------------------------------------------------
 
 
-def test_of_the_hooks_hits_near_repeats_are_left_out(shelf: Shelf) -> None:
-    shelf.add({"a": "crane turns", "b": "Crane turns!", "c": "crane turns 30 degrees"})
-    of = shelf.with_cosines({"a": 0.9, "b": 0.8, "c": 0.7}, near_duplicate=0.95)
-    assert ids(pipeline.remove_repeats(find(of, "crane").hits, of.tuning)) == ["a", "c"]
-    of.tuning.near_duplicate = 1.0
-    assert len(pipeline.remove_repeats(find(of, "crane").hits, of.tuning)) == 3
-
-
-def test_mmr_moves_similar_hits_of_the_hook_apart(shelf: Shelf) -> None:
+def test_of_the_hooks_hits_repeats_go_and_similar_ones_move_apart(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
-    of = shelf.with_cosines({"a": 0.9, "b": 0.85, "c": 0.8})
+    shelf.add({"copy": "Crane on berth one!"})
+    of = shelf.with_cosines({"a": 0.9, "copy": 0.88, "b": 0.85, "c": 0.8}, near_duplicate=1.0)
     hits = find(of, "crane").hits
-    for hit, relevance in zip(hits, (0.9, 0.8, 0.7), strict=True):
+    for hit, relevance in zip(hits, (0.9, 0.85, 0.8, 0.7), strict=True):
         hit.probability = relevance
+    assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "copy", "b", "c"]
+    of.tuning.near_duplicate = 0.95
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "c", "b"]

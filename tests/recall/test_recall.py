@@ -2,13 +2,12 @@
 
 import pytest
 
-from subcog_hooks.recall import query, words
+from subcog_hooks.recall import query
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
-from subcog_hooks.store import index_sync
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.vocabulary import STOP
-from tests.recall.shelf import Shelf, find, ids, memory, recall_for, tuning_of
+from tests.recall.shelf import Shelf, find, ids, memory, recall_for
 
 NOTES = {
     "pkce": "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.",
@@ -66,12 +65,6 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
     assert failures == []
 
 
-def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:
-    shelf.add(NOTES)
-    of = Sources(index_sync.bring_up_to_date(shelf.home, shelf.store), shelf.store, None, tuning_of())
-    assert ids(find(of, "parse_args")) == ["e0308"]
-
-
 def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
     assert ids(find(notes, "below the"))[0] == "clock"
 
@@ -120,16 +113,6 @@ def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> 
     assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
     assert len(asked.terms) == 2 + 24
     assert ids(recall_for(notes, text))[0] == "pkce"
-
-
-def test_function_words_decide_between_equal_terms(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.add({"how": "Middleware is how requests do work.", "takes": "Middleware takes requests to work."})
-    shelf.fill(10)
-    of = shelf.by_words()
-    usual = {hit.memory.id: hit.score for hit in find(of, "how do requests work").hits}
-    assert usual["how"] > usual["takes"]
-    monkeypatch.setattr(words, "GLUE_BOOST", 3.0)
-    assert find(of, "how do requests work").hits[1].score < usual["takes"]
 
 
 def test_function_words_find_nothing_beside_an_unknown_term(notes: Sources) -> None:
