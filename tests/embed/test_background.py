@@ -170,7 +170,7 @@ def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, 
 
 
 @pytest.mark.parametrize("is_its_turn", [False, True])
-def test_a_model_removed_meanwhile_stays_removed_and_is_no_failure(
+def test_a_model_removed_meanwhile_is_no_failure(
     home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch, *, is_its_turn: bool
 ) -> None:
     def remove() -> None:

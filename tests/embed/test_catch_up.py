@@ -81,7 +81,7 @@ def test_progress_is_told_of_every_group(
     assert counts == groups
 
 
-def test_every_memory_gets_the_models_vectors_of_it_and_its_passages(work: Work) -> None:
+def test_every_memory_gets_vectors_of_it_and_its_passages(work: Work) -> None:
     (long, short), vectors = work.add(LONG, "The gate is shut.")
     passages = work.embedder.passages(LONG)
     assert vectors.counts() == (0, 2)

@@ -76,7 +76,7 @@ def test_a_ratio_of_single_queries_is_their_mean() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
-def test_the_error_is_the_distance_to_what_answers_over_ten_equal_bins() -> None:
+def test_the_error_is_the_mean_distance_of_ten_equal_bins() -> None:
     tenths = [trial(candidates=[(tenth / 10, place < tenth)]) for tenth in range(10) for place in range(10)]
     twenty = [trial(candidates=[(place / 20, place >= 10)]) for place in range(20)]
     alike = {right: [trial(candidates=[(0.3, place < right)]) for place in range(10)] for right in (0, 3, 10)}

@@ -43,7 +43,7 @@ def test_a_part_of_a_set_has_the_answers_of_its_prompts(memories: Path, tmp_path
     assert set(ids_of(sized(memories, PROMPTS, size - 2, [], tmp_path).memories)) < set(ids)
 
 
-def test_a_larger_store_holds_the_set_pads_and_sentences_that_answer_nothing(memories: Path, tmp_path: Path) -> None:
+def test_a_larger_store_holds_the_set_and_idle_pads(memories: Path, tmp_path: Path) -> None:
     pad = written(tmp_path / "others.jsonl", [f"m{number}" for number in range(20)], project="theirs", scope="project")
     padded = sized(memories, PROMPTS, 200, [pad], tmp_path)
     found = rows(padded.memories)

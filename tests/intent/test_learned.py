@@ -127,7 +127,7 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
         assert status(home, state, settings) == "success"
 
 
-def test_while_one_tries_the_others_do_not_and_its_success_ends_the_rest(home: Home, state: State) -> None:
+def test_one_tries_alone_and_its_success_ends_the_rest(home: Home, state: State) -> None:
     with LlmServer(*[llm_server.fails(500)] * 3, YES) as server:
         settings = asking(server)
         for _ in range(3):

@@ -80,7 +80,7 @@ def test_a_contracted_question_is_two_words(subtests: pytest.Subtests) -> None:
             assert split_prompt(f"**{asked}**, x") == [*words, "x", "."]
 
 
-def test_every_pattern_is_found_once_by_its_place_and_nothing_is_kept() -> None:
+def test_every_pattern_is_found_once_and_nothing_is_kept() -> None:
     matcher = Matcher(["a", "^a b", "b", "z"], CLASSES, OPENERS)
     found = [matcher.find(split_prompt(text)) for text in ("a b a b", "z", "a b a b")]
     assert found == [{0: "a", 1: "a b", 2: "b"}, {3: "z"}, {0: "a", 1: "a b", 2: "b"}]

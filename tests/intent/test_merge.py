@@ -77,7 +77,7 @@ def test_the_table_of_s0(
 # confidence and type
 
 
-def test_the_llm_weighs_seven_tenths_and_the_bonus_is_for_topics_half_shared() -> None:
+def test_the_llm_weighs_seven_tenths_half_shared_topics_more() -> None:
     cases = [
         ("rust error", "RUST Error", 0.1),
         ("rust error", "rust", 0.1),  # one of two
@@ -148,7 +148,7 @@ def test_the_words_have_topics_also_where_they_say_nothing() -> None:
         assert (intent.type, intent.topics, intent.confidence, intent.source) == (LOCATION, topics, 0.6, LLM)
 
 
-def test_of_nothing_comes_none_and_signals_and_status_are_passed_on() -> None:
+def test_of_nothing_comes_none_and_signals_are_passed_on() -> None:
     for attempted in (True, False):
         assert fields_of(merge(None, attempted=attempted))[:5] == (NONE, 0.0, (), (), KEYWORD)
     keyword = Intent(HOWTO, 0.6, ("a",), ("how-do-i",))

@@ -54,7 +54,8 @@ def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIn
     hit = first(find(of, "which handshake replaced passwords?"))
     assert (hit.memory.id, hit.found_by) == ("pkce", (QUESTIONS,))
     answer = find(of, "implicit flow SPA visitors website")
-    assert (answer.strategies, first(answer).ranks.keys()) == ((LEXICAL,), {"lexical_relaxed", QUESTIONS})
+    assert answer.strategies == (LEXICAL,)
+    assert first(answer).ranks.keys() == {"lexical_relaxed", QUESTIONS}
 
 
 def test_without_questions_their_channel_does_not_run(shelf: Shelf) -> None:
@@ -96,8 +97,9 @@ def test_the_share_is_of_the_questions_words_by_their_stems(index: LexicalIndex)
         ("Wie werden die Buchungen der Gäste abgelehnt?", german, 0.5),
         ("Wie wird das Boot der Crew abgelehnt?", german, 0.0),
     ]
-    found = [(likeness(index, text, question).share, likeness(index, text, question).cosine) for text, question, _ in cases]
-    assert found == [(pytest.approx(share), None) for *_, share in cases]
+    found = [likeness(index, text, question) for text, question, _ in cases]
+    assert [likest.share for likest in found] == pytest.approx([share for *_, share in cases])
+    assert {likest.cosine for likest in found} == {None}
 
 
 def test_of_several_questions_the_likest_is_told(index: LexicalIndex) -> None:
@@ -137,7 +139,7 @@ def test_a_question_that_nobody_asks_takes_nothing_from_the_text(shelf: Shelf) -
     assert hits["with"].terms == hits["without"].terms
 
 
-def test_without_meaning_or_index_the_question_counts_by_its_words(shelf: Shelf) -> None:
+def test_without_meaning_or_index_questions_count_by_words(shelf: Shelf) -> None:
     shelf.fill()
     before = shelf.by_words()
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))

@@ -108,7 +108,7 @@ def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
 
 
 def test_what_a_trigger_brings_is_not_lowered(pairs: Sources) -> None:
-    brought = ExactMatches({PATTERN: [pairs.store.get("ros1")]})
+    brought = ExactMatches({PATTERN: [pairs.store.by_ids(["ros1"])["ros1"]]})
     hits = hits_for(pairs, "How do we build the ROS2 workspace?", exact=brought)
     assert not any(is_lowered(hits[name]) for name in ("ros1", "ros2"))
 
@@ -145,7 +145,7 @@ def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None
     assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 
-def test_neither_one_of_several_nor_for_plain_words_is_any_lifted(near: Shelf) -> None:
+def test_one_of_several_or_for_plain_words_is_not_lifted(near: Shelf) -> None:
     near.add({"other": "QXF_TIMEOUT_MS is read once at the start of the gate"})
     near.fill()
     for text in (LONG, "session token of the web client"):

@@ -75,7 +75,7 @@ def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope:
     assert sorted(cosines_of(shelf, Semantic(space, shelf.store, 0.0), scope, k)) == [f"m{i}" for i in range(6)]
 
 
-def test_a_search_ends_at_its_deadline_and_does_not_hinder_the_next(
+def test_a_search_ends_at_its_deadline_and_hinders_no_other(
     shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_reader, "_STEPS", 1)
