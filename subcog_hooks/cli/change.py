@@ -8,7 +8,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import amendment, author, completion, context, embedding, inputs
+from subcog_hooks.cli.support import amendment, author, context, embedding, inputs
 from subcog_hooks.cli.support.common_options import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
@@ -23,9 +23,7 @@ from subcog_hooks.store.store import Store
 MAX_VERSIONS = 100_000  # versions of other memories that are searched
 ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
 
-_Ids = Annotated[
-    list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
-]
+_Ids = Annotated[list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.")]
 
 
 def _replacing(flag: str, metavar: str, name: str) -> Any:
@@ -218,10 +216,8 @@ def _confirm_purge(memories: list[Memory]) -> None:
 
 
 def supersede(
-    old: Annotated[
-        str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
-    ],
-    new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
+    old: Annotated[str, Argument(metavar="OLD", help="The id of the memory that is no longer true.")],
+    new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.")],
     as_user: AsUser = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.

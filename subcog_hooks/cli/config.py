@@ -9,8 +9,8 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import completion, context
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
@@ -28,7 +28,6 @@ from subcog_hooks.store.state import delete_damaged
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
-OF_SOURCES = ("capture.keep_from", "capture.drop_from")
 MAX_PREVIEWED = 100  # latest prompts
 LOCK_WAIT_MS = 5_000
 
@@ -37,10 +36,7 @@ commands = typer.Typer(
     "\n\nExample: subcog config"
 )
 
-_Setting = Annotated[
-    str,
-    Argument(metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings),
-]
+_Setting = Annotated[str, Argument(metavar="SETTING", help="The setting, for instance surfacing.max_memories.")]
 
 
 @commands.command()
@@ -85,14 +81,7 @@ command_table.run_alone(commands, list_)
 @commands.command(name="set")
 def set_(
     key: _Setting,
-    value: Annotated[
-        str,
-        Argument(
-            metavar="VALUE",
-            help="The new value; `default` removes the setting from the file.",
-            autocompletion=completion.values,
-        ),
-    ],
+    value: Annotated[str, Argument(metavar="VALUE", help="The new value; `default` removes the setting from the file.")],
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
@@ -209,13 +198,7 @@ def _value_of(setting: Key, text: str) -> Value:
     """Return the value that a user typed; for `default` the chosen preset's, else the default. Raises ConfigError."""
     if text == "default":
         return PRESETS[str(loading.load(context.home())["fusion.preset"])].get(setting.name, setting.default)
-    value = setting.from_text(text)
-    if setting.name in OF_SOURCES:
-        from subcog_hooks.capture.sources.catalogue import SOURCE_NAMES  # it loads the readers
-
-        if unknown := {*str(value).split(",")} - {"", *SOURCE_NAMES}:
-            raise ConfigError(f"no source is called {safe(min(unknown))}", f"the sources are {', '.join(SOURCE_NAMES)}")
-    return value
+    return setting.from_text(text)
 
 
 def _find_key(name: str) -> Key:

@@ -8,7 +8,7 @@ from typer import Argument, Option
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
-from subcog_hooks.cli.support import completion, context, embedding, progress
+from subcog_hooks.cli.support import context, embedding, progress
 from subcog_hooks.cli.support.common_options import Texts
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
@@ -21,12 +21,7 @@ DEFAULT_LIMIT = 40  # memories: five calls
 
 def enrich(
     ids: Annotated[
-        Texts,
-        Argument(
-            metavar="[ID]...",
-            help="The memories; without any, memories without questions, the newest first.",
-            autocompletion=completion.ids,
-        ),
+        Texts, Argument(metavar="[ID]...", help="The memories; without any, memories without questions, the newest first.")
     ] = None,
     limit: Annotated[
         int, Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")

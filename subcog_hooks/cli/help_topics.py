@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Argument
 
 from subcog_hooks.cli.command_table import COMMANDS
-from subcog_hooks.cli.support import completion, help_texts
+from subcog_hooks.cli.support import help_texts
 from subcog_hooks.cli.support.output import ACCENT, terminal
 
 MAX_WIDTH = 100  # columns; longer lines are hard to read
@@ -14,12 +14,7 @@ STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles p
 
 
 def explain_topic(
-    topic: Annotated[
-        str | None,
-        Argument(
-            metavar="TOPIC", help="The topic to explain; without it, list the topics.", autocompletion=completion.topic_names
-        ),
-    ] = None,
+    topic: Annotated[str | None, Argument(metavar="TOPIC", help="The topic to explain; without it, list the topics.")] = None,
 ) -> None:
     """Explain a topic, such as the hook's decisions or privacy.
 

@@ -33,13 +33,7 @@ _Project = Annotated[
 ]
 _Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
 _For = Annotated[
-    str,
-    Option(
-        "--for",
-        metavar="AGENT",
-        help=f"Use your own settings of another agent: {', '.join(client_settings.CLIENTS)}.",
-        autocompletion=client_settings.complete_name,
-    ),
+    str, Option("--for", metavar="AGENT", help=f"Use your own settings of another agent: {', '.join(client_settings.CLIENTS)}.")
 ]
 
 

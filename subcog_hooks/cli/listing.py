@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.claude_code import permission_rules
-from subcog_hooks.cli.support import completion, context, inputs
+from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.common_options import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
@@ -135,7 +135,7 @@ def _certainty_text(memory: Memory) -> str:
 
 
 def show(
-    id_: Annotated[str, Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
+    id_: Annotated[str, Argument(metavar="ID", help="The id, its beginning, or a URN.")],
     as_json: Annotated[bool, Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
 ) -> None:
     """Show one memory with all of its fields.

@@ -215,8 +215,6 @@ class _ReviewSession:
             self._settled |= self._waiting_ids_of(change)
             self._steps.append((self._position, change))
             terminal.result(f"   {change.message}")
-            if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
-                _ask_about_source(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
             self._position += 1
             return True
 
@@ -295,19 +293,6 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
 def _say_keys() -> None:
     for line in KEYS:
         terminal.say(line)
-
-
-def _ask_about_source(name: str, setting: str) -> None:
-    verb = "keep" if setting == waiting.KEEP_FROM else "drop"
-    terminal.say(f"   {verb} later machine notes in {name} without a question? y or n")
-    if next_key().lower() != "y":
-        return
-    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
-
-    for key in (waiting.KEEP_FROM, waiting.DROP_FROM):
-        names = [source for source in waiting.settled_sources(key) if source != name] + [name] * (key == setting)
-        write_setting(key, ",".join(names) or None)
-    terminal.say(f"   {setting} = {','.join(waiting.settled_sources(setting))}; `subcog config set` changes it")
 
 
 def _choose_neighbour(near: Sequence[Memory]) -> Memory | None:

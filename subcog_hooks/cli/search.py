@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
-from subcog_hooks.cli.support import completion, results, searching
+from subcog_hooks.cli.support import results, searching
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.results import first_screen
 from subcog_hooks.cli.support.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
@@ -56,8 +56,6 @@ def _make_parameter(option: Option) -> inspect.Parameter:
         details["metavar"] = option.metavar
     if option.kind == NUMBER:
         details |= {"min": 1, "max": int(option.high)}
-    if option.completion:
-        details["autocompletion"] = getattr(completion, option.completion)
     annotation: Any = Annotated[TYPES.get(option.kind, str | None), typer.Option(*flags, **details)]
     default: Any = False if option.kind in (SWITCH, SHAPE) else option.default or None
     if option.kind == NUMBER and default:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, wrong_and_missed
 from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.shared_words import Words, compare_words
-from subcog_hooks.cli.support import completion, context, inputs, results
+from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.common_options import Texts, id_option
 from subcog_hooks.cli.support.output import nothing_found, terminal
 from subcog_hooks.core.errors import UsageError
@@ -41,7 +41,6 @@ def why(
             metavar="[DECISION | PROMPT]",
             help="The id of a decision, or its beginning; without it, this project's latest prompt. Or a prompt, to see what "
             "the hook would do; - reads it from standard input.",
-            autocompletion=completion.decisions,
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print its whole record as one JSON object.")] = False,

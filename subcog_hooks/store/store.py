@@ -102,11 +102,6 @@ class Store(StoreReader):
             row[0] for row in self._execute("SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1", ())
         ]
 
-    def tags(self) -> list[str]:
-        """Return the tags of all memories that are not deleted."""
-        sql = "SELECT DISTINCT value FROM memories, json_each(tags) WHERE status != 'deleted' ORDER BY 1"
-        return [str(row[0]) for row in self._execute(sql, ())]
-
     def with_recorded_questions(self) -> list[Memory]:
         """Return a superset of the memories with a question that depends on the record of a prompt."""
         return list(self._memories("WHERE questions LIKE ?", ('%"decision":%',)))

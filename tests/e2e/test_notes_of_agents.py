@@ -142,7 +142,6 @@ def test_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
         ("review", "--accept", id_),
         ("supersede", "filler", id_),
         ("config", "set", "capture.agent", "on"),
-        ("config", "set", "capture.keep_from", "memsearch"),
     ):
         done = agent.run(*command)
         assert (done.code, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), (command, done.stderr)

@@ -117,13 +117,6 @@ def test_an_accepted_rule_waits_again_with_another_text(bare: Machine, shop: Pat
     assert [*bare.stored("pending")] == ["Deploy before the tests."]
 
 
-def test_keep_from_lets_no_repositorys_rule_through(bare: Machine, shop: Path) -> None:
-    bare.run("config", "set", "capture.keep_from", "cass")
-    cass(shop / ".cass", "")
-    bare.run("import", "--from", "cass", cwd=shop)
-    assert_all_wait_for(bare, OWNER)
-
-
 @posix
 @pytest.mark.parametrize("name", ["mcp-memory-service", "cass", "memsearch"])
 def test_a_link_out_of_a_repository_is_refused(bare: Machine, shop: Path, name: str) -> None:

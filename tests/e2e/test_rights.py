@@ -99,7 +99,6 @@ CELLS = {
         MINE,
         f"{NOTES}::test_no_other_command_lets_an_agents_note_through",
         f"{SHARE}::test_only_confirmed_memories_of_shared_projects_leave",
-        "tests/e2e/test_repository_stores.py::test_keep_from_lets_no_repositorys_rule_through",
         MODEL,
     ),
     "change or forget yours": (

@@ -122,7 +122,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
     llm = {name for name in KEYS if name.startswith("llm.")}
     capture = {
         *("capture.typed", "capture.agent", "capture.agents_declined", "capture.remind", "capture.claude_memory"),
-        *("capture.keep_from", "capture.drop_from", "capture.sessions", "capture.sessions_except", "capture.sessions_never"),
+        *("capture.sessions", "capture.sessions_except", "capture.sessions_never"),
         "capture.clients_except",
     }
     other = {

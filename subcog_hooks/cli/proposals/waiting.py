@@ -30,7 +30,6 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
-KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
@@ -87,16 +86,6 @@ def source_of(memory: Memory) -> str:
     return memory.source or AUTHOR_PHRASES.get(memory.trust, "noted by you")
 
 
-def importer_of(memory: Memory) -> str:
-    """Return the source name of an imported memory, "" for any other memory.
-
-    >>> importer_of(Memory(id="a", content="x", source="claude-mem:observations/3:1")), importer_of(Memory(id="a", content="x"))
-    ('claude-mem', '')
-    """
-    name = memory.source.partition(":")[0]
-    return name if name in catalogue.SOURCE_NAMES else ""
-
-
 def store_of(memory: Memory) -> str:
     """Return the program that a memory was imported from, with the repository's name; "" for none.
 
@@ -114,11 +103,6 @@ def is_of_same_source(memory: Memory, other: Memory) -> bool:
 
 def _origin_of(memory: Memory) -> str:
     return proposals.session_id(memory) if proposals.is_from_session(memory) else store_of(memory) or source_of(memory)
-
-
-def settled_sources(setting: str) -> list[str]:
-    """Return the sources whose machine-made notes are accepted, or dropped, without asking. Raises ConfigError."""
-    return [name for name in str(context.settings()[setting]).split(",") if name]
 
 
 def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:

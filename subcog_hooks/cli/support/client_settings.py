@@ -192,11 +192,6 @@ def is_installed(client: Client) -> bool:
     return registration.find_program(client.name) is not None or os.path.isdir(client.settings.folder_path)
 
 
-def complete_name(incomplete: str) -> list[str]:
-    """Return the agents with this prefix that the hook can be registered with."""
-    return [name for name in (CLAUDE, *CLIENTS) if name.startswith(incomplete)]
-
-
 def find_clients(*, has_hook: bool) -> list[Client]:
     """Return the installed agents with or without our hook. Unreadable settings count as neither."""
     clients = []

@@ -14,7 +14,6 @@ from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absen
 from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
@@ -23,7 +22,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record
 from subcog_hooks.store.import_record import RecordedImport
-from subcog_hooks.store.memory import FILE, PENDING
+from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
 from subcog_hooks.store.store import Store
 
@@ -34,21 +33,8 @@ MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the b
 
 
 def read_source(name: str, path: str | None, here: Project | None) -> SourceReading:
-    """Read a source, without the memories that the person's settings drop. Raises UsageError, ConfigError.
-
-    here: the current project.
-    """
-    reading = catalogue.read_source(name, path, _surroundings()._replace(here=here))
-    if name in waiting.settled_sources(waiting.DROP_FROM):
-        is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
-        reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
-        reading.is_whole = False  # Memories imported earlier must not count as gone from the source.
-        reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
-    elif name in waiting.settled_sources(waiting.KEEP_FROM):
-        for _, row in reading.rows:
-            if row.memory.status == PENDING and row.memory.trust != FILE:  # The setting does not cover files of a repository.
-                row.memory.status = "active"
-    return reading
+    """Read a source. Raises UsageError, ConfigError. here: the current project."""
+    return catalogue.read_source(name, path, _surroundings()._replace(here=here))
 
 
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:

@@ -21,7 +21,7 @@ MAX_DIGITS = 7
 
 class Option(NamedTuple):
     """One option: a row of search_options.tsv. name: with underscores, as in SearchOptions; letter: the short form; high: the
-    largest number; completion: the function of `completion` that offers values. "" stands for none.
+    largest number. "" stands for none.
     """
 
     name: str
@@ -30,7 +30,6 @@ class Option(NamedTuple):
     metavar: str
     default: str
     high: str
-    completion: str
     help: str
 
     @property
