@@ -19,7 +19,6 @@ from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore
 from subcog_hooks.hook.call import HookCall, close_left_open
-from subcog_hooks.hook.last_session import LAST_SESSION
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.settings import loading
@@ -85,8 +84,7 @@ def brief(
 
 def _memory_units(block: str) -> int:
     """Return the UTF-16 units of the memories' texts in a block; the setting bounds these."""
-    lines = [line for line in block.split("\n")[1:-1] if not line.startswith(LAST_SESSION)]
-    return sum(utf16_units(line.partition("] ")[2]) for line in lines)
+    return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
 
 
 def _score_record(scored: BriefScore) -> dict[str, float]:

@@ -273,12 +273,6 @@ def make_harmless(text: str) -> str:
     return _harmless_line(text, 2 * _RAW_MARGIN)
 
 
-def add_last_line(block: RenderedBlock, line: str) -> RenderedBlock:
-    """Return a block with a line behind its memories."""
-    text = f"{block.text.removesuffix(_LAST_LINE)}{line}\n{_LAST_LINE}"
-    return RenderedBlock(text, block.ids, block.pointed, block.cut)
-
-
 def _harmless_line(content: str, bound: int) -> str:
     """Return `content` as one harmless line without secrets; of a longer content, its first `bound` characters."""
     raw = content[:bound]

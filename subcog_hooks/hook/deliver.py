@@ -14,7 +14,6 @@ from subcog_hooks.hook.block import (
     Entry,
     Pointer,
     RenderedBlock,
-    add_last_line,
     add_message,
     render_block,
     to_hook_output,
@@ -24,7 +23,6 @@ from subcog_hooks.hook.payload import MAX_BYTES, PROMPT_EVENT
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
-from subcog_hooks.text.sanitise import utf16_units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,7 +204,7 @@ def _render_offer(
             pointers=lines,
             command=command,
             whole_command=whole_command,
-            hard_cap=hard_cap - utf16_units(offer.last_line),
+            hard_cap=hard_cap,
         )
         if not block.cut or offer.is_brief or whole_command:
             return block
@@ -217,12 +215,12 @@ def _render_offer(
 
     block = render(HARD_CAP_UNITS)
     max_bytes = call.payload.get(MAX_BYTES)
-    if isinstance(max_bytes, int) and len(block.text.encode()) + len(offer.last_line.encode()) >= max_bytes:
+    if isinstance(max_bytes, int) and len(block.text.encode()) >= max_bytes:
         block = render(max_bytes // BYTES_OF_UNIT)
     for judgement in (*injected, *pointers):
         if judgement.hit.memory.id not in (*block.ids, *block.pointed):
             judgement.outcome = ROOM
-    return add_last_line(block, offer.last_line) if offer.last_line and block.ids else block
+    return block
 
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:

@@ -210,12 +210,7 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
 
         max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
     terms = OfferTerms(0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
-    verdict = offer_exact(call, ExactMatches(memories), terms, source)
-    if verdict.offer and int(call.settings[BRIEF_UNITS_SETTING]):
-        from subcog_hooks.hook import last_session  # Some users have no brief.
-
-        verdict.offer.last_line = last_session.describe_last_session(call)
-    return verdict
+    return offer_exact(call, ExactMatches(memories), terms, source)
 
 
 def _record_start(call: HookCall, source: str) -> None:

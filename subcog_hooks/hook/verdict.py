@@ -28,8 +28,7 @@ class Offer:
     block; distinct: drops the hits that repeat a better one; attributes: of the block; repeats_given: memories that the session
     has been given come again; tells_relevance: the block names relevances, since somebody asked; is_enough: the intent is sure;
     held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; pointer_bar: the relevance
-    that a memory needs for a line that points at it, 0.0 for no lines; prompt: the text that such a line is near to. last_line:
-    stands behind the memories.
+    that a memory needs for a line that points at it, 0.0 for no lines; prompt: the text that such a line is near to.
     when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
@@ -48,7 +47,6 @@ class Offer:
     max_lines: int = 0
     prompt: str = ""
     line_candidates: Sequence[Hit] = ()
-    last_line: str = ""
     when_given: Callable[[Sequence[str]], None] | None = None
 
     def point_at_first_of(self, hits: Sequence[Hit], prompt: str) -> None:

@@ -13,7 +13,6 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("surfacing.enabled", None, False),
     ("surfacing.tools", None, False),
     ("surfacing.session_start", None, False),
-    ("surfacing.last_session", None, False),
     ("surfacing.min_relevance", 0.1, 0.5),
     ("surfacing.maybe_relevance", 0.01, 0.0),
     ("surfacing.max_memories", None, 2),
