@@ -8,6 +8,7 @@ from subcog_hooks.capture.duplicates import word_share
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.searching import open_sources
 from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import list_texts, select_questions
 from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
@@ -86,6 +87,8 @@ def check_questions(memory: Memory, questions: Sequence[str]) -> CheckedQuestion
     kept: list[str] = []
     dropped: Counter[str] = Counter()
     with Store.reader(context.home()) as store, open_sources(store, context.settings(), fast=True) as sources:
+        if sources.space is None:
+            raise StoreError(sources.note or "no vectors", "questions are checked by meaning")
         for question in questions[: MAX_QUESTIONS - len(memory.questions)]:
             if reason := _rejection_reason(question, memory, kept, sources):
                 dropped[reason] += 1
