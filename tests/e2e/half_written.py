@@ -10,7 +10,7 @@ from subcog_hooks.cli.claude_code import hook_entries
 from tests.e2e.machine import Machine
 
 SITE = Path(sysconfig.get_path("purelib"))
-LARGE = ("*.onnx", "*.bin", "tokenizer.json", "*.tsv")  # none of which a hook that is broken comes to
+LARGE = ("*.onnx", "*.bin", "tokenizer.json")  # none of which a hook that is broken comes to
 
 
 def installation(folder: Path, module: str, *, is_missing: bool = False) -> Path:

@@ -252,8 +252,8 @@ def test_ctrl_c_keeps_what_was_settled(bare: Machine, waiting: list[str]) -> Non
 
 
 @posix
-@pytest.mark.parametrize(("key", "status"), [("K", "active"), ("D", None)])
-def test_all_of_a_source_go_one_way(bare: Machine, key: str, status: str | None) -> None:
+@pytest.mark.parametrize(("key", "status"), [("K", "active"), ("D", "deleted")])
+def test_all_of_a_source_go_one_way(bare: Machine, key: str, status: str) -> None:
     path = bare.root / "memories.db"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE memories (id INTEGER, content_hash TEXT, content TEXT, tags TEXT)")

@@ -39,7 +39,7 @@ def answer_on_terminal(machine: Machine, *words: str, answers: Sequence[tuple[st
 
 def with_claude(machine: Machine) -> None:
     """Put a client on the PATH that knows no event which some clients lack. It answers nothing else."""
-    program = write_program(machine.root / "client" / "claude", "echo '2.1.100 (Claude Code)'")
+    program = write_program(machine.root / "client" / "claude", "echo '2.1.197 (Claude Code)'")
     machine.environment["PATH"] = f"{program.parent}:{machine.environment['PATH']}"
 
 
