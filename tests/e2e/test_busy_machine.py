@@ -17,6 +17,7 @@ from tests.e2e.machine import ANSWER, QUESTION, Machine, context_of, ids_in, lin
 LOOPS = 8  # test runs, compilers: every working day of somebody with an agent
 RUNS = 20
 LEAST = 15  # that speak; alone on two cores 39 of 40 do, here other tests run beside
+LATE = 4  # that may end by their own deadline, which only their record says
 NOTES, NOTE_LOOPS = 5, 16  # loops among which no note was answered, before its end was put off first
 OUTCOMES = ("remembered as", "not stored, because", "while the note was being stored")
 NOTE_STOPPED_S = 3.3  # longer than a note has
@@ -58,7 +59,7 @@ def test_prompts_and_tools_speak_and_cut_runs_leave_a_trace(machine: Machine) ->
     assert all(spoke)
     assert all(touched)
     counts = len(spoke), len(touched), len(spoke) + len(touched) + cut_offs(machine)  # the last one is of all
-    is_shown = min(counts[:2]) >= LEAST and counts[2] >= 2 * RUNS
+    is_shown = min(counts[:2]) >= LEAST and counts[2] >= 2 * RUNS - LATE
     share = statistics.median(left)
     if not is_shown and share < (os.cpu_count() or 1) / (LOOPS + 1) / 2:
         pytest.skip(f"others left {share:.2f} of a processor, less than half of what {LOOPS} loops leave")
