@@ -264,7 +264,7 @@ def _match_in_order(pattern: Sequence[str], items: Sequence[str], star: str, mat
     """
     position = index = 0
     last_star = -1  # position behind it
-    retry = 0  # the item after those that it stands for
+    retry = 0  # index of the first item that the last star does not match
     while index < len(items):
         if position < len(pattern) and pattern[position] == star:
             last_star, retry = position + 1, index
@@ -287,7 +287,7 @@ def _matches_name(part: str, name: str) -> bool:
 
 
 def _tokens_of(part: str, name: str = "") -> list[str]:
-    """Return the characters and classes of a part. A class whose very text stands in the name is that text."""
+    """Return the characters and classes of a part. A class that the name has as written is plain text."""
     tokens: list[str] = []
     position = 0
     while position < len(part):

@@ -20,7 +20,7 @@ _WILDCARDS = frozenset("*?[{")
 
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the hits whose files are gone, and mark the hits that the client has loaded. Raises StoreError."""
+    """Discount the hits about deleted files, and mark the hits that the client has loaded. Raises StoreError."""
     _discount_gone_files(hits, call)
     if any(is_loaded_by_client(hit.memory.source) for hit in hits):
         mark_loaded(hits, call)

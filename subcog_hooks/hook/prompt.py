@@ -65,7 +65,7 @@ def _record(reading: PromptReading, verdict: Verdict) -> None:
 
 
 def _look_again(reading: PromptReading, verdict: Verdict) -> None:
-    """Start a second look at a prompt whose search brought no memory, if a model may be asked."""
+    """Start a second look at a prompt after a search without memories, if a model may be asked."""
     settings = reading.call.settings
     may_ask = settings[BACKGROUND_LLM] != NO_LLM and settings[SECOND_LOOK] != NEVER and settings["surfacing.tools"]
     if not may_ask or verdict.offer is None or verdict.ids:

@@ -104,7 +104,7 @@ def _nearest_new(verdict: Verdict, call: HookCall) -> list[Hit]:
 
 
 def main() -> None:
-    """Take the second look whose task stands on standard input. Raises ValueError, KeyError, StoreError."""
+    """Read a task of a second look from standard input, and do it. Raises ValueError, KeyError, StoreError."""
     home = Home.find()
     _thread.start_new_thread(_end_in_time, (home,))
     detached.yield_to_others()

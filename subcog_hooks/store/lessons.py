@@ -23,12 +23,12 @@ def note_lesson(state: State, decision: str) -> None:
 
 
 def find_lessons(state: State) -> set[str]:
-    """Return the decisions whose prompts have taught a memory."""
+    """Return the decisions on prompts that a memory learned a question from."""
     return {str(decision) for (decision,) in state.run("SELECT decision FROM lessons")}
 
 
 def forget_lessons(state: State, recorded: Collection[str] = ()) -> None:
-    """Delete the lessons of prompts whose text is not kept any more. recorded: the decisions about prompts with a text."""
+    """Delete the lessons of prompts without a stored text. recorded: the decisions about prompts with a text."""
     for decision in find_lessons(state).difference(recorded):
         state.run("DELETE FROM lessons WHERE decision = ?", (decision,))
 

@@ -17,7 +17,7 @@ from tests.e2e.machine import ANSWER, QUESTION, Machine, context_of, ids_in, lin
 LOOPS = 8  # test runs, compilers: every working day of somebody with an agent
 RUNS = 20
 LEAST = 15  # that speak; alone on two cores 39 of 40 do, here other tests run beside
-LATE = 4  # that may end by their own deadline, which only their record says
+LATE = 4  # calls that may neither speak nor leave a trace, beside other tests; alone all forty spoke
 NOTES, NOTE_LOOPS = 5, 16  # loops among which no note was answered, before its end was put off first
 OUTCOMES = ("remembered as", "not stored, because", "while the note was being stored")
 NOTE_STOPPED_S = 3.3  # longer than a note has

@@ -305,7 +305,7 @@ def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
 
 
 def _remove_from_list(text: str, outer: str, key: str, element: Member) -> str:
-    """Return the settings without an element of the list `outer.key`, and without what was made to hold it."""
+    """Return the settings without an element of the list `outer.key`. An empty list or object of `init` goes, too."""
     root = start_of(text)
     around = find_member(text, root, outer)
     assert around is not None

@@ -21,7 +21,7 @@ _ASSIGNMENTS = re.compile(r"^(?:\w+=\S* +)+")
 
 
 def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Return the patterns of commands, each with its list. Raises UsageError for an agent, and for what no rule expresses."""
+    """Return (list, pattern of commands) pairs. Raises UsageError for an agent, InvalidMemory for an inexpressible pattern."""
     given = [(ASK, pattern) for pattern in ask_before or ()] + [(DENY, pattern) for pattern in deny or ()]
     patterns = [(kind, " ".join(pattern.replace(":*", " *").split())) for kind, pattern in given]
     if patterns and author.is_agent():
@@ -65,7 +65,7 @@ def trigger_of(pattern: str) -> str:
 
 
 def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
-    """Write rules into the person's settings. A stored memory owns those that are new. Raises ConfigError, StoreError."""
+    """Write rules into the person's settings. A stored memory owns the new rules. Raises ConfigError, StoreError."""
     if not patterns:
         return
     if not os.path.isdir(registration.config_folder()):
