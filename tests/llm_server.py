@@ -121,6 +121,11 @@ class Handler(BaseHTTPRequestHandler):
         """What a followed redirect would be."""
         self.do_POST()
 
+    @property
+    def asked(self) -> str:
+        """The last message of this request; others may have come in the meantime."""
+        return str(json.loads(self.body)["messages"][-1]["content"])
+
     def wait(self, seconds: float) -> None:
         self.server.owner.closing.wait(seconds)
 

@@ -302,7 +302,7 @@ def unless(word: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
     """Fail at texts with this word."""
 
     def behave(handler: Handler) -> None:
-        text = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        text = handler.asked
         (failure if word in text else otherwise)(handler)
 
     return behave

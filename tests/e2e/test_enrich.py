@@ -50,7 +50,7 @@ def writes(questions: dict[str, list[str]]) -> Behaviour:
     """Answers with these questions for the notes that begin so, whatever their numbers are."""
 
     def behave(handler: Handler) -> None:
-        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        asked = handler.asked
         notes = [note.partition(":\n")[2] for note in asked.split("\n\nNote ")]
         written = [
             {"number": number, "questions": next((found for begun, found in questions.items() if note.startswith(begun)), [])}
@@ -156,7 +156,7 @@ def unless(text: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
     """Fail at questions with this text."""
 
     def behave(handler: Handler) -> None:
-        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        asked = handler.asked
         (failure if text in asked else otherwise)(handler)
 
     return behave

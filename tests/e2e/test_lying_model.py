@@ -74,7 +74,7 @@ def proposes_quoted(*memories: dict[str, object]) -> Behaviour:
     """Propose the memories whose quotes stand in the question."""
 
     def behave(handler: Handler) -> None:
-        text = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        text = handler.asked
         says_text(json.dumps({"memories": [memory for memory in memories if str(memory["quote"]) in text]}))(handler)
 
     return behave

@@ -46,7 +46,7 @@ def proposes(quotes: dict[str, str], texts: dict[str, str]) -> Callable[[Handler
     """Answer with the notes whose quote was sent."""
 
     def behave(handler: Handler) -> None:
-        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        asked = handler.asked
         fields = {"questions": [], "kind": "fact", "scope": "project", "certainty": 0.95}
         memories = [{"quote": quote, "memory": texts[name], **fields} for name, quote in quotes.items() if quote in asked]
         says_text(json.dumps({"memories": memories}))(handler)

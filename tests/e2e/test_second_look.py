@@ -69,7 +69,7 @@ def names(texts: list[str], *others: object) -> Behaviour:
     """Answers with the numbers of the notes that begin so, and other ones."""
 
     def behave(handler: Handler) -> None:
-        notes = handler.server.owner.requests[-1].json["messages"][-1]["content"].split("\n\nNote ")[1:]
+        notes = handler.asked.split("\n\nNote ")[1:]
         found = [int(note.partition(":")[0]) for text in texts for note in notes if note.partition("\n")[2].startswith(text)]
         says_text("```json\n" + json.dumps({"numbers": [*found, *others]}) + "\n```")(handler)
 
