@@ -31,7 +31,7 @@ from scipy.optimize import isotonic_regression
 from scripts.relevance import corpus, logistic, sources
 from scripts.relevance.evidence import Case, Flags, Floats, Rows, Shelf
 from scripts.tables import write_rows
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall import relevance
 from subcog_hooks.text.typed_prompt import is_typed
 from tests.eval.collection import OWN, REPORTING, TUNING, half_of, rows

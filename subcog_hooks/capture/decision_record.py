@@ -9,8 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from subcog_hooks.capture.markdown import Block, Part
-from subcog_hooks.capture.record_status import Status, choose_status, drop_references, is_understood, parse_status, title_status
-from subcog_hooks.capture.record_words import WORDS, fold_words
+from subcog_hooks.capture.record_status import (
+    WORDS,
+    Status,
+    choose_status,
+    drop_references,
+    fold_words,
+    is_understood,
+    parse_status,
+    title_status,
+)
 from subcog_hooks.capture.written_dates import file_name_date_ms, parse_date_ms
 from subcog_hooks.store.memory import BACKGROUND
 

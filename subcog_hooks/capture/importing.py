@@ -21,7 +21,7 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
 )
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
-from subcog_hooks.capture.repository_files import find_holder, limit_to_repository
+from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, read_text_file
 from subcog_hooks.capture.sections import (
     LIVE,
     MARKDOWN_SUFFIXES,
@@ -32,9 +32,8 @@ from subcog_hooks.capture.sections import (
     section_file,
     section_id,
 )
-from subcog_hooks.capture.text_files import UTF16_MARKS, read_text_file
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project

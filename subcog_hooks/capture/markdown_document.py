@@ -7,8 +7,7 @@ from typing import NamedTuple
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.decision_record import is_record, read_record
 from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section
-from subcog_hooks.capture.record_status import NO_STATUS, Status, parse_status
-from subcog_hooks.capture.record_words import fold_words
+from subcog_hooks.capture.record_status import NO_STATUS, Status, fold_words, parse_status
 from subcog_hooks.capture.written_dates import file_name_date_ms, find_day_order, parse_date_ms
 from subcog_hooks.store.memory import DEFAULT_NAMESPACE, REJECTED, UNDATED
 

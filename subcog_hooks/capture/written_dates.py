@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.record_words import MONTHS, fold_words
+from subcog_hooks.capture.record_status import MONTHS, fold_words
 
 MIN_YEAR, MAX_YEAR = 1990, 2100  # A year before is no date of a note: 1970 is the zero of a clock.
 

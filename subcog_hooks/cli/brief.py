@@ -19,8 +19,8 @@ from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore
 from subcog_hooks.hook.call import HookCall, close_left_open
+from subcog_hooks.hook.choose import Verdict
 from subcog_hooks.hook.payload import START_EVENT
-from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project
 from subcog_hooks.text.sanitise import utf16_units

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import typer
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 
 
 class Command(NamedTuple):

@@ -12,7 +12,7 @@ from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT
@@ -20,10 +20,10 @@ from subcog_hooks.llm import providers
 from subcog_hooks.settings import loading, sources
 from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
 from subcog_hooks.settings.keys import KEYS, Key
-from subcog_hooks.store import decision_log, hook_traces, recorded_decisions
-from subcog_hooks.store.decision import SPOKE
+from subcog_hooks.store import hook_traces, recorded_decisions, verdicts
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.state import delete_damaged
+from subcog_hooks.store.verdicts import SPOKE
 
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
@@ -126,7 +126,7 @@ def _forget_prompts() -> None:
         return
     try:
         with context.open_state(terminal.say) as state:
-            decision_log.forget_prompt_texts(state)
+            verdicts.forget_prompt_texts(state)
         _forget_learned_questions()
         terminal.say("stored earlier prompts are deleted")
     except StoreError as error:

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.output import count_memories, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.embed import pull
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 
 
 def doctor(
@@ -92,7 +92,7 @@ def _fix_index_and_vectors() -> None:
     with context.writing() as store:
         store.rebuild_cues()
         with progress.track_items("indexing", sum(store.counts().values())) as advance:
-            index = index_sync.rebuild_index(context.home(), store, advance)
+            index = index_writer.rebuild_index(context.home(), store, advance)
         terminal.result(f"indexed {count_memories(index.documents)}")
         if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")

@@ -19,9 +19,9 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, own
 from subcog_hooks.core.errors import NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import Decision
 
 KEYS = (
     "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",

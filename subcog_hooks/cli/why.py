@@ -15,11 +15,11 @@ from subcog_hooks.cli.support.common_options import Texts, id_option
 from subcog_hooks.cli.support.output import nothing_found, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import hook_traces, openings, recorded_decisions, sessions
-from subcog_hooks.store.decision import GIVEN, Decision
+from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
+from subcog_hooks.store.verdicts import GIVEN, Decision
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
@@ -134,7 +134,7 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
         givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
         look = recorded_decisions.find_second_look(state, selected)
-        opened = openings.find_opened(state, selected.id)
+        opened = lessons.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}

@@ -18,7 +18,7 @@ MAX_FIRST_LINE = 256 * 1024  # bytes; the line has Codex's instructions for the 
 
 def is_on_terminal(payload: Mapping[str, object]) -> bool:
     """Return whether the session was begun on a terminal, by the first line of its file."""
-    from subcog_hooks.core.regular_files import read_regular  # Few prompts are notes.
+    from subcog_hooks.core.files import read_regular  # Few prompts are notes.
 
     path = payload.get("transcript_path")
     try:

@@ -7,8 +7,8 @@ only where no repository can have named it.
 import os
 
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.core.paths import account_folder, find_repository, folders_at_hand, make_private_folder
-from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.core.repository_variables import USER_FOLDER, find_home_setter, find_setter
 
 RECORD = "homes.json"  # a JSON list of full paths

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import account_folder, find_repository, folders_at_hand
-from subcog_hooks.core.regular_files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from subcog_hooks.core.regular_files import open_regular
+from subcog_hooks.core.files import open_regular
 
 if sys.platform != "win32":
     import fcntl

@@ -8,7 +8,7 @@ import os
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.embed import catch_up, models, spaces
 from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_sync

@@ -10,7 +10,7 @@ from itertools import islice
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import ModelError
-from subcog_hooks.embed import documents, foreign_texts
+from subcog_hooks.embed import documents
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.text.languages import is_foreign
@@ -190,7 +190,7 @@ class _Work:
         vectors_by_hash = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
         new = [(content_hash, text) for content_hash, text, _ in group if not vectors_by_hash[content_hash]]
         if self._space.is_packaged and (foreign := [(content_hash, text) for content_hash, text in new if is_foreign(text)]):
-            its_vectors = foreign_texts.encode_with_passages([text for _, text in foreign])
+            its_vectors = documents.encode_with_passages([text for _, text in foreign])
             for (content_hash, _), vectors in zip(foreign, its_vectors, strict=True):
                 vectors_by_hash[content_hash] = vectors
                 self._pause()

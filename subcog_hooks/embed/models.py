@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ModelError, UsageError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.embed import multilingual_encoder, query_encoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED, Space

@@ -77,8 +77,8 @@ def provisional_encoder(space: Space) -> Encode:
             encoder.close()
 
     def encode(texts: Sequence[str]) -> list[bytes | None]:
-        from subcog_hooks.embed import foreign_texts  # most callers have no new texts
+        from subcog_hooks.embed import documents  # most callers have no new texts
 
-        return foreign_texts.encode_all(texts, encode_english)
+        return documents.encode_all(texts, encode_english)
 
     return encode

@@ -8,11 +8,11 @@ from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
-from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import REJECTED, IdMaker, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
+from subcog_hooks.store.verdicts import OPEN, START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,18 +19,17 @@ from subcog_hooks.hook.block import (
     to_hook_output,
 )
 from subcog_hooks.hook.call import PRINT_MS
+from subcog_hooks.hook.choose import injected_judgements, pointer_judgements
 from subcog_hooks.hook.payload import MAX_BYTES, PROMPT_EVENT
-from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
-from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
+from subcog_hooks.store.verdicts import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.choose import Judgement
-    from subcog_hooks.hook.verdict import Offer, Verdict
+    from subcog_hooks.hook.choose import Judgement, Offer, Verdict
     from subcog_hooks.recall.hits import Hit
 
 RECEIPT_SETTING = "surfacing.receipt"
@@ -225,9 +224,9 @@ def _render_offer(
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
     """Return the lines that point at memories, and the command that opens one, "" where the session has had it."""
-    from subcog_hooks.hook import gist, show_command
+    from subcog_hooks.hook import block, show_command
 
-    lines = [Pointer(hit.memory.id, gist.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
+    lines = [Pointer(hit.memory.id, block.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
     return lines, show_command.command_of_agent() if is_first else ""
 
 

@@ -13,7 +13,7 @@ from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_so
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
 from subcog_hooks.hook.prompt import decide_prompt
 from subcog_hooks.hook.prompt_reading import PromptReading
-from subcog_hooks.store.decision import OFF, PAUSED
+from subcog_hooks.store.verdicts import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.hook.verdict import Verdict
+    from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.settings.defaults import Settings
-    from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.project import Project
     from subcog_hooks.store.state import State
+    from subcog_hooks.store.verdicts import Decision
 
 
 def decide_dry(prompt: str, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline) -> Decision:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.choose import Verdict
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
-from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
 from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND_LOOK
 from subcog_hooks.store import state_values
-from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
+from subcog_hooks.store.verdicts import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
 
 TYPE_CHECKING = False

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.hook import choose, recall_sources
+from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
-from subcog_hooks.hook.verdict import Offer, Verdict, bars_from_settings
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.store_reader import Filter
+from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,6 +209,5 @@ def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], 
 
 
 def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
-    from subcog_hooks.recall import words as recall_words  # Only the topics of an LLM need rarities.
 
     return recall_words.rarity_in_index(sources.index)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
+from subcog_hooks.hook.choose import bars_from_settings, injected_judgements
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
-from subcog_hooks.hook.verdict import bars_from_settings, injected_judgements
-from subcog_hooks.store import decision_log, sessions, state_values
-from subcog_hooks.store.decision import (
+from subcog_hooks.store import sessions, state_values, verdicts
+from subcog_hooks.store.memory import WRITTEN_BY_MODEL
+from subcog_hooks.store.sessions import LastPrompt
+from subcog_hooks.store.verdicts import (
     INJECTED,
     LINES,
     MAX_CANDIDATES,
@@ -21,17 +23,14 @@ from subcog_hooks.store.decision import (
     Decision,
     PromptIntent,
 )
-from subcog_hooks.store.memory import WRITTEN_BY_MODEL
-from subcog_hooks.store.sessions import LastPrompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.choose import Judgement
+    from subcog_hooks.hook.choose import Judgement, Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.hits import Hit
 
@@ -67,7 +66,7 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     decision = _decision_of_call(call, event, verdict)
     try:
         call.state.begin_briefly()
-        decision_log.keep_decision(call.state, decision, call.now_ms)
+        verdicts.keep_decision(call.state, decision, call.now_ms)
         state_values.note_seen(call.state, call.seen_files, call.now_ms)
         if event == START_EVENT:
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
@@ -99,11 +98,11 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     if verdict.judgements:
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         sessions.note_near(state, call.project, near, call.now_ms)
-    if not reading.keeps_texts and decision_log.may_hold_prompt_texts(state):
-        decision_log.forget_some_prompt_texts(state)
+    if not reading.keeps_texts and verdicts.may_hold_prompt_texts(state):
+        verdicts.forget_some_prompt_texts(state)
     try:
         decision = decision_of_prompt(reading, verdict)
-        decision_log.keep_decision(state, decision, call.now_ms)
+        verdicts.keep_decision(state, decision, call.now_ms)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - the ledger counts more than a record

@@ -21,8 +21,10 @@ from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import Hit
 from subcog_hooks.settings.defaults import ALWAYS
 from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
-from subcog_hooks.store import decision_log, hook_traces, second_looks
-from subcog_hooks.store.decision import (
+from subcog_hooks.store import hook_traces, second_looks, verdicts
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.second_looks import LOOK_MS
+from subcog_hooks.store.verdicts import (
     BELOW,
     FAILED,
     FOUND,
@@ -38,8 +40,6 @@ from subcog_hooks.store.decision import (
     Candidate,
     Decision,
 )
-from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.second_looks import LOOK_MS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.choose import Offer, Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.hook.verdict import Offer, Verdict
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.second_looks import WaitingAnswer
 
@@ -160,7 +160,7 @@ def _record_look(
     decision = Decision(
         call.id,
         now,
-        decision_log.LOOK_EVENT,
+        verdicts.LOOK_EVENT,
         call.session,
         call.project,
         outcome,
@@ -181,7 +181,7 @@ def _record_look(
         looked_at=task["decision"],
         later_ms=now - task["at_ms"],
     )
-    decision_log.keep_decision(state, decision, now)
+    verdicts.keep_decision(state, decision, now)
     state.commit()
 
 

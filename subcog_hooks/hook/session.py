@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.verdict import Verdict
+    from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.store.memory import Memory
 
 REMIND_SETTING = "capture.remind"
@@ -201,7 +201,7 @@ def _hand_over(
 
 
 def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
-    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
+    from subcog_hooks.hook.choose import OfferTerms, offer_exact
     from subcog_hooks.recall.exact import ExactMatches
 
     max_units = min(MAX_UNITS, int(call.settings["surfacing.max_characters"]))

@@ -7,14 +7,13 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.conditions import READING, TOOLS
-from subcog_hooks.hook import tool_recall
+from subcog_hooks.hook import tool_search
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
-from subcog_hooks.hook.tool_recall import CueSearch
-from subcog_hooks.hook.tool_target import ToolTarget, read_target, replaced_text
+from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
-from subcog_hooks.store.decision import REPEATED, SPENT
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.verdicts import REPEATED, SPENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.hook.second_look import LateAnswer
-    from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
 
@@ -93,12 +92,12 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     lines: Sequence[Hit] = ()
     need = ""
     if float(settings["surfacing.maybe_relevance"]):
-        need = tool_recall.need_of_call(tool, tool_input, target, replaced_text(tool_input))
-        told, lines = tool_recall.divide_memories(need, channels, search, call, is_command=tool == "Bash")
+        need = tool_search.need_of_call(tool, tool_input, target, replaced_text(tool_input))
+        told, lines = tool_search.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
         return None, None  # Most calls end here: no memory is about their target, or the session has been given it.
-    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact  # Few calls bring memories.
+    from subcog_hooks.hook.choose import OfferTerms, offer_exact  # Few calls bring memories.
     from subcog_hooks.recall.exact import ExactMatches
 
     terms = OfferTerms(
@@ -150,7 +149,6 @@ def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
     # Where nobody is asked, a script may hide the command; where the person is asked, the command is visible.
     if not mode or not session or not command or (is_asked and STORING_WORD not in command):
         return
-    from subcog_hooks.store import state_values  # Few commands store a memory.
     from subcog_hooks.store.state import State
 
     home.create()

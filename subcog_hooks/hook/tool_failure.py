@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from subcog_hooks.hook import choose, recall_sources, record
 from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.deliver import deliver
 from subcog_hooks.hook.payload import FAILURE_EVENT, text_of
-from subcog_hooks.hook.verdict import Offer, Verdict, bars_from_settings
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import sessions, state_values
-from subcog_hooks.store.decision import REPEATED, SPENT
+from subcog_hooks.store.verdicts import REPEATED, SPENT
 from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
 
 TYPE_CHECKING = False

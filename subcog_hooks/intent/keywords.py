@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp
 
-from subcog_hooks.core.tables import read_rows, read_weights
+from subcog_hooks.core.files import read_rows, read_weights
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.languages import is_foreign, is_function_word

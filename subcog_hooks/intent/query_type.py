@@ -4,7 +4,7 @@ A text has the first of its lines' types in S1's order. So a line never changes 
 blanks and looked up in tables. Regular expressions would cost the hook 3 ms to import. It never fails.
 """
 
-from subcog_hooks.core.tables import read_words
+from subcog_hooks.core.files import read_words
 from subcog_hooks.text.prompt_needs import lines_outside_code, quoted_phrases
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, proposals, transcript, transcript_files
-from subcog_hooks.learn.opencode_sessions import database_of
+from subcog_hooks.learn.client_rows import database_of
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile

@@ -12,8 +12,17 @@ from typing import NamedTuple
 from subcog_hooks.learn.signs import ACCEPTED, TypedTurn
 from subcog_hooks.learn.turn_scores import MODEL_KINDS, PACKAGED_FIT, Fit, judge_turn
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
-from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_list, list_schema, object_schema
+from subcog_hooks.llm.question import (
+    TEXT,
+    TEXTS,
+    Question,
+    find_list,
+    is_plain,
+    list_schema,
+    list_texts,
+    object_schema,
+    select_questions,
+)
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import prepare_prompt
 from subcog_hooks.text.vocabulary import STOP

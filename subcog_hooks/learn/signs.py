@@ -6,7 +6,7 @@ import re
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 from subcog_hooks.capture.compose import replace_surrogates
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.typed_prompt import prepare_prompt
 

@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.learn import client_rows, transcript_rows
-from subcog_hooks.learn.opencode_sessions import open_session
+from subcog_hooks.learn.client_rows import open_session
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
 from subcog_hooks.learn.transcript_files import find_folder, name_session
 

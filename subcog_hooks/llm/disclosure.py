@@ -8,7 +8,7 @@ one of 25 real prompts loads them.
 
 from itertools import pairwise
 
-from subcog_hooks.core.tables import read_words
+from subcog_hooks.core.files import read_words
 from subcog_hooks.redaction import masking
 from subcog_hooks.redaction.masking import (
     MASK,

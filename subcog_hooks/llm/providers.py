@@ -11,8 +11,8 @@ import time
 from subcog_hooks import __version__
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
-from subcog_hooks.core.regular_files import NotRegular, open_regular
-from subcog_hooks.llm.address import Address
+from subcog_hooks.core.files import NotRegular, open_regular
+from subcog_hooks.llm.http_post import Address
 from subcog_hooks.settings.defaults import ANTHROPIC, BACKGROUND_LLM, CLAUDE, DEFAULTS, NO_LLM, OPENAI, PROMPT_LLM
 
 TYPE_CHECKING = False

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.redaction.redact import redact
+from subcog_hooks.store.memory import MAX_QUESTION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 
 SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
 MAX_ANSWER = 64_000  # characters of an answer; 3,000 tokens are 15,000, and more with escaped letters
 MAX_STARTS = 20  # opening braces where an object may begin; parsing from each is quadratic
 MAX_DEPTH = 4  # nested objects
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -112,3 +115,26 @@ def read_numbers(text: str, count: int) -> list[int] | None:
         return None
     valid = [number for number in numbers if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= count]
     return list(dict.fromkeys(valid))
+
+
+SHORTEST_QUESTION = 8  # characters
+
+
+def list_texts(value: object) -> list[str]:
+    """Return the texts in a list of an answer, with single blanks; none for another value.
+
+    >>> list_texts(["a  b", 3, "c"]), list_texts("a b")
+    (['a b', 'c'], [])
+    """
+    return [" ".join(text.split()) for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text has only printable characters and no secret."""
+    return text.isprintable() and redact(text).text == text
+
+
+def select_questions(questions: Sequence[str], max_questions: int) -> list[str]:
+    """Return the first `max_questions` questions that a memory can have, without duplicates."""
+    usable = [question for question in questions if SHORTEST_QUESTION <= len(question) <= MAX_QUESTION and is_plain(question)]
+    return list(dict.fromkeys(usable))[:max_questions]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from subcog_hooks.recall import logit
 from subcog_hooks.store.memory import LEARNED
-from subcog_hooks.text import analysis, inflection, languages
+from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
@@ -65,8 +65,8 @@ def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
     folded = analysis.fold(text)
     words = analysis.whole_tokens(folded)
     if language := languages.language_of(text):
-        stems = inflection.stems_by_word(text, language)
-        silent = inflection.function_words(text, language)
+        stems = analysis.stems_by_word(text, language)
+        silent = analysis.function_words(text, language)
         words = [stems.get(word.lower(), word) for word in words if word.lower() not in silent]
     telling = [word for word in words if word.lower() not in STOP and not languages.unspaced_runs(word)]
     every_pair = {pair for run in languages.unspaced_runs(folded) for pair in languages.bigrams(run)[: max(1, len(run) - 1)]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.recall import channel, diversity, fusion, labels, logit, query, relevance
+from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.tuning import Tuning
@@ -208,7 +208,7 @@ class Candidates:
         """Let each text count once where memories are compared with others. memories: the first of the ranking, in order."""
         for memory, other in self._likely_copies(memories):
             copies = self._copies_of.get(memory.seq, {memory.seq})
-            if other.seq not in copies and diversity.is_copy(memory.content, other.content):
+            if other.seq not in copies and fusion.is_copy(memory.content, other.content):
                 copies = copies | self._copies_of.get(other.seq, {other.seq})
                 self._copies_of.update(dict.fromkeys(copies, copies))
         for memory in memories:
@@ -231,7 +231,7 @@ class Candidates:
                 yield memory, other
         first_by_ending: dict[str, Memory] = {}
         for memory in memories:
-            first = first_by_ending.setdefault(diversity.plain_ending(memory.content), memory)
+            first = first_by_ending.setdefault(fusion.plain_ending(memory.content), memory)
             if first is not memory:
                 yield first, memory
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from subcog_hooks.core.records import record
-from subcog_hooks.store.decision import SECOND_LOOK
 from subcog_hooks.store.store_reader import audience_of
+from subcog_hooks.store.verdicts import SECOND_LOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from subcog_hooks.recall import diversity, fusion, logit, relevance, words
+from subcog_hooks.recall import fusion, logit, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, Answer, Hit
 from subcog_hooks.recall.labels import MANY_LABELS, MANY_LABELS_FACTOR
@@ -213,9 +213,9 @@ def remove_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:
     The setting diversity.mmr also moves similar hits apart.
     """
     distinct = [
-        hits[position] for position in diversity.distinct_positions([hit.memory.content for hit in hits], tuning.near_duplicate)
+        hits[position] for position in fusion.distinct_positions([hit.memory.content for hit in hits], tuning.near_duplicate)
     ]
-    order = diversity.diversify_order([hit.memory.content for hit in distinct], [hit.relevance for hit in distinct], tuning.mmr)
+    order = fusion.diversify_order([hit.memory.content for hit in distinct], [hit.relevance for hit in distinct], tuning.mmr)
     return [distinct[position] for position in order]
 
 

@@ -139,9 +139,8 @@ def analyse_query(
 
 def _words_of_language(text: str, language: str) -> tuple[AbstractSet[str], Mapping[str, str]]:
     """Return the function words of a text that is not English, with the English ones, and the stems of its words."""
-    from subcog_hooks.text import inflection  # Most texts are English.
 
-    return STOP | inflection.function_words(text, language), inflection.stems_by_word(text, language)
+    return STOP | analysis.function_words(text, language), analysis.stems_by_word(text, language)
 
 
 def _is_glue(term: Term, words: AbstractSet[str]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import log
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
@@ -147,9 +147,7 @@ class MemoryText:
         has_title = bool(body) and len(line.split()) <= LONGEST_TITLE
         self.title = frozenset(analysers.body.analyze(analysis.spread_words(analysis.fold(line))) if has_title else ())
         if language and languages.language_of(text) == language:
-            from subcog_hooks.text import inflection  # Most texts are English.
-
-            inflected = inflection.stems_by_word(text, language)
+            inflected = analysis.stems_by_word(text, language)
             self.has |= frozenset(analysers.body.analyze(" ".join(inflected.values())))
             opening = analysis.fold(" ".join(text.split()[:OPENING])).lower().split()
             self.opening |= frozenset(analysers.body.analyze(" ".join(filter(None, map(inflected.get, opening)))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import diversity, exact, pipeline, query, vectors
+from subcog_hooks.recall import exact, fusion, pipeline, query, vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.hits import BY_RELEVANCE, IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
@@ -176,7 +176,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     read_at_ms = now_ms()
     may_be_shown = _visibility_test(request, store, read_at_ms)
     end = offset + limit
-    needed = end if tuning.mmr >= 1.0 else max(end, diversity.WINDOW)
+    needed = end if tuning.mmr >= 1.0 else max(end, fusion.WINDOW)
     ordered: list[ScoredMemory] = []
     fusions: list[_Fusion] = []
     candidates = gather_candidates(request, sources, deadline)
@@ -195,7 +195,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         fusions.append((scores, candidates, alpha))
         placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
         max_distinct = None if request.is_explained else max(needed, pipeline.REORDERED)
-        places = [*islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)]
+        places = [*islice(fusion.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)]
         distinct = [ordered[position] for position in places]
         has_page = len(distinct) >= needed
         if deeper == 1:
@@ -213,11 +213,11 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     if first_hits:
         distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
         alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
-    order = diversity.diversify_order(
+    order = fusion.diversify_order(
         [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
     )
     page = [distinct[position] for position in order[offset:end]]
-    page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: diversity.WINDOW]])
+    page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: fusion.WINDOW]])
     answer = pipeline.build_answer(
         [first_hits.get(scored[0].seq) or page_candidates.hit(*scored) for scored in page], page_candidates, alpha, alpha_reason
     )
@@ -283,8 +283,6 @@ def _visibility_test(request: Request, store: StoreReader, now_ms: int) -> Calla
     The store decides, because the index may be behind.
     """
     scope, facts = request.scope, request.facts
-    if facts is not None:
-        from subcog_hooks.cues import conditions  # needed only for stated facts
     on_path = None
     if scope.paths:
         on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.recall.diversity import NEAR_DUPLICATE
-from subcog_hooks.recall.fusion import AGREEMENT_BONUS, FAVOURED_FACTOR
+from subcog_hooks.recall.fusion import AGREEMENT_BONUS, FAVOURED_FACTOR, NEAR_DUPLICATE
 from subcog_hooks.settings.defaults import ADAPTIVE, ALPHA, DEFAULTS, RELEVANCE, RRF, TYPE_SHARES
 
 TYPE_CHECKING = False

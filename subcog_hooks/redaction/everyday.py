@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import re2
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.masking import MAX_WHOLE_WORD, SECRET_NOUNS
 from subcog_hooks.redaction.secret_values import MARKER, is_key, is_mixture, is_seed, names_topic

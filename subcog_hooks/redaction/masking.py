@@ -6,7 +6,7 @@ holds one of the literals that every pattern here requires.
 
 from itertools import pairwise
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 
 OPAQUE, WIDE = "opaque", "wide"  # forms of tokens
 MAX_WHOLE_WORD = 4  # letters; a longer noun may also stand inside another word

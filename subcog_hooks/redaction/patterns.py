@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import re2
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.redaction.masking import is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
 from subcog_hooks.redaction.secret_values import MAX_VALUE, is_made_of_words, is_value
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import re2
 
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.core.quiet_imports import defer_import
-from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import everyday, masking, patterns, secret_values
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_public

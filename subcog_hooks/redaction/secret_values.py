@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import re2
 
-from subcog_hooks.core.tables import read_words
+from subcog_hooks.core.files import read_words
 from subcog_hooks.redaction import masking
 from subcog_hooks.redaction.masking import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks import __version__
-from subcog_hooks.core import light_json, tables
+from subcog_hooks.core import files, light_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable ch
     {"surfacing.enabled", "search_intent.enabled", "surfacing.tools", "surfacing.session_start", PARENTS}
 )
 
-ROWS = tables.read_rows(__file__, "settings.tsv")  # name, default, rights, type and help of each setting
+ROWS = files.read_rows(__file__, "settings.tsv")  # name, default, rights, type and help of each setting
 
 
 def _read_default(text: str, kind: str) -> Value:

@@ -10,7 +10,7 @@ import os
 import re
 
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.settings.defaults import EVERYTHING, SWITCHES, Settings
 from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 

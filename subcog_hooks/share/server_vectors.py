@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from itertools import chain, islice
 
-from subcog_hooks.embed import foreign_texts, models
+from subcog_hooks.embed import documents, models
 from subcog_hooks.embed.documents import MAX_PASSAGES, DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.share import batch
@@ -171,7 +171,7 @@ def _static_vectors(texts: Mapping[str, str], long_ids: AbstractSet[str]) -> dic
     from subcog_hooks.embed.bulk import encode_many  # It loads numpy, 65 ms.
 
     foreign = {id_: text for id_, text in texts.items() if is_foreign(text)}
-    made = dict(zip(foreign, foreign_texts.encode_with_passages(list(foreign.values())), strict=True))
+    made = dict(zip(foreign, documents.encode_with_passages(list(foreign.values())), strict=True))
     split = DocumentEmbedder(PACKAGED).passages if long_ids - foreign.keys() else None
     parts = {id_: [text, *(split(text) if split and id_ in long_ids else ())] for id_, text in texts.items() if id_ not in made}
     encoded = iter(encode_many(chain.from_iterable(parts.values())))

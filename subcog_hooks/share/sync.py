@@ -19,8 +19,7 @@ from dataclasses import dataclass, field, replace
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import batch as share_batch
 from subcog_hooks.share import server_documents
-from subcog_hooks.share.batch import BATCH_MEMORIES, Batch, SyncOutcome
-from subcog_hooks.share.restored import UNSEEN_REVISION, notice_restored_server
+from subcog_hooks.share.batch import BATCH_MEMORIES, UNSEEN_REVISION, Batch, SyncOutcome, notice_restored_server
 from subcog_hooks.share.sending import Sender
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT
 from subcog_hooks.share.synced import NOTHING_LOOKED_AT, RULES, ShareState, SyncRecord

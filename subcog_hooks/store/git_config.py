@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.accepted_homes import is_users_own
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import Home
-from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.store.lock import ProcessLock
 

@@ -17,7 +17,7 @@ from math import log
 import tantivy
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.store.memory import MAX_QUESTIONS
 from subcog_hooks.text import analysis
 

@@ -8,6 +8,7 @@ import time
 
 import tantivy
 
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.whole_files import replace_file
 from subcog_hooks.store.index import (
@@ -17,22 +18,28 @@ from subcog_hooks.store.index import (
     INDEX_FORMAT,
     LABEL,
     LABELS,
+    MAX_SEGMENTS,
     PLACE,
     SHORT,
     SPELLED_OUT,
     WATERMARK,
+    IndexBusy,
     IndexErrors,
+    IndexUnusable,
     LexicalIndex,
     current_folder,
 )
+from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text import acronyms, analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.store import Store
+
 
 SMALL_HEAP = 15_000_000  # bytes, tantivy's minimum: for a handful of documents
 BULK_HEAP = 200_000_000  # bytes, for a whole store: a larger heap means fewer segments
@@ -194,3 +201,125 @@ def remove_other_indexes(home: Home, keep: tuple[str, ...]) -> None:
     for name in os.listdir(home.index):
         if name.startswith("lexical-") and name not in keep:
             shutil.rmtree(os.path.join(home.index, name), ignore_errors=True)
+
+
+if TYPE_CHECKING:
+    Progress = Callable[[int], None]
+
+INDEXED_AT_ONCE = 2_000  # memories read at a time
+BULK = 2_000  # a rebuild of more than this deserves a larger heap
+LOCK_WAIT_S = 3.0  # for another process that writes the index; then the command uses the index as it is
+REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memories take some 15 s
+ATTEMPTS = 3  # the index may be swapped or damaged between opening and writing
+
+
+def bring_up_to_date(home: Home, store: Store, progress: Progress | None = None) -> LexicalIndex:
+    """Bring the index to the store's revision and return it; an unusable one is rebuilt. Raises StoreError.
+
+    It waits up to LOCK_WAIT_S for another process that writes the index. Then it returns the index as it is: that process, or
+    the next command, brings the rest. progress: is called with the size of each chunk.
+    """
+    for _ in range(ATTEMPTS):
+        index = _open_usable(home, store) or rebuild_index(home, store, progress, only_if_needed=True)
+        try:
+            _follow_store(index, store, progress)
+        except IndexUnusable as error:  # swapped by another process meanwhile, or damaged
+            failure = IndexUnusable(error.message, error.hint)  # a new error, since frames of the old one hold the lock
+        else:
+            return index
+    raise failure
+
+
+def _open_usable(home: Home, store: Store) -> LexicalIndex | None:
+    """Return the current index, None where a rebuild is needed.
+
+    A rebuild is needed when the index is missing, damaged, of another store, or has too many segments.
+    """
+    try:
+        index = LexicalIndex.open(home)
+        made_here = store.has_revision(index.watermark()) and (index.watermark() > 0 or not index.documents)
+    except IndexUnusable:
+        return None
+    return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None
+
+
+def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
+    give_up_at = time.monotonic() + LOCK_WAIT_S
+    pause = 0.005
+    while index.watermark() < store.revision():
+        try:
+            _write_changes(index, store, progress)
+        except IndexBusy:
+            if time.monotonic() > give_up_at:
+                return
+            time.sleep(pause)
+            pause = min(0.1, pause * 2)
+            index.refresh()
+
+
+def _write_changes(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
+    writer = open_writer(index)
+    index.refresh()  # under the lock: the previous writer may have done the work
+    after, until = index.watermark(), store.revision()
+    if after < until:
+        _put_changes(writer, store, after, until, progress)
+        writer.remove(store.purged_after(after))
+        writer.commit(until)
+    writer.finish()
+
+
+def _put_changes(writer: IndexWriter, store: Store, after: int, until: int, progress: Progress | None) -> None:
+    from_seq = 0
+    while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
+        writer.put(chunk, new=after < 0)
+        from_seq = chunk[-1].seq + 1
+        if progress:
+            progress(len(chunk))
+
+
+def rebuild_index(
+    home: Home, store: Store, progress: Progress | None = None, *, only_if_needed: bool = False, keep_predecessor: bool = True
+) -> LexicalIndex:
+    """Build a new index of the whole store beside the old one, swap it in and return it. One process rebuilds at a time.
+
+    only_if_needed: return an index that another process has rebuilt meanwhile. keep_predecessor: for hooks that have just read
+    its name. Raises StoreError when the folder cannot be written; the old index stays.
+    """
+    with ProcessLock(os.path.join(home.index, "rebuild.lock"), REBUILD_WAIT_MS, "rebuilding the index"):
+        if only_if_needed and (index := _open_usable(home, store)) is not None:
+            return index
+        current = _current_name(home)
+        try:
+            index = create_beside(home)
+            writer = open_writer(index, BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
+            until = store.revision()
+            _put_changes(writer, store, -1, until, progress)
+            writer.commit(until)
+            writer.finish()
+            put_in_place(index, home)
+            if not keep_predecessor:
+                remove_other_indexes(home, keep=(os.path.basename(index.folder),))
+        except (OSError, IndexUnusable) as error:
+            remove_other_indexes(home, keep=(current,))
+            raise StoreError(f"{home.index} cannot be written: {error}", "check its permissions and the disk") from error
+        return index
+
+
+def index_in_memory(store: Store) -> LexicalIndex:
+    """Return an index of the whole store that leaves no trace.
+
+    It is for folders that cannot be written: tantivy cannot open an index there.
+    """
+    index = in_memory()
+    writer = open_writer(index)
+    _put_changes(writer, store, -1, store.revision(), None)
+    writer.commit(store.revision())
+    writer.finish()
+    return index
+
+
+def _current_name(home: Home) -> str:
+    try:
+        return os.path.basename(LexicalIndex.open(home).folder)
+    except IndexUnusable:
+        return ""

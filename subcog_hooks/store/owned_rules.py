@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import Home
-from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.memory import now_ms

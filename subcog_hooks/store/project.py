@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 
 MAX_GIT_FILE = 1_000_000  # bytes of .git/config
 MAX_FOLDER = 4_096  # Linux' PATH_MAX; a longer path would cost a look-up for each of its parts

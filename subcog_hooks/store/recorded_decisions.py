@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store.decision import COLUMNS, FIELDS, HANDED_OVER, SECOND_LOOK, Candidate, Decision, PromptIntent, Thresholds
-from subcog_hooks.store.decision_log import LOOK_EVENT, MAX_LOOKED_THROUGH
+from subcog_hooks.store.verdicts import (
+    COLUMNS,
+    FIELDS,
+    HANDED_OVER,
+    LOOK_EVENT,
+    MAX_LOOKED_THROUGH,
+    SECOND_LOOK,
+    Candidate,
+    Decision,
+    PromptIntent,
+    Thresholds,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

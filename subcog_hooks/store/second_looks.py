@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store import decision_log
-from subcog_hooks.store.decision import FAILED, HANDED_OVER, MOVED_ON, NOTHING_FOUND
+from subcog_hooks.store import verdicts
+from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, MOVED_ON, NOTHING_FOUND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def find_waiting_answer(state: State, session: str, now_ms: int) -> WaitingAnswe
 def settle_look(state: State, waiting: WaitingAnswer, outcome: str, why: str) -> None:
     """Remove a waiting answer that was handed over or dropped, in the open transaction."""
     state.run("DELETE FROM second_looks WHERE decision = ?", (waiting.decision,))
-    decision_log.settle_second_look(state, waiting.look, outcome, why)
+    verdicts.settle_second_look(state, waiting.look, outcome, why)
 
 
 def drop_session_looks(state: State, session: str) -> None:
@@ -87,4 +87,4 @@ def _drop_looks(state: State, condition: str, values: tuple[str | int, ...], why
     for (answer,) in state.run(f"DELETE FROM second_looks WHERE {condition} RETURNING answer", values):  # noqa: S608 - our words
         if answer is not None:
             fields: Any = light_json.loads(str(answer))
-            decision_log.settle_second_look(state, fields["look"], MOVED_ON, why)
+            verdicts.settle_second_look(state, fields["look"], MOVED_ON, why)

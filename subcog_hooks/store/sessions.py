@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import verdicts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def keep_last_prompt(state: State, session: str, earlier: LastPrompt, now_ms: in
         "INSERT OR REPLACE INTO topics VALUES (?, ?, ?, ?)",
         (session, light_json.dumps(earlier.topics), earlier.confidence, now_ms),
     )
-    decision_log.note_kept_prompt_text(state)
+    verdicts.note_kept_prompt_text(state)
 
 
 def forget_topics(state: State, session: str) -> None:

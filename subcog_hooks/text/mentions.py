@@ -5,11 +5,11 @@ The names of both sides must be equal texts, so both are made here. Plain words,
 
 from __future__ import annotations
 
-from subcog_hooks.text.familiar_names import (
+from subcog_hooks.text.vocabulary import (
     BUILTINS,
     COMMONPLACE,
     ENDINGS,
-    EVERYDAY,
+    EVERYDAY_NAMES,
     FILES,
     HIDDEN,
     HOSTS,
@@ -241,7 +241,7 @@ def _command_name(part: str, leads: Collection[str] = ()) -> str:
         index += 2
     if words[index + 1 : index + 2] == ["-m"] and words[index].startswith("python"):  # python -m pytest: pytest
         index += 2
-    if index >= len(words) or not _is_program_name(words[index]) or words[index] in EVERYDAY or words[index] in KEYWORDS:
+    if index >= len(words) or not _is_program_name(words[index]) or words[index] in EVERYDAY_NAMES or words[index] in KEYWORDS:
         return ""
     name = words[index]
     second = _next_argument(words, index)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import exp
 
-from subcog_hooks.core.tables import read_weights, read_words
+from subcog_hooks.core.files import read_weights, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

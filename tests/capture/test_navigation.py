@@ -1,7 +1,6 @@
 """Sections of nothing but links and names are told from sections that say something."""
 
-from subcog_hooks.capture.markdown import split_sections
-from subcog_hooks.capture.navigation import is_navigation
+from subcog_hooks.capture.markdown import is_navigation, split_sections
 
 
 def test_links_and_names_are_navigation() -> None:

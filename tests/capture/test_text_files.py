@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.text_files import MAX_MARKDOWN_LINES, decode_text, read_text_file
+from subcog_hooks.capture.repository_files import MAX_MARKDOWN_LINES, decode_text, read_text_file
 
 TEXT = "# Größe\n\nDie Tür des Lagers schließt um sechs; “danach” kostet es 5 €.\n"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.store import decision_log
-from subcog_hooks.store.decision import BELOW, INJECTED, SPOKE, Candidate, Decision, PromptIntent, Thresholds
+from subcog_hooks.store import verdicts
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import BELOW, INJECTED, SPOKE, Candidate, Decision, PromptIntent, Thresholds
 from tests.cli.conftest import Run
 
 PROMPT = "How do we rotate the signing keys?"
@@ -63,5 +63,5 @@ def keep(home: Home, *decisions: Decision) -> None:
     home.create()
     state = State.open(home, 1_000)
     for decision in decisions:
-        decision_log.keep_decision(state, decision, now_ms())
+        verdicts.keep_decision(state, decision, now_ms())
     state.close()

@@ -7,9 +7,9 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import marks
-from subcog_hooks.store.decision import BELOW
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
+from subcog_hooks.store.verdicts import BELOW
 from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep, latest
 

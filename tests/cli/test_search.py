@@ -5,7 +5,7 @@ import json
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import index_sync, index_writer
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES
 from tests.cli.conftest import MonkeyPatch, Run, wide
@@ -223,7 +223,7 @@ def test_every_command_has_a_help_page(subcog: Run) -> None:
 
 
 def test_an_answer_during_another_index_write_is_marked(with_memories: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(index_writer, "LOCK_WAIT_S", 0.05)
     writer = index_writer.open_writer(LexicalIndex.open(home))
     with_memories("remember", "a xylophone")
     answer = with_memories("search", "oauth2", "--json").json

@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import openings, recorded_decisions, sessions
+from subcog_hooks.store import lessons, recorded_decisions, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -41,7 +41,7 @@ def opened(home: Home, prompt: str) -> None:
         if decision.prompt is not None and decision.prompt.startswith(prompt)
     )
     sessions.record_pointed(state, was.session, ("rule",), was.at_ms, was.id)
-    assert openings.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
+    assert lessons.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
     state.close()
 
 

@@ -18,13 +18,13 @@ from subcog_hooks.cli.decisions.lookup import decision_line, sentence, would_spe
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import NAMES
-from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import sessions
-from subcog_hooks.store.decision import Candidate
+from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import Candidate
 from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import subcog_hooks
-from subcog_hooks.core.tables import read_rows, read_weights, read_words
+from subcog_hooks.core.files import read_rows, read_weights, read_words
 
 TABLES = sorted(Path(subcog_hooks.__file__).parent.rglob("*.tsv"))
 

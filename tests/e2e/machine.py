@@ -16,8 +16,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import Decision
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 

@@ -21,10 +21,10 @@ from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.store import metrics
-from subcog_hooks.store.decision import PromptIntent
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.metrics import Counter
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import PromptIntent
 from tests import llm_server
 from tests.e2e.machine import (
     ANSWER,

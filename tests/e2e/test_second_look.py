@@ -12,10 +12,9 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store.decision import FAILED, HANDED_OVER, MOVED_ON, NOTHING_FOUND, WAITING, Decision
-from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, LOOK_EVENT, MOVED_ON, NOTHING_FOUND, WAITING, Decision
 from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, Machine, assert_silent, ids_in, linux, wait_until, write_program
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from subcog_hooks.store.decision import SPOKE
+from subcog_hooks.store.verdicts import SPOKE
 from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, posix
 from tests.e2e.screen import OnTerminal
 

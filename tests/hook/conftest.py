@@ -6,16 +6,16 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import index_sync, vector_sync
-from subcog_hooks.store.decision import SPOKE, Decision
+from subcog_hooks.store import index_writer, vector_sync
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import SPOKE, Decision
 from tests.conftest import Maker
 from tests.hook.recorded import QUESTION, Decide, decisions, respond
 
 
 def follow(home: Home, store: Store) -> None:
     """Bring the index up to date, and the vectors as a command leaves them: provisional."""
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     space = PACKAGED
     vector_sync.open_following(
         home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)

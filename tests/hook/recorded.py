@@ -8,8 +8,8 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import Decision
 from tests.llm_server import LlmServer
 
 Decide = Callable[..., Decision]

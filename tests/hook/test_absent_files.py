@@ -6,8 +6,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.absent_files import STALE_FACTOR, find_beginnings
-from subcog_hooks.store.decision import STALE, Candidate
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import STALE, Candidate
 from tests.hook.conftest import follow
 from tests.hook.recorded import Decide, configure
 

@@ -18,8 +18,8 @@ from subcog_hooks.hook.choose import (
     silence_reason,
 )
 from subcog_hooks.recall.hits import PATTERN, Hit
-from subcog_hooks.store.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, POINTED, REPEATED
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.verdicts import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, POINTED, REPEATED
 
 BAR = 0.5
 USUAL = Threshold(BAR, BAR)

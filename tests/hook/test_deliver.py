@@ -13,14 +13,14 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver as hook_deliver
 from subcog_hooks.hook import record
 from subcog_hooks.hook.call import HookCall
-from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
+from subcog_hooks.hook.choose import OfferTerms, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
-from subcog_hooks.store import decision_log, sessions
-from subcog_hooks.store.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
+from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
 from tests.hook.recorded import decisions, log_of, outcomes, printed_ids
 
 Opened = Callable[..., HookCall]
@@ -207,7 +207,7 @@ def test_an_answer_that_nobody_took_was_not_given(make_call: Opened, error: OSEr
 
 @pytest.mark.parametrize(
     ("module", "name", "complaint"),
-    [(sessions, "record_given", "the ledger was not kept"), (decision_log, "keep_decision", "a decision was not recorded")],
+    [(sessions, "record_given", "the ledger was not kept"), (verdicts, "keep_decision", "a decision was not recorded")],
 )
 def test_a_failed_write_is_logged_and_loses_no_answer(
     make_call: Opened, home: Home, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, complaint: str
@@ -219,9 +219,9 @@ def test_a_failed_write_is_logged_and_loses_no_answer(
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     assert f"{complaint}: the disk is full" in log_of(home)
-    assert sessions.find_given(call.state, "s") == ({"anchor"} if module is decision_log else set())
+    assert sessions.find_given(call.state, "s") == ({"anchor"} if module is verdicts else set())
     monkeypatch.undo()
-    assert hand_over(call, exact_of("anchor"), terms()) == ([] if module is decision_log else ["anchor"])
+    assert hand_over(call, exact_of("anchor"), terms()) == ([] if module is verdicts else ["anchor"])
 
 
 def test_the_answer_is_written_before_the_ledger_is_kept(make_call: Opened, home: Home) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.decision import INTENT, SPOKE
+from subcog_hooks.store.verdicts import INTENT, SPOKE
 from tests.hook.recorded import ORDER, Decide, configure, configure_llm
 from tests.llm_server import LlmServer, says
 

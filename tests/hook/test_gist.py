@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.hook.gist import gist_of
+from subcog_hooks.hook.block import gist_of
 
 POOL = "Connections of the pool are never shared between threads, whatever the driver's documentation says about that."
 RETRIES = "A refused connection is tried again after 2, 4 and 8 seconds."

@@ -6,8 +6,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
-from subcog_hooks.store.decision import INTENT, MAX_PROMPT, SPOKE
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import INTENT, MAX_PROMPT, SPOKE
 from tests.hook.recorded import ORDER, QUESTION, SECRET, Decide, configure, decisions, log_of
 
 

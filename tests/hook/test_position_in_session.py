@@ -4,8 +4,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import BEGUN
-from subcog_hooks.store.decision import SPOKE, Decision
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import SPOKE, Decision
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import ORDER, QUESTION, Decide

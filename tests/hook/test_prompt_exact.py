@@ -11,11 +11,11 @@ from subcog_hooks.hook import prompt_recall
 from subcog_hooks.recall import exact, marks
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.store import sessions, state_values
-from subcog_hooks.store.decision import BAD, BELOW, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, ROOM, SPOKE
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
+from subcog_hooks.store.verdicts import BAD, BELOW, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, ROOM, SPOKE
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, configure_llm, decisions, log_of, outcomes, printed_ids, respond

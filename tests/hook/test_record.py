@@ -13,8 +13,9 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_recall, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import decision_log, metrics, recorded_decisions, sessions, state_values
-from subcog_hooks.store.decision import (
+from subcog_hooks.store import metrics, recorded_decisions, sessions, state_values, verdicts
+from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import (
     BELOW,
     COUNT,
     DUPLICATE,
@@ -42,7 +43,6 @@ from subcog_hooks.store.decision import (
     SPOKE,
     START,
 )
-from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm, decisions, log_of, outcomes, respond
 from tests.llm_server import LlmServer, says
@@ -271,7 +271,7 @@ def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None,
     assert bool(respond(home, text, f"{TRIAL}1")) == (text == QUESTION)
     state = State.open(home, 1_000)
     assert (recorded_decisions.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
-    assert not decision_log.may_hold_prompt_texts(state)
+    assert not verdicts.may_hold_prompt_texts(state)
     state.close()
 
 

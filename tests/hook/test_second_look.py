@@ -13,11 +13,11 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, tool
 from subcog_hooks.llm import ranking
-from subcog_hooks.store import decision_log, second_looks, state_values
-from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.store import second_looks, state_values, verdicts
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, decisions, log_of, printed_ids, respond
@@ -110,15 +110,13 @@ def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d"
     state.begin()
     assert second_looks.begin_look(state, decision, session, now - 500)  # a look takes a while
     assert second_looks.end_look(state, decision, "look", [(id_, 0.4) for id_ in ids], now)
-    decision_log.keep_decision(
-        state, Decision("look", now, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision), now
-    )
+    verdicts.keep_decision(state, Decision("look", now, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=decision), now)
     state.commit()
     state.close()
 
 
 def look(home: Home) -> Decision:
-    (look_decision,) = [decision for decision in decisions(home) if decision.event == decision_log.LOOK_EVENT]
+    (look_decision,) = [decision for decision in decisions(home) if decision.event == verdicts.LOOK_EVENT]
     return look_decision
 
 

@@ -12,11 +12,11 @@ from subcog_hooks.hook import deliver
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.store import sessions, state_values
-from subcog_hooks.store.decision import OUT_OF_TIME, SPOKE
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import OUT_OF_TIME, SPOKE
 from tests.conftest import Maker
 from tests.hook.recorded import configure, decisions, printed_ids
 

@@ -15,9 +15,9 @@ from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
 from subcog_hooks.store import sessions, state_values
-from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import SPOKE
 from tests.conftest import Maker
 from tests.hook.recorded import ODD_INPUTS, configure, decisions, printed_ids
 

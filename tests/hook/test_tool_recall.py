@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import tool, tool_failure
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 from tests.hook.recorded import decisions, printed_ids
@@ -37,7 +37,7 @@ def shop(tmp_path: Path, home: Home, store: Store, make: Maker) -> Path:
     (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{PROJECT}.git\n')
     more: dict[str, dict[str, object]] = {"tiles": {"paths": ("src/map/**",)}}
     store.add([make(text, id=id_, project=PROJECT, **more.get(id_, {})) for id_, text in NOTES.items()])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     return folder
 
 
@@ -79,7 +79,7 @@ def test_of_equal_rules_the_first_is_about_the_written_text(call: Call, home: Ho
         "Log lines bind the order's id to the logger.",
     )
     store.add([make(text, id=f"rule{number}", project=PROJECT, paths=("*.py",)) for number, text in enumerate(rules)])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     lines = call("Edit", file="src/ship.py", old_string="", new_string="logger.bind(order_id=order.id)  # bind the logger")
     assert ["rule2" in lines[0], "rule0" in lines[1], "rule1" in lines[2]] == [True, True, True]
 
@@ -109,7 +109,7 @@ def test_a_session_gets_five_lines_beside_its_calls(call: Call, store: Store, ma
     store.add(
         [make(f"The quay{number} harbour uses tide table {number}.", id=f"q{number}", project=PROJECT) for number in range(7)]
     )
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     given = [call("Edit", file=f"src/q{n}.py", new_string=f"quay{n} harbour = tide_table[{n}]") for n in range(7)]
     assert [len(lines) for lines in given] == [1, 1, 1, 1, 1, 0, 0]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 
 DATA = Path(__file__).parents[1] / "data" / "intent" / "signals.tsv"
 

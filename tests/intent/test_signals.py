@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import GAP, NAMES, split_prompt
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES

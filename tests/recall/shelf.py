@@ -17,7 +17,7 @@ from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request,
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import Answer, Eligibility, Hit
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.store import index_sync, vector_sync
+from subcog_hooks.store import index_writer, vector_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
@@ -88,7 +88,7 @@ class Shelf:
         self.store.add([memory(f"Filler note number {i} about widgets and gadgets.", id=f"fill{i:03}") for i in range(count)])
 
     def index(self) -> LexicalIndex:
-        return index_sync.index_in_memory(self.store)
+        return index_writer.index_in_memory(self.store)
 
     def by_words(self, **numbers: object) -> Sources:
         return Sources(self.index(), self.store, None, tuning_of(**numbers))

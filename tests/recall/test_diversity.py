@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall.diversity import distinct_positions, diversify_order, similarity, words_and_pairs
+from subcog_hooks.recall.fusion import distinct_positions, diversify_order, similarity, words_and_pairs
 
 texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
 shares = st.floats(0.0, 1.0)

@@ -12,7 +12,7 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.fusion import FAVOURED, FAVOURED_FACTOR, namespace_prior
 from subcog_hooks.recall.hits import Eligibility, combined_relevance
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
@@ -23,7 +23,7 @@ from tests.conftest import Maker
 def test_of_equal_memories_the_suiting_namespace_comes_first(home: Home, store: Store, make: Maker, intent: str) -> None:
     text = "The queue is drained by one worker per partition"
     store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="config")])
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
 
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))

@@ -14,7 +14,7 @@ from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
@@ -125,7 +125,7 @@ class Homes:
             shelf = Shelf(home, store)
             for batch in batches:
                 shelf.add({}, *batch)
-                index_sync.bring_up_to_date(home, store)
+                index_writer.bring_up_to_date(home, store)
             if purged:
                 store.purge(purged)
             yield shelf
@@ -146,7 +146,7 @@ def usual(homes: Homes) -> Answers:
 
 def on_disk(shelf: Shelf) -> Sources:
     of = shelf.by_meaning_too()
-    of.index = index_sync.bring_up_to_date(shelf.home, shelf.store)
+    of.index = index_writer.bring_up_to_date(shelf.home, shelf.store)
     return of
 
 
@@ -178,7 +178,7 @@ def test_erased_memories_change_no_order_after_a_rebuild(homes: Homes, usual: An
             mine, other = json.loads(answer)["hits"], json.loads(answers[asked])["hits"]
             assert [hit["id"] for hit in other] == [hit["id"] for hit in mine], asked
             assert [hit["score"] for hit in other] == pytest.approx([hit["score"] for hit in mine], rel=0.34), asked
-        index_sync.rebuild_index(shelf.home, shelf.store)
+        index_writer.rebuild_index(shelf.home, shelf.store)
         assert usual.differing(everything(on_disk(shelf))) == []
 
 

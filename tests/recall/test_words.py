@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import query
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.words import Beginnings, ExactWords, Pieces, Relaxed
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, memory
@@ -222,7 +222,7 @@ def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> No
 def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shelf: Shelf) -> None:
     """tantivy counts replaced documents until they are merged away: more have the word than there are memories."""
     shelf.add({"still": "quiet water", **{f"m{i}": f"crane {i}" for i in range(6)}})
-    index = index_sync.bring_up_to_date(home, shelf.store)
+    index = index_writer.bring_up_to_date(home, shelf.store)
     for times in range(3):
         shelf.store.update(
             [
@@ -230,7 +230,7 @@ def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shel
                 for row in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()
             ]
         )
-        index = index_sync.bring_up_to_date(home, shelf.store)
+        index = index_writer.bring_up_to_date(home, shelf.store)
     assert index.document_frequency("body", "crane") > index.documents == 7
     hits_and_full_score = query.analyse_query("crane", index)
     assert index.rarity("body", "crane") > 0.0

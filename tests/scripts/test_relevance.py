@@ -13,8 +13,8 @@ import pytest
 from scripts.relevance import corpus, logistic, sources
 from scripts.relevance.corpus import ADVICE, QUESTION, TITLE, Section, sections
 from scripts.relevance.evidence import Case, Rows, Shelf
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.core.paths import Home
-from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall import relevance
 from tests.eval.collection import OWN, TUNING, half_of, rows
 from tests.eval.homes import home_of

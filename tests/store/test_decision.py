@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store.decision import (
+from subcog_hooks.store.recorded_decisions import read_decision
+from subcog_hooks.store.verdicts import (
     BELOW,
     DUPLICATE,
     FIELDS,
@@ -22,7 +23,6 @@ from subcog_hooks.store.decision import (
     PromptIntent,
     Thresholds,
 )
-from subcog_hooks.store.recorded_decisions import read_decision
 
 COLUMNS: dict[str, Any] = {
     "id": "01k0a",

@@ -15,7 +15,7 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Eligibility
 from subcog_hooks.store import index as lexical_index
-from subcog_hooks.store import index_sync, index_writer
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
@@ -24,7 +24,7 @@ from tests.conftest import Maker
 
 
 def search(home: Home, store: Store, word: str) -> set[str]:
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     hits = index.search(tantivy.Query.term_query(index.schema, "body", word), 100)
     return {store.by_seqs([seq])[seq].id for _, seq in hits}
 
@@ -36,12 +36,12 @@ def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: 
     store.purge(["c"])
     assert search(home, store, "alpha") == set()
     assert search(home, store, "beta") == {"a"}
-    assert index_sync.bring_up_to_date(home, store).documents == 1
+    assert index_writer.bring_up_to_date(home, store).documents == 1
 
 
 def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store: Store, make: Maker) -> None:
     store.add([make("nothing of interest")])
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
     text = "which port does the rathole tunnel listen on"
     hits = pipeline.recall_for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
@@ -80,7 +80,7 @@ def damage_by_format(home: Home) -> None:
 @pytest.mark.parametrize("damage", [damage_pointer, damage_meta, damage_segment, damage_all, damage_by_format])
 def test_a_damaged_index_is_rebuilt_from_the_store(home: Home, store: Store, make: Maker, damage: object) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     assert callable(damage)
     damage(home)
     assert search(home, store, "alpha") == {"a"}
@@ -93,7 +93,7 @@ def test_an_index_of_another_store_is_rebuilt(
     home: Home, store: Store, make: Maker, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     store.close()
     for suffix in ("", "-wal", "-shm"):
         if os.path.exists(home.memories_db + suffix):
@@ -107,28 +107,28 @@ def test_an_index_of_another_store_is_rebuilt(
 def test_many_small_writes_leave_few_segments(home: Home, store: Store, make: Maker) -> None:
     for i in range(40):
         store.add([make(f"memory number {i}")])
-        index_sync.bring_up_to_date(home, store)
-    index = index_sync.bring_up_to_date(home, store)
+        index_writer.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     assert index.documents == 40
     assert index.segments <= 8
 
 
 def test_an_open_index_survives_a_rebuild_beside_it(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
-    before = index_sync.bring_up_to_date(home, store)
-    index_sync.rebuild_index(home, store)
+    before = index_writer.bring_up_to_date(home, store)
+    index_writer.rebuild_index(home, store)
     assert before.search(tantivy.Query.term_query(before.schema, "body", "alpha"), 1)
 
 
 def test_command_uses_the_old_index_while_another_process_writes(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(index_writer, "LOCK_WAIT_S", 0.05)
     store.add([make("alpha", id="a")])
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     writer = index_writer.open_writer(index)
     store.add([make("alpha", id="b")])
-    assert index_sync.bring_up_to_date(home, store).watermark() < store.revision()
+    assert index_writer.bring_up_to_date(home, store).watermark() < store.revision()
     writer.finish()
     assert search(home, store, "alpha") == {"a", "b"}
 
@@ -137,10 +137,10 @@ def test_command_waits_for_another_index_writer_and_follows(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    writer = index_writer.open_writer(index_sync.bring_up_to_date(home, store))
+    writer = index_writer.open_writer(index_writer.bring_up_to_date(home, store))
     store.add([make("alpha", id="b")])
     monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
-    assert index_sync.bring_up_to_date(home, store).watermark() == store.revision()
+    assert index_writer.bring_up_to_date(home, store).watermark() == store.revision()
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -148,16 +148,16 @@ def test_index_lost_during_an_update_is_rebuilt(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     store.add([make("alpha", id="b")])
-    left, follow = [damage_all] * times, index_sync._follow_store
+    left, follow = [damage_all] * times, index_writer._follow_store
 
     def follow_a_lost_one(*of: object) -> None:
         if left:
             left.pop()(home)
         follow(*of)  # type: ignore[arg-type]  # as it was called
 
-    monkeypatch.setattr(index_sync, "_follow_store", follow_a_lost_one)
+    monkeypatch.setattr(index_writer, "_follow_store", follow_a_lost_one)
     assert search(home, store, "alpha") == {"a", "b"}
 
 
@@ -165,10 +165,10 @@ def test_an_index_in_too_many_pieces_is_made_anew(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    folder = index_sync.bring_up_to_date(home, store).folder
-    assert index_sync.bring_up_to_date(home, store).folder == folder
-    monkeypatch.setattr(index_sync, "MAX_SEGMENTS", 0)
-    assert index_sync.bring_up_to_date(home, store).folder != folder
+    folder = index_writer.bring_up_to_date(home, store).folder
+    assert index_writer.bring_up_to_date(home, store).folder == folder
+    monkeypatch.setattr(index_writer, "MAX_SEGMENTS", 0)
+    assert index_writer.bring_up_to_date(home, store).folder != folder
 
 
 def test_an_index_in_memory_reads_and_writes_no_file(
@@ -177,7 +177,7 @@ def test_an_index_in_memory_reads_and_writes_no_file(
     (tmp_path / "WATERMARK").write_text("9" * 18)
     monkeypatch.chdir(tmp_path)
     store.add([make("alpha")])
-    assert index_sync.index_in_memory(store).watermark() == store.revision()
+    assert index_writer.index_in_memory(store).watermark() == store.revision()
     assert (tmp_path / "WATERMARK").read_text() == "9" * 18
 
 
@@ -196,15 +196,15 @@ def watermark_file(home: Home) -> Path:
 @pytest.mark.parametrize("written", [None, b"", b"garbage", b"-5\n", b"\xff\xfe", b"9" * 26])
 def test_index_without_a_readable_watermark_is_rebuilt(home: Home, store: Store, make: Maker, written: bytes | None) -> None:
     memories = store.add([make("alpha", id="a"), make("alpha", id="b")])
-    folder = index_sync.bring_up_to_date(home, store).folder
+    folder = index_writer.bring_up_to_date(home, store).folder
     store.update([memories[1].with_changes(content="beta")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     if written is None:
         watermark_file(home).unlink()
     else:
         watermark_file(home).write_bytes(written)
     assert LexicalIndex.open(home).watermark() == 0
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     assert index.folder != folder  # its store is unknown
     assert (index.documents, index.watermark()) == (2, store.revision())
     assert (search(home, store, "alpha"), search(home, store, "beta")) == ({"a"}, {"b"})
@@ -213,12 +213,12 @@ def test_index_without_a_readable_watermark_is_rebuilt(home: Home, store: Store,
 def test_watermark_behind_its_index_repeats_a_turn_harmlessly(home: Home, store: Store, make: Maker) -> None:
     """A process that dies between the commit and the watermark leaves it so."""
     store.add([make("alpha", id="a")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     behind = watermark_file(home).read_bytes()
     store.add([make("alpha", id="b")])
-    folder = index_sync.bring_up_to_date(home, store).folder
+    folder = index_writer.bring_up_to_date(home, store).folder
     watermark_file(home).write_bytes(behind)
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
     assert watermark_file(home).read_bytes() != behind
 
@@ -239,7 +239,7 @@ def test_index_files_are_replaced_once_no_process_reads_them(
 
     monkeypatch.setattr(os, "replace", refused_at_first)
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     assert LexicalIndex.open(home).watermark() == store.revision()
     assert refusals == {"WATERMARK": 0, "CURRENT": 0}
 
@@ -247,9 +247,9 @@ def test_index_files_are_replaced_once_no_process_reads_them(
 @pytest.mark.parametrize("ahead", [-1, 1])
 def test_index_of_an_unknown_revision_is_rebuilt(home: Home, store: Store, make: Maker, ahead: int) -> None:
     store.add([make("alpha", id="a")])
-    before = index_sync.bring_up_to_date(home, store).folder
+    before = index_writer.bring_up_to_date(home, store).folder
     watermark_file(home).write_text(f"{store.revision() + ahead}\n")
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     assert index.folder != before
     assert (index.watermark(), index.documents) == (store.revision(), 1)
 
@@ -258,13 +258,13 @@ def test_commit_during_opening_does_not_count_as_reached(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    reached = index_sync.bring_up_to_date(home, store).watermark()
+    reached = index_writer.bring_up_to_date(home, store).watermark()
     real = tantivy.Index
 
     def meanwhile(folder: str) -> tantivy.Index:
         monkeypatch.setattr(tantivy, "Index", real)
         store.add([make("alpha", id="b")])
-        index_sync.bring_up_to_date(home, store)
+        index_writer.bring_up_to_date(home, store)
         return real.open(folder)
 
     monkeypatch.setattr(tantivy, "Index", SimpleNamespace(open=meanwhile))
@@ -275,10 +275,10 @@ def test_commit_during_opening_does_not_count_as_reached(
 
 def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
-    index = index_sync.bring_up_to_date(home, store)
+    index = index_writer.bring_up_to_date(home, store)
     assert index.document_frequency("body", "alpha") == 1
     store.add([make("alpha", id="b")])
-    index_sync.bring_up_to_date(home, store)
+    index_writer.bring_up_to_date(home, store)
     assert index.document_frequency("body", "alpha") == 1
     index.refresh()
     assert (index.document_frequency("body", "alpha"), index.watermark()) == (2, store.revision())
@@ -291,7 +291,7 @@ def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, ma
     store.add(
         [make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp", "..."), project="shop")]
     )
-    index = index_sync.index_in_memory(store)
+    index = index_writer.index_in_memory(store)
     shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
     assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
     assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
@@ -303,4 +303,4 @@ def test_of_very_many_acronyms_the_most_explained_are_known(store: Store, make: 
     monkeypatch.setattr(lexical_index, "MAX_ACRONYMS", 2)
     for times, text in enumerate(("service level objective (SLO)", "time to live (TTL)", "write-ahead log (WAL)"), 1):
         store.add([make(f"{number} {text}") for number in range(times)])
-    assert index_sync.index_in_memory(store).acronyms() == {"ttl", "wal"}
+    assert index_writer.index_in_memory(store).acronyms() == {"ttl", "wal"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.store import project
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log, metrics, recorded_decisions, second_looks, sessions
-from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.store import metrics, recorded_decisions, second_looks, sessions, verdicts
 from subcog_hooks.store.second_looks import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
 
 NOW = 1_700_000_000_000
 FOUND = [("m1", 0.5), ("m2", 0.3)]
@@ -33,8 +33,8 @@ def waits(state: State, decision: str = "d", session: str = "s") -> None:
     """A look that has found something, and the decision that it was."""
     assert begin(state, decision, session)
     assert second_looks.end_look(state, decision, f"look-{decision}", FOUND, NOW)
-    look = Decision(f"look-{decision}", NOW, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision, later_ms=1_300)
-    decision_log.keep_decision(state, look, NOW)
+    look = Decision(f"look-{decision}", NOW, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=decision, later_ms=1_300)
+    verdicts.keep_decision(state, look, NOW)
 
 
 def outcome_of(state: State, look: str) -> str:
@@ -130,7 +130,7 @@ def test_what_nobody_came_for_is_forgotten(state: State) -> None:
 
 def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
     prompt = Decision("d", NOW, "UserPromptSubmit", "s", "", "below")
-    decision_log.keep_decision(state, prompt, NOW)
+    verdicts.keep_decision(state, prompt, NOW)
     waits(state)
     look = recorded_decisions.find_second_look(state, prompt)
     assert look is not None

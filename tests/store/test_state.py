@@ -8,12 +8,11 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import decision_log, lessons, recorded_decisions, sessions, state_values
-from subcog_hooks.store.decision import Candidate, Decision, PromptIntent
-from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED_AT_ONCE
+from subcog_hooks.store import lessons, recorded_decisions, sessions, state_values, verdicts
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.verdicts import MAX_DECISIONS, PRUNED_AT_ONCE, Candidate, Decision, PromptIntent
 
 DAY = 86_400_000
 
@@ -67,7 +66,7 @@ def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str 
 def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
     assert recorded_decisions.find_decision(state) is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
-        decision_log.keep_decision(state, make_decision(id_, 1000 + number), 1000)
+        verdicts.keep_decision(state, make_decision(id_, 1000 + number), 1000)
     decisions = [
         recorded_decisions.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")
     ]
@@ -78,7 +77,7 @@ def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
 
 
 def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
-    decision_log.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
+    verdicts.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
     decision = recorded_decisions.find_decision(State.open(home, 100), "d1")
     assert decision is not None
     assert decision.to_text() == make_decision("d1", 1000, "Why does the webhook retry?").to_text()
@@ -94,14 +93,14 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
 
 def test_decisions_come_newest_first(state: State) -> None:
     for number in range(5):
-        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
+        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
     assert [decision.id for decision in recorded_decisions.find_latest(state, 3)] == ["d4", "d3", "d2"]
     assert [decision.id for decision in recorded_decisions.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
 
 
 def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
     for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
-        decision_log.keep_decision(state, make_decision(id_, time_ms), time_ms)
+        verdicts.keep_decision(state, make_decision(id_, time_ms), time_ms)
     assert [decision.id for decision in recorded_decisions.find_latest(state, 2)] == ["after", "ahead"]
     latest = recorded_decisions.find_decision(state)
     assert latest is not None
@@ -109,8 +108,8 @@ def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> Non
 
 
 def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
-    decision_log.keep_decision(state, make_decision("old", DAY), DAY)
-    decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
+    verdicts.keep_decision(state, make_decision("old", DAY), DAY)
+    verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
     assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
@@ -118,11 +117,11 @@ def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
     lessons.note_lesson(state, "d2")
     state.begin()
     for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
-        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
+        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
     kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
     assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
-    decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
+    verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
     assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
@@ -151,14 +150,14 @@ def test_only_the_last_prompt_is_kept_and_for_a_while(state: State, home: Home) 
 
 
 def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Home) -> None:
-    assert not decision_log.may_hold_prompt_texts(state)
-    decision_log.keep_decision(state, make_decision("d1", 1000), 1000)
-    assert not decision_log.may_hold_prompt_texts(state)
-    decision_log.keep_decision(state, make_decision("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    assert not verdicts.may_hold_prompt_texts(state)
+    verdicts.keep_decision(state, make_decision("d1", 1000), 1000)
+    assert not verdicts.may_hold_prompt_texts(state)
+    verdicts.keep_decision(state, make_decision("d2", 1001, "Why does the XYZZY retry?"), 1001)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
-    assert decision_log.may_hold_prompt_texts(state)
-    decision_log.forget_prompt_texts(state)
-    assert not decision_log.may_hold_prompt_texts(state)
+    assert verdicts.may_hold_prompt_texts(state)
+    verdicts.forget_prompt_texts(state)
+    assert not verdicts.may_hold_prompt_texts(state)
     assert [decision.to_text() for decision in recorded_decisions.find_latest(state, 2)] == [
         make_decision("d", 1).to_text()
     ] * 2
@@ -169,14 +168,14 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
 
 
 def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
-        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     breaker.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
-    while decision_log.may_hold_prompt_texts(state):
-        decision_log.forget_some_prompt_texts(state)
+    while verdicts.may_hold_prompt_texts(state):
+        verdicts.forget_some_prompt_texts(state)
         left.append(sum(decision.prompt is not None for decision in recorded_decisions.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
         assert breaker.find_cached_answer(state, "key", 1002) is None
@@ -184,15 +183,15 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
 
 
 def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN_AT_ONCE", 1)
+    monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 1)
     for id_ in ("d1", "d2"):
-        decision_log.keep_decision(state, make_decision(id_, 1000, "Why does the XYZZY retry?"), 1000)
-    decision_log.forget_some_prompt_texts(state)
-    decision_log.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
+        verdicts.keep_decision(state, make_decision(id_, 1000, "Why does the XYZZY retry?"), 1000)
+    verdicts.forget_some_prompt_texts(state)
+    verdicts.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
-        decision_log.forget_some_prompt_texts(state)
+        verdicts.forget_some_prompt_texts(state)
     assert [decision.prompt for decision in recorded_decisions.find_latest(state, 10)] == [None] * 3
-    assert not decision_log.may_hold_prompt_texts(state)
+    assert not verdicts.may_hold_prompt_texts(state)
 
 
 def test_what_was_put_aside_can_be_deleted(home: Home) -> None:

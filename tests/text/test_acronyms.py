@@ -5,7 +5,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.text import acronyms
 
 

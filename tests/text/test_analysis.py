@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.text import analysis
 
 ANALYSERS = analysis.Analysers()

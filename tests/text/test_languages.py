@@ -6,8 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.analysis import add_stems
-from subcog_hooks.text.inflection import function_words, stems_by_word
+from subcog_hooks.text.analysis import add_stems, function_words, stems_by_word
 from subcog_hooks.text.languages import is_foreign, language_of
 from tests.e2e.machine import DATA
 

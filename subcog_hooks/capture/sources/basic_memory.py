@@ -22,7 +22,7 @@ from subcog_hooks.capture.sources.source_reading import (
 )
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 
 BASIC_MEMORY = "basic-memory"
 MAX_CONFIG = 1_000_000  # bytes

@@ -7,11 +7,11 @@ pinned one as the person's, a draft as a machine's guess.
 import os
 from collections.abc import Mapping
 
+from subcog_hooks.capture.repository_files import MAX_MARKDOWN
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, owner_of, valid_tags
-from subcog_hooks.capture.text_files import MAX_MARKDOWN
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.store.project import Project
 
 CASS = "cass"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.files import leads_out
 from subcog_hooks.store.memory import FILE, IN_CONTEXT, Memory
 
 CLAUDE_MD = "CLAUDE.md"

@@ -13,7 +13,7 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT
 from subcog_hooks.store.project import Project

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture.sources.source_reading import SourceReading, owner_of, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.files import leads_out
 from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"

@@ -13,7 +13,7 @@ from subcog_hooks.capture.markdown_document import DECISIONS, FileDates, is_deci
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.store.memory import REJECTED
 from subcog_hooks.store.project import Project
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from subcog_hooks.core import child_environment
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import Lifeline
 from subcog_hooks.store import project
 from subcog_hooks.store.git_config import parse_config

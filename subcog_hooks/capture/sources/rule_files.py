@@ -12,7 +12,7 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.repository_files import narrow_globs
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.core.files import leads_out
 from subcog_hooks.cues import globs
 
 

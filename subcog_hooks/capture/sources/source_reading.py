@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.markdown import is_navigation
 from subcog_hooks.capture.markdown_document import FileDates
-from subcog_hooks.capture.navigation import is_navigation
-from subcog_hooks.capture.repository_files import find_holder, limit_to_repository
+from subcog_hooks.capture.repository_files import find_holder, limit_to_repository, read_text_file
 from subcog_hooks.capture.sections import LIVE, Absence, find_absence
-from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST

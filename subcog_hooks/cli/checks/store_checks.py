@@ -15,7 +15,7 @@ from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
-from subcog_hooks.store import index_sync, index_writer, project, state_values
+from subcog_hooks.store import index_writer, project, state_values
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
@@ -87,7 +87,7 @@ def check_index(home: Home, store: Store, findings: Findings) -> None:
         index_writer.check_index(index)
     except IndexUnusable as error:
         terminal.say(error.message)
-        index, foreign = index_sync.rebuild_index(home, store), True
+        index, foreign = index_writer.rebuild_index(home, store), True
     except StoreError as error:
         findings.bad(str(error))
         return

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.errors import ConfigError, UsageError
-from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut

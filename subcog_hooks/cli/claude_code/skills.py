@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.command_table import COMMANDS
-from subcog_hooks.core import regular_files
+from subcog_hooks.core import files
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.whole_files import WholeFile
 
@@ -116,7 +116,7 @@ def _text_for_program(name: str, program: str) -> str:
 def _read_skill(name: str, folder: str, wanted: str) -> Skill:
     path = path_of(name, folder)
     try:
-        content = regular_files.read_regular(path, MAX_SKILL).decode("utf-8")
+        content = files.read_regular(path, MAX_SKILL).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Skill(name, path, wanted, MISSING)
     except (OSError, UnicodeDecodeError):

@@ -21,14 +21,13 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store import hook_traces, metrics, openings, recorded_decisions
-from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
-from subcog_hooks.store.decision_log import MAX_DECISIONS
+from subcog_hooks.store import hook_traces, lessons, metrics, recorded_decisions
+from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
 from subcog_hooks.store.second_looks import LOOK_OUTCOMES
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import MAX_DECISIONS, OUTCOMES, SPOKE, Decision
 
 COUNTER, HISTOGRAM = "counter", "histogram"
 
@@ -175,7 +174,7 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
-            opened = frozenset(openings.find_openings(state))
+            opened = frozenset(lessons.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):

@@ -15,9 +15,9 @@ from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.recall import relevance
 from subcog_hooks.recall.hits import BRIEF
-from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store.decision import Candidate, Decision
+from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.verdicts import Candidate, Decision
 from subcog_hooks.text.sanitise import cut
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -11,13 +11,12 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
-from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Decision
-from subcog_hooks.store.decision_log import LOOK_EVENT, MAX_DECISIONS
+from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.hook_traces import CutOff, SilentCall
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
+from subcog_hooks.store.verdicts import LOOK_EVENT, MAX_DECISIONS, Decision
 from subcog_hooks.text.sanitise import cut
 
 ALMOST_SHARE = 0.5  # share of the threshold that counts as almost handed over

@@ -11,12 +11,11 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Decision
-from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
+from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
 from subcog_hooks.text import prompt_needs
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
 

@@ -20,9 +20,9 @@ from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.recall import words
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import Decision
 
 INTENT_WAIT_MS = 200
 DECIDING_MS = 10_000.0  # nobody waits for a prompt here

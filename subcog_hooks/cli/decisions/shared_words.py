@@ -10,9 +10,9 @@ from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
-from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.verdicts import Decision
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.typed_prompt import query_text
@@ -81,9 +81,7 @@ class _OwnWords:
                 if not stem.isdecimal() or stem == word:
                     self._by_stem.setdefault(stem, word)
         if language:
-            from subcog_hooks.text import inflection  # Most texts are English.
-
-            for word, base in inflection.stems_by_word(text, language).items():
+            for word, base in analysis.stems_by_word(text, language).items():
                 for stem in analysers.body.analyze(base):
                     self._by_stem.setdefault(stem, self._by_whole.get(word, word))
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.session import RESUME
-from subcog_hooks.store.decision import GIVEN, INJECTED, POINTED, SPOKE, Decision
 from subcog_hooks.store.hook_traces import SilentCall
+from subcog_hooks.store.verdicts import GIVEN, INJECTED, POINTED, SPOKE, Decision
 
 DAYS = 14  # days of a sparkline, the last one today
 QUANTILES = (0.5, 0.95, 0.99)

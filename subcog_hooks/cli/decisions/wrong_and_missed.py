@@ -10,12 +10,11 @@ from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
 from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.decision import Decision
-from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
+from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
 from subcog_hooks.text.typed_prompt import query_text
 
 

@@ -18,7 +18,7 @@ from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import learning, model_scores, proposals, quoting, repetition, transcript, transcript_files
+from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files, turn_scores
 from subcog_hooks.learn.comparing import SUPERSEDED
 from subcog_hooks.learn.proposals import (
     LearningOptions,
@@ -187,9 +187,9 @@ class _AskingRun:
                 WrittenProposal(turn, proposal, self._provider.name, part.file.path, part.owner, part.typed)
                 for turn, proposal in accepted
             ]
-            self._certainties.update(model_scores.bucket_of(proposal.stated) for proposal in written)
+            self._certainties.update(turn_scores.bucket_of(proposal.stated) for proposal in written)
             for proposal in written:
-                proposal.certainty = model_scores.score_of(proposal.stated, self._certainties)
+                proposal.certainty = turn_scores.score_of(proposal.stated, self._certainties)
             self._store(sorted(written, key=lambda proposal: -proposal.certainty))
         if part.read:
             learned.note_asked_position(self._state, part.file.path, part.read)
@@ -265,7 +265,7 @@ class _AskingRun:
         """Return whether a proposal needs no answer of the person. old: the memory that it replaces."""
         if cautions or not (self._options.dry_run or context.settings()[SESSIONS_SETTING] == AT_ONCE):
             return False
-        if not model_scores.is_sure(proposal.stated, proposal.certainty, self._certainties):
+        if not turn_scores.is_sure(proposal.stated, proposal.certainty, self._certainties):
             return False
         if self._acting[name_session(proposal.path)] >= MAX_SESSION or self._acting[day(proposal.turn.at_ms)] >= MAX_DAY:
             return False

@@ -10,8 +10,16 @@ from subcog_hooks.cli.support.searching import open_sources
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.answer_texts import list_texts, select_questions
-from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
+from subcog_hooks.llm.question import (
+    INTEGER,
+    TEXTS,
+    Question,
+    find_list,
+    list_schema,
+    list_texts,
+    object_schema,
+    select_questions,
+)
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory

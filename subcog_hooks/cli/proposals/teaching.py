@@ -11,15 +11,14 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
+from subcog_hooks.llm.question import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import lessons, openings, recorded_decisions
-from subcog_hooks.store.decision import Decision
-from subcog_hooks.store.decision_log import MAX_DECISIONS
+from subcog_hooks.store import lessons, recorded_decisions
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
 
 MAX_NEEDS = 4  # texts of a prompt that may become a question
 MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
@@ -82,7 +81,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(state: State, pace: Pace) -> str:
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, openings.find_openings(state)), state)
+    by_memory = _open_lessons(find_opened_prompts(recorded, lessons.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or not lessons.has_news(state, checksum):
         return ""

@@ -11,7 +11,7 @@ from subcog_hooks.cli.support import context, editor
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.store import index_sync, questions, sessions
+from subcog_hooks.store import index_writer, questions, sessions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -27,7 +27,7 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)
-        index_sync.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.
+        index_writer.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.
 
 
 def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:

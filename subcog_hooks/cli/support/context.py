@@ -25,7 +25,7 @@ from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import index_sync, project
+from subcog_hooks.store import index_writer, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
 from subcog_hooks.store.state import State
@@ -198,8 +198,8 @@ def index_of(store: Store, progress: Callable[[int], None] | None = None) -> Lex
     """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
     folder = home()
     if not os.access(folder.root, os.W_OK):
-        return index_sync.index_in_memory(store)
-    return index_sync.bring_up_to_date(folder, store, progress)
+        return index_writer.index_in_memory(store)
+    return index_writer.bring_up_to_date(folder, store, progress)
 
 
 def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:

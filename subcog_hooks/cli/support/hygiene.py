@@ -15,7 +15,7 @@ from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import day, pluralize
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
 from subcog_hooks.store.project import find_project
 from subcog_hooks.store.sessions import HandOvers

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import results
-from subcog_hooks.core.tables import read_rows
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.store.memory import STATUSES
 

@@ -25,7 +25,7 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
@@ -178,7 +178,7 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     except IndexUnusable:
         with Store.reader(context.home()) as store:
-            recall_sources.index = index_sync.rebuild_index(context.home(), store)
+            recall_sources.index = index_writer.rebuild_index(context.home(), store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     if recall_sources.index.watermark() < recall_sources.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.cli.proposals.teaching import find_opened_prompts
 from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
 from subcog_hooks.redaction.masking import MASK
-from subcog_hooks.store.decision import BELOW, Decision
+from subcog_hooks.store.verdicts import BELOW, Decision
 
 OPENINGS = [("m-1", "d-prompt"), ("m-2", "d-call"), ("m-3", "d-gone")]
 
