@@ -38,9 +38,9 @@ def main() -> None:
         os._exit(0)
     try:
         if command == "search":
-            from subcog_hooks.cli import light_search
+            from subcog_hooks.cli import searching
 
-            light_search.answer_and_exit(arguments)
+            searching.answer_and_exit(arguments)
         from subcog_hooks.cli.commands import run_command_line  # typer and rich take 120 ms to load
 
         run_command_line()

@@ -62,7 +62,7 @@ GRAPH = {name: {other for other in imported(file) if other} for name, file in MO
 def layer_of(module: str) -> int:
     """Return the number of a module's layer, counted from the left.
 
-    >>> layer_of("cli.support.output"), layer_of("cues.globs") < layer_of("core.errors")
+    >>> layer_of("cli.terminal.output"), layer_of("cues.globs") < layer_of("core.errors")
     (0, True)
     """
     return next(number for number, layer in enumerate(LAYERS) if package_of(module) in layer)

@@ -5,17 +5,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from rich.console import Group
 from rich.text import Text
-from typer import Option
+from typer import Argument, Option
 
-from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
+from subcog_hooks.cli.agents import registration
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.core.paths import working_folder
 from subcog_hooks.hook import brief as briefs
+from subcog_hooks.hook import dry_run
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore
 from subcog_hooks.hook.call import HookCall, close_left_open
@@ -112,3 +114,23 @@ def _memory_line(scored: BriefScore) -> Text:
     parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.score_parts(scored).items())
     preview = " ".join(scored.memory.content.split())[:PREVIEW_CHARACTERS]
     return Text.assemble((f"{safe(scored.memory.id)}  ", ACCENT), f"{scored.total:+.2f}  ({parts})  ", (safe(preview), DIM))
+
+
+def block(
+    prompt: Annotated[str, Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")],
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object, with the memories and their relevance.")] = False,
+) -> None:
+    """Print the text that the hook would give an agent with a prompt, as fast as the hook. Nothing is recorded or counted.
+
+    The exit code is 1 when the hook would be silent.
+
+    Example: subcog block "How long before they expire are tokens refreshed?"
+    """
+    text = dry_run.read_stdin() if prompt == dry_run.STDIN else prompt
+    answer = dry_run.block_for_prompt(text, working_folder(), terminal.say)
+    if answer is None:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    if as_json:
+        terminal.raw(dry_run.block_to_json(answer))
+    else:
+        terminal.verbatim(answer.verdict.text)

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
-from subcog_hooks.cli import state
+from subcog_hooks.cli import amendment, embedding, state
+from subcog_hooks.cli.editor import Editor
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import amendment, author, context, embedding, inputs
-from subcog_hooks.cli.support.common_options import AsUser, Texts, namespace_option, project_option, status_option, tag_option
-from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import count_memories, nothing_found, safe, terminal
+from subcog_hooks.cli.terminal import author, context, inputs
+from subcog_hooks.cli.terminal.inputs import AsUser, Texts, namespace_option, project_option, status_option, tag_option
+from subcog_hooks.cli.terminal.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed

@@ -16,9 +16,9 @@ from typer.core import TyperGroup
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS
-from subcog_hooks.cli.support import author, context
-from subcog_hooks.cli.support.common_options import AsUser
-from subcog_hooks.cli.support.output import prefer_utf8, terminal
+from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal.inputs import AsUser
+from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE, StoreError
 from subcog_hooks.redaction.masking import mask_secrets
 
@@ -182,7 +182,7 @@ def _take_back_rules() -> None:
     with suppress(StoreError):  # `--version` needs no home
         home = context.home()
         if os.path.exists(home.rules) and not author.is_agent():
-            from subcog_hooks.cli.claude_code import permission_rules  # few homes have rules
+            from subcog_hooks.cli.agents import permission_rules  # few homes have rules
 
             permission_rules.take_back_ended(home)
 

@@ -8,9 +8,9 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
-from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import pluralize, terminal
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.whole_files import WholeFile
@@ -67,7 +67,7 @@ def list_() -> None:
     settings = context.settings()
     rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
-        from subcog_hooks.cli.support import results  # it loads rich
+        from subcog_hooks.cli import results  # it loads rich
 
         terminal.page(results.settings_table(rows))
         return

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from subcog_hooks.cli import embedding
+from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
 from subcog_hooks.cli.checks.findings import Findings, print_report
-from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.support import context, embedding, progress
-from subcog_hooks.cli.support.output import count_memories, terminal
+from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.embed import pull
@@ -43,7 +44,7 @@ def doctor(
     if sum((memories, fix, as_json, prompt is not None)) > 1:
         raise UsageError("--memories, --fix, --json and --prompt exclude each other", "give one of them")
     if memories:
-        from subcog_hooks.cli.support import inventory  # only `--memories` needs it
+        from subcog_hooks.cli import inventory  # only `--memories` needs it
 
         inventory.print_findings()
         return

@@ -12,9 +12,9 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli import setup
-from subcog_hooks.cli.claude_code import hook_entries, permission_rules, registration, skills
-from subcog_hooks.cli.support import author, client_settings, context, inputs
-from subcog_hooks.cli.support.output import abbreviate_home, nothing_found, terminal, visible
+from subcog_hooks.cli.agents import client_settings, hook_entries, permission_rules, registration, skills
+from subcog_hooks.cli.terminal import author, context, inputs
+from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, record_path, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError

@@ -1,12 +1,185 @@
-"""`subcog intent`: the intents of many prompts, for scripts."""
+"""`subcog why "PROMPT"` and `intent --batch`: the intent of a prompt that was never sent, and the hook's decision on it."""
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
+from rich.console import Group, RenderableType
+from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli.decisions import prompt_preview
-from subcog_hooks.cli.support import context, inputs
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.results import plain_table
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.verdicts import decision_view, lookup
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.hook.dry_run import decide_dry
+from subcog_hooks.intent import detector
+from subcog_hooks.intent.detector import Examined
+from subcog_hooks.intent.kinds import NONE
+from subcog_hooks.intent.query_type import classify_query
+from subcog_hooks.llm import disclosure, providers
+from subcog_hooks.recall import words
+from subcog_hooks.settings.defaults import Settings
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import Decision
+
+INTENT_WAIT_MS = 200
+DECIDING_MS = 10_000.0  # nobody waits for a prompt here
+
+Rarity = Callable[[str], float | None]  # a word's rarity among the memories
+
+
+def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
+    """Show the intent of a prompt, and the decision that the hook would make on it. Nothing is handed over or counted.
+
+    A configured LLM is asked for the intent. explain: with the signals, the LLM's answer and the arithmetic.
+    """
+    (examined,) = examine_prompts([text])
+    settings = context.settings()
+    with context.reading() as store:
+        decision = _decide(text, settings, store)
+        if as_json:
+            record = intent_record(text, examined, settings if explain else None)
+            terminal.json({**record, "decision": decision and lookup.decision_fields(decision)}, indent=1)
+            return
+        parts: list[RenderableType] = []
+        if decision is not None and store is not None:
+            memories = store.by_ids([candidate.id for candidate in decision.candidates])
+            parts = [*decision_view.outcome_view(decision, decision_view.ViewData(memories, is_explained=explain)), ""]
+    terminal.page(Group(*parts, intent_view(text, examined, explain=explain)))
+
+
+def _decide(text: str, settings: Settings, store: Store | None) -> Decision | None:
+    """Return the hook's decision on a prompt at the beginning of a session; None without a store or a usable state."""
+    if store is None:
+        terminal.say("there are no memories yet, so the hook is silent; `subcog remember` makes the first")
+        return None
+    context.index_of(store)  # a hook without an index is silent
+    try:
+        with context.open_state(terminal.say) as state:
+            return decide_dry(text, context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
+    except StoreError as error:
+        terminal.say_once(error.message)
+        return None
+
+
+def examine_prompts(texts: Iterable[str]) -> Iterator[Examined]:
+    """Yield the intent of each prompt, as the hook detects it. Raises ConfigError where an LLM is set, but cannot be used."""
+    settings = context.settings()
+    if settings["search_intent.use_llm"]:
+        providers.provider_of(settings, context.home())  # raises if it cannot be used, whether these prompts need it or not
+    with _open_sources() as (state, rarity_of):
+        for text in texts:
+            yield _examine_prompt(text, settings, state, rarity_of)
+
+
+@contextmanager
+def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
+    with ExitStack() as opened:
+        state = None
+        try:
+            state = opened.enter_context(context.existing_state(context.home(), INTENT_WAIT_MS, terminal.say))
+        except StoreError as error:  # the state is a cache: the intent is the same without it
+            terminal.say_once(error.message)
+        store = opened.enter_context(context.reading())
+        yield state, words.rarity_in_index(context.index_of(store)) if store else None
+
+
+def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
+    """Return the intent as the hook detects it, without its deadline, and without an unusable state."""
+    try:
+        return detector.examine_prompt(text, settings, context.home(), state, disclosure.disclosable_text, rarity_of)
+    except StoreError as error:
+        if state is None:
+            raise
+        terminal.say_once(error.message)
+        return detector.examine_prompt(text, settings, context.home(), None, disclosure.disclosable_text, rarity_of)
+
+
+def intent_record(text: str, examined: Examined, explain: Settings | None = None) -> dict[str, object]:
+    """Return an intent as the object that scripts read.
+
+    explain: settings; adds the signals, the LLM's answer, and the hook's reaction with these settings.
+    """
+    detected = examined.intent
+    record: dict[str, object] = {
+        "intent_type": detected.type,
+        "confidence": detected.confidence,
+        "topics": list(detected.topics),
+        "keywords": list(detected.keywords),
+        "source": detected.source,
+        "llm_status": detected.llm_status,
+        "query_type": classify_query(text),
+        "elapsed_ms": round(examined.seconds * 1000, 1),
+    }
+    if explain is not None:
+        answer = examined.answer
+        record["explain"] = {
+            "signals": [
+                {"name": signal.name, "family": signal.family, "weight": signal.weight, "text": signal.text}
+                for signal in examined.reading.fired
+            ],
+            "shape": examined.reading.cues,
+            "llm": {
+                "intent_type": answer.type if answer else None,
+                "confidence": answer.confidence if answer else None,
+                "topics": list(answer.topics) if answer else [],
+                "reasoning": (answer.reasoning if answer else "") or None,
+                "elapsed_ms": None if examined.llm_seconds is None else round(examined.llm_seconds * 1000, 1),
+                "reason": examined.llm_reason or None,
+            },
+            "merge": examined.row,
+            "speaks": examined.is_enough(explain) and examined.may_speak(explain),
+        }
+    return record
+
+
+def intent_view(text: str, examined: Examined, *, explain: bool = False) -> RenderableType:
+    """Return an intent for people; explain: with the signals and the LLM's answer."""
+    detected = examined.intent
+    line = Text()
+    line.append(detected.type, style=DIM if detected.type == NONE else ACCENT)
+    line.append(f"  {detected.confidence:.2f}")
+    if detected.topics:
+        line.append("  topics: " + ", ".join(map(safe, detected.topics)))
+    about = [f"told by {detected.source}", f"llm {detected.llm_status}", f"{classify_query(text)} query"]
+    about.append(f"{examined.seconds * 1000:.1f} ms")
+    if detected.keywords and not explain:
+        about.insert(0, "signals: " + ", ".join(detected.keywords))
+    parts: list[RenderableType] = [line, Text("; ".join(about), style=DIM)]
+    if explain:
+        parts += ["", *_explanation_rows(examined)]
+    return Group(*parts)
+
+
+def _explanation_rows(examined: Examined) -> list[RenderableType]:
+    signals = plain_table()
+    for name in ("signal", "family", "weight", "in the prompt"):
+        is_short = name in ("family", "weight")
+        signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=is_short, overflow="fold")
+    for signal in examined.reading.fired:
+        signals.add_row(Text(signal.name), Text(signal.family, style=ACCENT), f"{signal.weight:+.2f}", Text(safe(signal.text)))
+    return [
+        signals if examined.reading.fired else Text("no signal fired"),
+        "",
+        Text("shape  ", style=DIM) + Text(", ".join(examined.reading.cues) or "none"),
+        Text("llm    ", style=DIM) + Text(_llm_summary(examined)),
+        Text("merge  ", style=DIM) + Text(examined.row),
+    ]
+
+
+def _llm_summary(examined: Examined) -> str:
+    duration = "" if examined.llm_seconds is None else f" after {examined.llm_seconds * 1000:.0f} ms"
+    reason = f": {safe(examined.llm_reason)}" if examined.llm_reason else ""
+    if examined.answer is None:
+        return f"{examined.intent.llm_status}{duration}{reason}"
+    answer = examined.answer
+    topics = f", topics: {', '.join(map(safe, answer.topics))}" if answer.topics else ""
+    reasoning = f': "{safe(answer.reasoning)}"' if answer.reasoning else ""
+    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.intent.llm_status}{duration}{reasoning}"
 
 
 def intent(
@@ -26,5 +199,5 @@ def intent(
     """
     rows = [(key, text) for key, text, _ in inputs.read_rows(batch, "prompt")]
     settings = context.settings() if explain else None
-    for (key, text), examined in zip(rows, prompt_preview.examine_prompts(text for _, text in rows), strict=True):
-        terminal.json({"id": key, **prompt_preview.intent_record(text, examined, settings)})
+    for (key, text), examined in zip(rows, examine_prompts(text for _, text in rows), strict=True):
+        terminal.json({"id": key, **intent_record(text, examined, settings)})

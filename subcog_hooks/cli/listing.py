@@ -7,10 +7,10 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.claude_code import permission_rules
-from subcog_hooks.cli.support import context, inputs
-from subcog_hooks.cli.support.common_options import Texts, namespace_option, project_option, status_option, tag_option
-from subcog_hooks.cli.support.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
+from subcog_hooks.cli.agents import permission_rules
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.inputs import Texts, namespace_option, project_option, status_option, tag_option
+from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -74,7 +74,7 @@ def list_(
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.is_drawn and memories:
-        from subcog_hooks.cli.support import results
+        from subcog_hooks.cli import results
 
         certainties = list(map(_certainty_text, memories)) if standing else ()
         terminal.page(results.memories_view(memories, _PREVIEW_CHARACTERS, certainties))

@@ -10,7 +10,7 @@ def serve() -> None:
     agent. The server speaks on standard input and output, for the client's project. It needs the extra `subcog[mcp]`.
     """
     try:
-        from subcog_hooks.cli.support import mcp_server  # An extra, which takes .4 s to load.
+        from subcog_hooks.cli import mcp_server  # An extra, which takes .4 s to load.
     except ImportError as error:
         raise missing_package() from error
     mcp_server.run_server()

@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table, config
-from subcog_hooks.cli.support import context, embedding, progress
-from subcog_hooks.cli.support.output import ACCENT, count_memories, pluralize, terminal
+from subcog_hooks.cli import command_table, config, embedding
+from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models

@@ -1,9 +1,9 @@
 """`subcog` alone: how it stands here, in five lines, and the next step."""
 
-from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import client_settings, context
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.agents import client_settings, registration
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.store import recorded_decisions, state_values
 from subcog_hooks.store.memory import now_ms

@@ -9,14 +9,16 @@ from rich.console import RenderableType
 from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli.decisions import activity, decision_view
-from subcog_hooks.cli.decisions.activity import Activity
-from subcog_hooks.cli.pages.page_changes import make_cards
-from subcog_hooks.cli.support import context, inputs, inventory, llm_use
-from subcog_hooks.cli.support.inventory import Group, Inventory
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Page, TimeLine, fit_time_line, write_page
-from subcog_hooks.cli.support.results import figures_table, plain_table
+from subcog_hooks.cli import inventory
+from subcog_hooks.cli.inventory import Group, Inventory
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.page.page_changes import make_cards
+from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_line, write_page
+from subcog_hooks.cli.results import figures_table, plain_table
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.verdicts import activity, decision_view
+from subcog_hooks.cli.verdicts.activity import Activity
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
@@ -68,7 +70,7 @@ def report(
 
 
 def _say_remarks(happened: Activity) -> None:
-    for line in llm_use.describe_calls(context.home()):
+    for line in background_jobs.describe_calls(context.home()):
         terminal.say(f"the model at rest was asked today: {line}")
     if happened.cut_off:
         runs = pluralize(happened.cut_off, "run")
@@ -76,8 +78,8 @@ def _say_remarks(happened: Activity) -> None:
 
 
 def _serve() -> None:
-    from subcog_hooks.cli.pages import page_server  # it loads http.server
-    from subcog_hooks.cli.pages.page_changes import ServedReport
+    from subcog_hooks.cli.page import page_server  # it loads http.server
+    from subcog_hooks.cli.page.page_changes import ServedReport
 
     page_server.serve(ServedReport(partial(_build_page, is_served=True), _figure_rows))
 

@@ -8,14 +8,24 @@ from typer import Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.duplicates import NearDuplicate, group_copies
+from subcog_hooks.cli import embedding
+from subcog_hooks.cli.amendment import amend, apply_edits
+from subcog_hooks.cli.editor import Editor
 from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
-from subcog_hooks.cli.support import author, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_edits
-from subcog_hooks.cli.support.common_options import AsUser, Texts, id_option
-from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, nothing_found, owner_label, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal.inputs import AsUser, Texts, id_option, next_key, single_keys, whole_lines
+from subcog_hooks.cli.terminal.output import (
+    ACCENT,
+    DIM,
+    day,
+    nothing_found,
+    owner_label,
+    pluralize,
+    redact_line,
+    safe,
+    terminal,
+)
 from subcog_hooks.core.errors import NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
-from subcog_hooks.cli.support import results, searching
-from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.cli.support.results import first_screen
-from subcog_hooks.cli.support.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
+from subcog_hooks.cli import results, searching
+from subcog_hooks.cli.results import first_screen
+from subcog_hooks.cli.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import VERY_HIGH
 

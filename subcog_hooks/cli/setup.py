@@ -9,13 +9,14 @@ from typer import Option
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli.claude_code import claude_notes
+from subcog_hooks.cli import embedding, import_from
+from subcog_hooks.cli.agents import claude_notes, client_settings
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.jobs import job_list
+from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.proposals import enrichment, learning_runs
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING
-from subcog_hooks.cli.support import client_settings, context, embedding, import_from, inputs, llm_use
-from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.learn.quoting import MAX_NOTES
@@ -244,7 +245,7 @@ def _show_choices() -> None:
     if job_list.wants_model_proposals(settings):
         asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
     terminal.result(f"a model at rest        {asked}")
-    for line in llm_use.describe_calls(context.home()):
+    for line in background_jobs.describe_calls(context.home()):
         terminal.result(f"                       {line}")
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
     value = str(settings[SESSIONS_SETTING])

@@ -7,12 +7,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, wrong_and_missed
-from subcog_hooks.cli.decisions.lookup import PromptChoice
-from subcog_hooks.cli.decisions.shared_words import Words, compare_words
-from subcog_hooks.cli.support import context, inputs, results
-from subcog_hooks.cli.support.common_options import Texts, id_option
-from subcog_hooks.cli.support.output import nothing_found, terminal
+from subcog_hooks.cli import intent, results
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.inputs import Texts, id_option
+from subcog_hooks.cli.terminal.output import nothing_found, terminal
+from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
+from subcog_hooks.cli.verdicts.lookup import PromptChoice
+from subcog_hooks.cli.verdicts.shared_words import Words, compare_words
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
@@ -87,7 +88,7 @@ def why(
     _refuse_unheeded({**tasks, "a prompt": is_prompt}, options)
     choice = PromptChoice(decision, everywhere, is_sure=yes)
     if is_prompt:
-        prompt_preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
+        intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     elif tool:
         _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
     elif bad is not None:

@@ -14,7 +14,7 @@ import typer
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.decisions import usage
-from subcog_hooks.cli.decisions.activity import FAMILIES, MIN_SPARKLINE_COLUMNS
+from subcog_hooks.cli.verdicts import usage
+from subcog_hooks.cli.verdicts.activity import FAMILIES, MIN_SPARKLINE_COLUMNS
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
-from subcog_hooks.cli.support import embedding
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
@@ -325,7 +325,7 @@ def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
         "import sys\nfrom subcog_hooks.cli import commands, at_rest, doctor, remember\n"
-        "from subcog_hooks.cli.support import embedding\nprint('psutil' in sys.modules)"
+        "from subcog_hooks.cli import embedding\nprint('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.stdout == "False\n"

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support.output import safe
-from subcog_hooks.cli.support.page import Column, Moment, Page
+from subcog_hooks.cli.page.report_page import Column, Moment, Page
+from subcog_hooks.cli.terminal.output import safe
 
 HOSTILE = "</td></script><script>alert(1)</script><img src=x onerror=alert(1)>"
 

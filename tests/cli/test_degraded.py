@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from subcog_hooks.cli.support import searching
+from subcog_hooks.cli import searching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.query_encoder import StaticEncoder

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.support import embedding
+from subcog_hooks.cli import embedding
+from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import breaker

@@ -148,7 +148,7 @@ def test_the_lines_are_counted_on_and_shown_on_a_terminal(with_memories: Run, mo
     done = with_memories("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
     assert re.search(r"^    2\. score", done.out, re.MULTILINE)
     plain = with_memories("search", QUERY, "--explain").out
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    monkeypatch.setattr("subcog_hooks.cli.terminal.output.terminal.out._force_terminal", True)
     assert with_memories("search", QUERY, "--explain").out.split() == plain.split()
 
 

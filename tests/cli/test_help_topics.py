@@ -7,7 +7,7 @@ import pytest
 import typer
 from hatchling.builders.wheel import WheelBuilder
 
-from subcog_hooks.cli.support import help_texts
+from subcog_hooks.cli import help_topics
 from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run, whole_application
 from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
@@ -20,8 +20,8 @@ LONGEST = 98  # columns of a command, so that it stays in one line where a topic
 
 def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
     done = subcog("help")
-    assert [line.split()[0] for line in done.out.splitlines()] == help_texts.all_topics()
-    assert sorted(help_texts.all_topics()) == NAMES
+    assert [line.split()[0] for line in done.out.splitlines()] == help_topics.all_topics()
+    assert sorted(help_topics.all_topics()) == NAMES
     assert all(re.fullmatch(r"[a-z]+ +[A-Z].+", line) for line in done.out.splitlines())
     assert "subcog help TOPIC" in done.err
 
@@ -55,7 +55,7 @@ def test_readme_is_short_and_links_every_topic() -> None:
     text = README.read_text(encoding="utf-8")
     assert len(text.split()) <= MAX_WORDS
     linked = re.findall(r"\[(\w+)\]\(subcog_hooks/cli/topics/(\w+)\.md\)", text)
-    assert linked == [(name, name) for name in help_texts.all_topics()]
+    assert linked == [(name, name) for name in help_topics.all_topics()]
 
 
 @pytest.mark.parametrize("document", [README, ROOT / "subcog_hooks/cli/topics/performance.md"], ids=lambda path: path.stem)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import hygiene
-from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
+from subcog_hooks.cli import inventory
+from subcog_hooks.cli.inventory import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
@@ -89,7 +89,7 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
         ("long ago", "subcog forget long ago"),
     ]
     remarks: list[str] = []
-    assert hygiene._check_unused(old, Use(by_id, now - 1), now, remarks) == []
+    assert inventory._check_unused(old, Use(by_id, now - 1), now, remarks) == []
     assert "use is recorded only since" in remarks[0]
 
 

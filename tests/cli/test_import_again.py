@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from subcog_hooks.cli import import_from
 from subcog_hooks.cli.jobs import job_list
 from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.cli.support import import_from
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record

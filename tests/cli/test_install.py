@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.claude_code import hook_entries, registration
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.agents import hook_entries, registration
+from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.errors import ConfigError
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.e2e.machine import posix, write_program

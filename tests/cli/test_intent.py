@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from subcog_hooks.cli.decisions.prompt_preview import intent_record, intent_view
+from subcog_hooks.cli.intent import intent_record, intent_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Examined

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli import commands, light_search
-from subcog_hooks.cli.support import context, search_options, searching
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli import commands, search_options, searching
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import StoreError
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -89,9 +89,9 @@ def test_what_stands_behind_two_dashes_is_searched_for(
         seen.append((list(asked.query), is_quiet))
         return 0
 
-    monkeypatch.setattr(light_search, "answer_search", take)
+    monkeypatch.setattr(searching, "answer_search", take)
     monkeypatch.setattr(os, "_exit", lambda _: None)
-    light_search.answer_and_exit(["search", *line.split()])
+    searching.answer_and_exit(["search", *line.split()])
     assert seen == [(query, is_quiet)]
 
 

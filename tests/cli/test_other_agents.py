@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.claude_code import hook_entries, registration
-from subcog_hooks.cli.support import client_settings
-from subcog_hooks.cli.support.client_settings import CLIENTS
+from subcog_hooks.cli.agents import client_settings, hook_entries, registration
+from subcog_hooks.cli.agents.client_settings import CLIENTS
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.page import MAX_BARS, Column, Page, write_page
+from subcog_hooks.cli.page.report_page import MAX_BARS, Column, Page, write_page
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.amendment import mark_superseded
+from subcog_hooks.cli.amendment import mark_superseded
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
-from subcog_hooks.cli.support.inventory import Inventory
-from subcog_hooks.cli.support.output import day
-from subcog_hooks.cli.support.page import DAY_MS
+from subcog_hooks.cli.inventory import YEAR_MS, Inventory, Use
+from subcog_hooks.cli.page.report_page import DAY_MS
+from subcog_hooks.cli.terminal.output import day
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms

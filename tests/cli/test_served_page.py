@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from subcog_hooks.cli.pages import page_server
+from subcog_hooks.cli.page import page_server
 from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory

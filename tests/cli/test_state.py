@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import conditions
 from subcog_hooks.hook import facts

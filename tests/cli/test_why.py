@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.decisions.decision_view import MAX_EXPLAINED, ViewData, decision_view
-from subcog_hooks.cli.decisions.lookup import decision_line, sentence, would_speak
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.terminal.output import terminal
+from subcog_hooks.cli.verdicts import lookup
+from subcog_hooks.cli.verdicts.decision_view import MAX_EXPLAINED, ViewData, decision_view
+from subcog_hooks.cli.verdicts.lookup import decision_line, sentence, would_speak
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store import sessions

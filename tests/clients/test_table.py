@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import clients
-from subcog_hooks.cli.support import client_settings
+from subcog_hooks.cli.agents import client_settings
 from subcog_hooks.clients import LEARNED, NAMES
 from subcog_hooks.clients.description import (
     COMPACTED,

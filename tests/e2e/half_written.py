@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from subcog_hooks.cli.claude_code import hook_entries
+from subcog_hooks.cli.agents import hook_entries
 from tests.e2e.machine import Machine
 
 SITE = Path(sysconfig.get_path("purelib"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from subcog_hooks.cli.claude_code.hook_entries import EVENTS
+from subcog_hooks.cli.agents.hook_entries import EVENTS
 from tests.e2e.claude_client import Sandbox, Turn
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import subcog_hooks
-from subcog_hooks.cli.claude_code.skills import SKILLS
+from subcog_hooks.cli.agents.skills import SKILLS
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation, isolation
 from tests.e2e.subcog_client import (
     LIBRARY_BYTES,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.cli.claude_code import hook_entries
+from subcog_hooks.cli.agents import hook_entries
 from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text

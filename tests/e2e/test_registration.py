@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.claude_code.hook_entries import EVENTS
+from subcog_hooks.cli.agents import hook_entries
+from subcog_hooks.cli.agents.hook_entries import EVENTS
 from tests.e2e.machine import (
     ANSWER,
     NO_BRIEF,

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from subcog_hooks.cli.claude_code.skills import SKILLS, skill_text
+from subcog_hooks.cli.agents.skills import SKILLS, skill_text
 from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
 
 ROOT = Path(__file__).parents[2]

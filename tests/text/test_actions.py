@@ -1,6 +1,6 @@
 """The actions of a command: the forms in which an agent commits them."""
 
-from subcog_hooks.cli.support.rule_actions import MAX_TRIED
+from subcog_hooks.cli.remember import MAX_TRIED
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.text import actions
 from subcog_hooks.text.actions import PREFIX, actions_of_call, example_calls

@@ -3,10 +3,10 @@
 from contextlib import suppress
 
 from subcog_hooks.cli.checks.findings import Findings
-from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.support import context, llm_use
-from subcog_hooks.cli.support.output import pluralize, safe
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import pluralize, safe
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
@@ -119,7 +119,7 @@ def check_background_llm(home: Home, settings: Settings, findings: Findings) -> 
     words = "and the agent's last words" if settings[AGENT_WORDS] else "once `subcog setup` has your yes"
     typed = f"; by llm.learn it is sent what you type in sessions, {words}" if settings[LLM_LEARNS] else ""
     with suppress(StoreError):
-        calls = "; ".join((calls, *llm_use.describe_calls(home)))
+        calls = "; ".join((calls, *background_jobs.describe_calls(home)))
     findings.good(f"{name}; {senders} send it the texts of memories{typed}; {calls}")
 
 

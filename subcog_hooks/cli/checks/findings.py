@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import EXIT_STORE
 from subcog_hooks.core.log import escape_controls
 

@@ -7,11 +7,11 @@ import sys
 import time
 from contextlib import suppress
 
+from subcog_hooks.cli.agents import client_settings, registration
 from subcog_hooks.cli.checks.findings import Findings
-from subcog_hooks.cli.claude_code import registration
-from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import client_settings, context
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import safe, terminal
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError
 from subcog_hooks.core.paths import Home, working_folder

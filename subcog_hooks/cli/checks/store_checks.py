@@ -3,10 +3,11 @@
 import os
 import shlex
 
+from subcog_hooks.cli import editor, embedding
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding
-from subcog_hooks.cli.support.output import count_memories, pluralize, terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home, is_open_to_others

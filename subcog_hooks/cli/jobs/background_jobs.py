@@ -9,6 +9,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import pluralize
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, SubcogError
@@ -17,7 +19,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import job_record
+from subcog_hooks.store import job_record, state_values
 from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
@@ -25,6 +27,7 @@ from subcog_hooks.store.memory import now_ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.cli.jobs.machine import MachineStatus
+
 
 QUIET_S = 1.0  # after the last hook, before work continues
 POLL_S = 0.05
@@ -309,3 +312,17 @@ def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float 
     if last.outcome == DONE and not job.every_s:
         return WAIT_S if job.is_due(home) else None
     return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))
+
+
+def describe_calls(home: Home) -> list[str]:
+    """Return a line for each job that has asked today: its calls, the characters sent, and its last call's local time.
+
+    Raises StoreError.
+    """
+    with context.existing_state(home) as state:
+        uses = state_values.find_llm_use(state, now_ms()) if state else []
+    return [
+        f"{use.job}: {pluralize(use.calls, 'call')}, {use.characters:,} characters, "
+        f"the last at {time.strftime('%H:%M', time.localtime(use.last_ms / 1000))}"
+        for use in uses
+    ]

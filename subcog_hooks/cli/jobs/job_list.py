@@ -5,9 +5,11 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from importlib import import_module
 
+from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
-from subcog_hooks.cli.support import context
-from subcog_hooks.core.errors import StoreError
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.core import log
+from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings import defaults
@@ -132,3 +134,13 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
     Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories, LIGHT_S),
 )
+
+
+def run_background_jobs() -> None:
+    """Run background work. Sessions that begin and commands that end start it."""
+    home = context.home()
+    try:
+        background_jobs.run_due_jobs(home, JOBS)
+    except SubcogError as error:
+        log.write_line(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
+        raise

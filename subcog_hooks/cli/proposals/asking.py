@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from subcog_hooks.cli.amendment import similar_to
 from subcog_hooks.cli.proposals import learning_runs as transcripts
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import with_written
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.amendment import similar_to
-from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home

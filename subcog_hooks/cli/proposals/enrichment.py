@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import TypeVar
 
+from subcog_hooks.cli.amendment import amend, apply_changes
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CHANGED, UNREADABLE, CheckedQuestions
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.amendment import amend, apply_changes
-from subcog_hooks.cli.support.output import count_memories
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import count_memories
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, UnusableAnswer
 from subcog_hooks.core.paths import Home

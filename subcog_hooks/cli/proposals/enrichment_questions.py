@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.capture.duplicates import word_share
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.searching import open_sources
+from subcog_hooks.cli.searching import open_sources
+from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.llm import disclosure

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import day, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.agents import claude_notes
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError

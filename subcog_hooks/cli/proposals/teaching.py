@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from subcog_hooks.cli.decisions import past_prompts
 from subcog_hooks.cli.proposals import enrichment_questions
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.verdicts import past_prompts
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT

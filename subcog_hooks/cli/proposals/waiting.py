@@ -9,11 +9,11 @@ from subcog_hooks.capture.duplicates import Difference, NearDuplicate
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
-from subcog_hooks.cli.decisions import lookup, past_prompts
+from subcog_hooks.cli.amendment import apply_changes, mark_forgotten, similar_to
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.amendment import apply_changes, mark_forgotten, similar_to
-from subcog_hooks.cli.support.output import pluralize
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import pluralize
+from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home

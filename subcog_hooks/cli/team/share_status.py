@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import count_memories, pluralize, safe, terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX

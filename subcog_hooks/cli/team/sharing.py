@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import (

@@ -3,10 +3,11 @@
 import time
 from contextlib import closing
 
-from subcog_hooks.cli.support import context, inputs, results
-from subcog_hooks.cli.support.output import DIM, day, safe, terminal
-from subcog_hooks.cli.support.search_options import SearchOptions
+from subcog_hooks.cli import results
+from subcog_hooks.cli.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import DIM, day, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.embed.by_language import encode_between, encode_by_language
@@ -141,7 +142,7 @@ def _result_row(hit: TeamHit, *, explain: bool) -> dict[str, object]:
 
 def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offset: int) -> None:
     if hits and terminal.is_drawn and not options.explain:
-        from subcog_hooks.cli.support.results import memories_view  # rich, needed on a terminal only
+        from subcog_hooks.cli.results import memories_view  # rich, needed on a terminal only
 
         labels = [_label(hit).replace("_", " ") for hit in hits]
         terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.claude_code import registration
+from subcog_hooks.cli.agents import registration
 from tests.cli.conftest import MonkeyPatch
 from tests.e2e.machine import posix
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.decisions import decision_view
+from subcog_hooks.cli.verdicts import decision_view
 
 SHARES = st.floats(-2.0, 2.0)
 

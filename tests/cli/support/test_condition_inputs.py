@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.cli.support import inputs
+from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.cues import condition_checks
 
 

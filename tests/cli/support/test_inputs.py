@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import inputs
+from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.core.errors import UsageError
 from tests.cli.conftest import MonkeyPatch
 

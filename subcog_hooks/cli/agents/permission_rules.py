@@ -1,0 +1,122 @@
+"""Permission rules of Claude Code that notes own, written by `remember --ask-before` and `--deny` until the note ends."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
+
+from subcog_hooks.cli.agents import hook_entries, registration
+from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal
+from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.owned_rules import OwnedRule, change_rules, find_ended_rules, read_rules
+
+ASK, DENY = "ask", "deny"  # the lists of rules in Claude Code's settings
+# A rule matches the beginning of one simple command: no operators, assignments, quotes around a program, or escapes.
+_COMMAND = re.compile(r"[\w./~@+-][\w./~@+*-]*(?: [^;&|<>()`\\]*)?")
+_BETWEEN_COMMANDS = re.compile(r"[;&|<>()`\\\n]+")
+_ASSIGNMENTS = re.compile(r"^(?:\w+=\S* +)+")
+
+
+def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Return (list, pattern of commands) pairs. Raises UsageError for an agent, InvalidMemory for an inexpressible pattern."""
+    given = [(ASK, pattern) for pattern in ask_before or ()] + [(DENY, pattern) for pattern in deny or ()]
+    patterns = [(kind, " ".join(pattern.replace(":*", " *").split())) for kind, pattern in given]
+    if patterns and author.is_agent():
+        raise UsageError("only the person sets rules of Claude Code", "run this in a terminal of your own")
+    for _, pattern in patterns:
+        if not _COMMAND.fullmatch(pattern):
+            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", f'give "{_nearest_command(pattern)}"')
+    return patterns
+
+
+def _nearest_command(pattern: str) -> str:
+    """Return the longest command in a pattern that a rule can express, an example without one.
+
+    >>> _nearest_command("cd web && FOO=1 git push*"), _nearest_command("'git push' > log"), _nearest_command("* push")
+    ('git push*', 'git push', 'git push*')
+    """
+    parts = [_ASSIGNMENTS.sub("", part.strip(" '\"")) for part in _BETWEEN_COMMANDS.split(pattern)]
+    return max(filter(_COMMAND.fullmatch, parts), key=len, default="git push*")
+
+
+def rule_of(pattern: str) -> str:
+    """Return the rule for commands that begin as a pattern says.
+
+    >>> rule_of("git push*"), rule_of("git push")
+    ('Bash(git push*)', 'Bash(git push *)')
+    """
+    return f"Bash({pattern})" if "*" in pattern else f"Bash({pattern} *)"
+
+
+def trigger_of(pattern: str) -> str:
+    r"""Return the trigger that brings a note beside such a command.
+
+    >>> trigger_of("git push*"), trigger_of("rm -rf *"), trigger_of("kubectl * delete")
+    ('\\bgit\\s+push', '\\brm\\s+\\-rf\\b', '\\bkubectl\\s+.*\\s+delete\\b')
+    """
+    words = pattern.removesuffix("*").split()
+    is_open = pattern.endswith("*") and not pattern.endswith(" *")
+    regex = r"\s+".join(".*".join(map(re.escape, word.split("*"))) for word in words)
+    begins, ends = words[0][0].isalnum(), words[-1][-1].isalnum() and not is_open
+    return r"\b" * begins + regex + r"\b" * ends
+
+
+def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
+    """Write rules into the person's settings. A stored memory owns the new rules. Raises ConfigError, StoreError."""
+    if not patterns:
+        return
+    if not os.path.isdir(registration.config_folder()):
+        terminal.say(f"no rule is set: Claude Code has no settings in {registration.config_folder()}; agents only get the note")
+        return
+    home, path = context.home(), registration.settings_files()[registration.USER]
+    rules = [OwnedRule(memory.id, path, kind, rule_of(pattern)) for kind, pattern in patterns]
+    before, _ = _change_settings(path, lambda text: reduce(_with_rule, rules, text))
+    owned = {rule[1:] for rule in read_rules(home)}
+    own = [rule for rule in rules if rule[1:] in owned or _with_rule(before, rule) != before]
+    change_rules(home, lambda earlier: list(dict.fromkeys((*earlier, *own))))
+    for rule in rules:
+        fact = "until this note ends" if rule in own else "which had it before, so it stays when this note ends"
+        terminal.say(f"{rule.kind}: {safe(rule.rule)} in {abbreviate_home(path)}, {fact}")
+    terminal.say("it holds in all projects, in Claude Code alone; scripts, aliases and `bash -c` pass: `subcog help cues`")
+
+
+def take_back_ended(home: Home) -> None:
+    """Remove the rules of memories that have ended, and say so."""
+    try:
+        ended = find_ended_rules(home)
+        kept = {rule[1:] for rule in read_rules(home) if rule not in ended}
+        for rule in ended:
+            if rule[1:] not in kept:
+                _change_settings(rule.path, partial(remove_rules, [rule]))
+                where = abbreviate_home(rule.path)
+                terminal.say(f"{rule.kind}: {safe(rule.rule)} is taken out of {where}, as the note {rule.memory} has ended")
+        if ended:
+            change_rules(home, lambda rules: [rule for rule in rules if rule not in ended])
+    except SubcogError as error:  # The next command tries again.
+        terminal.say(f"a rule of a note that has ended stays: {error}")
+
+
+def remove_rules(rules: Iterable[OwnedRule], text: str | None) -> str | None:
+    """Return settings (None for no file) without these rules. Raises ValueError for invalid JSON."""
+    for rule in rules:
+        text = hook_entries.remove_rule(text, rule.kind, rule.rule) if text is not None else None
+    return text
+
+
+def describe_rules(memory: Memory) -> str:
+    """Return the rules that a memory owns, "" for none."""
+    return ", ".join(f"{rule.kind}: {rule.rule}" for rule in read_rules(context.home()) if rule.memory == memory.id)
+
+
+def _with_rule(text: str | None, rule: OwnedRule) -> str:
+    return hook_entries.add_rule(text, rule.kind, rule.rule)
+
+
+def _change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
+    try:
+        return registration.change_settings(path, change)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} has no rules as Claude Code writes them: {error}", "correct it by hand") from error

@@ -1,1 +1,0 @@
-"""Decisions of the hook, looked up and explained."""

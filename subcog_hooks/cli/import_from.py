@@ -1,0 +1,303 @@
+"""`subcog import --from`: reads, previews and imports the notes of another source, and repeats recorded imports."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from subcog_hooks.capture import importing
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
+from subcog_hooks.capture.markdown_document import FileDates
+from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
+from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.cli.agents import claude_notes
+from subcog_hooks.cli.terminal import author, context, progress
+from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import Pace
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import import_record
+from subcog_hooks.store.import_record import RecordedImport
+from subcog_hooks.store.memory import PENDING
+from subcog_hooks.store.project import Project, find_project, is_linked_worktree
+from subcog_hooks.store.store import Store
+
+MAX_REASONS = 10  # for rows that were left out
+MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
+MAX_LOADED = 3  # names of files that the client loads by itself
+MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
+
+
+def read_source(name: str, path: str | None, here: Project | None) -> SourceReading:
+    """Read a source. Raises UsageError, ConfigError. here: the current project."""
+    return catalogue.read_source(name, path, _surroundings()._replace(here=here))
+
+
+def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
+    """Import a file or folder. Texts that Claude Code loads by itself are stored as from `claude`.
+
+    Raises as `importing.import_path` does.
+    """
+    here = find_project(options.root) if options.root else None
+    reading, loaded = _read_loaded_files(path, here)
+    report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
+    absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
+    importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
+    if loaded:
+        names = sorted(os.path.basename(file) for file in loaded)
+        more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
+        subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
+        report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
+        report.remarks += _describe_left_out(reading)
+    return report
+
+
+def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
+    """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
+    none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
+    if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
+        return none
+    try:
+        return claude_memory.read_loaded_files(claude_notes.config_folder(), here, path)
+    except ConfigError:  # A repository says where the client's folder is.
+        return none
+
+
+def _find_unloaded(reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None) -> Absence:
+    """Return the memories of texts below a path that the client had loaded, unless they are among the rows."""
+    if not reading.looked_in or options.lacks_files:
+        return Absence()
+    absence = reading.find_absence(store, options)
+    config, root = claude_notes.config_folder(), here.root if here else ""
+    absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
+    return absence
+
+
+def find_sources() -> list[tuple[str, str]]:
+    """Return the sources found on this machine, each with its location."""
+    return catalogue.find_sources(_surroundings())
+
+
+def list_sources() -> int:
+    """Print the sources found on this machine. Return the exit code."""
+    sources = find_sources()
+    for name, location in sources:
+        terminal.result(f"{name:<20}{safe(location)}")
+    if not sources:
+        terminal.say(f"no notes of these programs were found: {', '.join(catalogue.SOURCE_NAMES)}")
+        return EXIT_NOTHING_FOUND
+    terminal.say("`subcog import --from NAME --dry-run` shows what would come")
+    return 0
+
+
+def import_source(reading: SourceReading, store: Store | None, options: ImportOptions) -> ImportReport:
+    """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
+    absence = reading.find_absence(store, options) if store else Absence()
+    if not (reading.rows or reading.left_out or absence.lost or absence.kept):
+        raise UsageError(*reading.missing)
+    with progress.track_items("reading", len(reading.rows)) as advance:
+        return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
+
+
+def finish_import(report: ImportReport, store: Store, progress: Callable[[int], None] | None = None) -> None:
+    """Let index, vectors and statistics follow an import. progress: called as by `context.update_index_and_vectors`."""
+    if count_changes(report):
+        context.update_index_and_vectors(store, progress)
+
+
+def count_changes(report: ImportReport) -> int:
+    """Return the number of memories that an import has changed."""
+    return report.added + report.replaced + report.archived
+
+
+def print_reading(reading: SourceReading, path: str | None, store: Store | None, *, dry_run: bool) -> None:
+    """Print the content of a source, and the rows left out. path: the given path, None for the source's usual location."""
+    waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
+    stored = store.by_ids(waiting_rows) if store and not dry_run else {}
+    pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
+    owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
+    if dry_run:
+        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(_surroundings()))}")
+        for kind, count in reading.kinds.most_common():
+            terminal.result(f"{count:>7,}  {safe(kind)}")
+        for owner, count in owners.most_common():
+            terminal.say(f"for {safe(owner)}: {count}")
+    print_remarks(reading.remarks)
+    if pending:
+        terminal.say(f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`, until you accept them")
+    print_remarks(_describe_left_out(reading))
+
+
+def _describe_left_out(reading: SourceReading) -> list[str]:
+    counts = reading.left_out.most_common()
+    return [f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}" for reason, count in counts]
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """Print the remarks on a source, up to a number."""
+    for remark in remarks[:MAX_REASONS]:
+        terminal.say(safe(remark)[:MAX_REASON_LENGTH])
+    if len(remarks) > MAX_REASONS:
+        terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
+
+
+def file_dates(here: Project) -> FileDates:
+    """Return the dates of a project's files that tell none."""
+    return _surroundings()._replace(here=here).file_dates()
+
+
+def _surroundings() -> catalogue.SourceContext:
+    return catalogue.SourceContext(claude_notes.config_folder(), context.here(), os.environ)
+
+
+def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
+    """Return the options for a file or folder. A repository's files are about that repository alone.
+
+    A person's `--user` and `--trust user` outweigh that. here: the current project; for_all: `--user` is given. Raises
+    UsageError.
+    """
+    holder = importing.check_source(path)
+    if holder and for_all and options.keeps_users:
+        raise author.needs_consent(f"--user takes {path} out of its repository")
+    options = replace(options, is_repositorys=holder is not None and not (for_all or options.trusted))
+    return options_in_project(options, None if for_all else holder if options.is_repositorys else here)
+
+
+def options_in_project(options: ImportOptions, here: Project | None) -> ImportOptions:
+    """Return the options for the Markdown files of a project; None for all projects."""
+    if here is None:
+        return options
+    entries = import_record.read_imports(context.home())
+    options = replace(options, dates=file_dates(here))
+    return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
+
+
+def describe_import(path: str | None, source: str | None, options: ImportOptions) -> RecordedImport | None:
+    """Return an import for the record, with the present state of its files; None for an import that is not repeated."""
+    is_repeatable = source or os.path.isdir(path or "") or (path or "").lower().endswith(MARKDOWN_SUFFIXES)
+    entry = RecordedImport(
+        options.project or "",
+        options.root or "",
+        os.path.abspath(path) if path else "",
+        source or "",
+        options.trusted,
+        options.keeps_users,
+        options.waits,
+    )
+    return entry._replace(stamp=_compute_stamp(entry) or "") if is_repeatable else None
+
+
+def record_import(entry: RecordedImport | None) -> None:
+    """Record an import that has succeeded, so that it is repeated."""
+    try:
+        if entry:
+            import_record.record_import(context.home(), entry)
+    except StoreError as error:
+        terminal.say(f"this import will not be repeated by itself ({error.message})")
+
+
+def describe_place(entry: RecordedImport) -> str:
+    """Return the file, folder or program of an import for the person."""
+    where = entry.path or entry.root
+    return f"{entry.source}, {where}" if entry.source and where else where or entry.source
+
+
+def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOptions) -> ImportReport:
+    """Repeat an import, with the options that it had and these ones. Raises UsageError, StoreError."""
+    here = find_project(entry.root) if entry.root else None
+    if entry.root and (here is None or here.root != entry.root):
+        raise UsageError(f"{entry.root} is no repository any more", "its memories stay")
+    own = ImportOptions(
+        trusted=entry.trusted and not options.keeps_users,
+        replace=options.replace,
+        dry_run=options.dry_run,
+        keeps_users=entry.keeps_users or options.keeps_users,
+        waits=entry.waits or options.waits,
+    )
+    if entry.source:
+        reading = read_source(entry.source, entry.path or None, here)
+        return import_source(reading, store, options_in_project(own, here))
+    if store and here and not os.path.lexists(entry.path):
+        options = options_in_project(own, here)
+        absence = find_absence(store, entry.path, options)
+        absence.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
+        return importing.import_reading((), absence, frozenset(), store, options, lambda _: None)
+    options = options_for_path(own, entry.path, here, for_all=not entry.root)
+    return import_path(entry.path, store, options, lambda _: None)
+
+
+def repeat_in_background(home: Home, pace: Pace) -> str:
+    """Repeat imports of changed files, and return a summary, "" for no change. Raises StoreError."""
+    added = replaced = archived = 0
+    for entry in import_record.read_imports(home):
+        if not pace.goes_on():
+            break
+        stamp = _compute_stamp(entry, pace)
+        if stamp is None or stamp == entry.stamp or not _may_repeat_unasked(entry):
+            continue
+        try:
+            with context.writing() as store:
+                report = repeat_import(entry, store, ImportOptions())
+                finish_import(report, store)
+        except UsageError as error:
+            log.write_line(home, f"the import of {describe_place(entry)} was not repeated: {error.message}")
+        else:
+            added, replaced, archived = added + report.added, replaced + report.replaced, archived + report.archived
+        import_record.record_stamp(home, entry, stamp)
+    return f"{added} added, {replaced} updated, {archived} archived" if added or replaced or archived else ""
+
+
+def _may_repeat_unasked(entry: RecordedImport) -> bool:
+    """Return whether the background may repeat an import.
+
+    A linked worktree can be on any branch. With `--trust user` or `--user` the person has vouched for a repository's files as
+    they were, not as they are.
+    """
+    here = find_project(entry.root) if entry.root else None
+    if here and is_linked_worktree(here):
+        return False
+    is_vouched = entry.trusted or not entry.root
+    return not (is_vouched and find_project(entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)))
+
+
+def _compute_stamp(entry: RecordedImport, pace: Pace | None = None) -> str | None:
+    """Return a digest of the names, sizes and times of an import's files.
+
+    None where they are too many, and for a program's notes outside of the repository: only the person reads those again.
+    """
+    digest = hashlib.sha256()
+    for count, path in enumerate(_find_watched(entry)):
+        if count >= MAX_WATCHED or (pace and not pace.goes_on()):
+            return None
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        size_and_time = f"{status.st_size}\0{status.st_mtime_ns}" if not os.path.isdir(path) else ""
+        digest.update(f"{path}\0{size_and_time}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest() if entry.source in _WATCHED else None
+
+
+def _find_watched(entry: RecordedImport) -> Iterator[str]:
+    folders = [] if entry.source not in _WATCHED else [entry.path] if entry.path else _WATCHED[entry.source](entry.root)
+    for folder in folders:
+        yield folder
+        for parent, names in importing.walk_markdown(folder):
+            yield parent
+            yield from (os.path.join(parent, name) for name in names)
+
+
+def _record_folders(root: str) -> list[str]:
+    return [os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places]
+
+
+# the files that are watched, by the source's name, "" for Markdown; from the root of the repository
+_WATCHED: dict[str, Callable[[str], list[str]]] = {
+    "": lambda _: [],
+    decision_records.ADR: _record_folders,
+    **{name: partial(rule_files.find_rule_files, name) for name in rule_files.SOURCES},
+}

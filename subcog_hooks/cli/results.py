@@ -1,0 +1,384 @@
+"""Tables and panels for the terminal, drawn with rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from subcog_hooks.capture.jsonl import format_time
+from subcog_hooks.cli.terminal import inputs
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.log import to_json
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.hits import BY_RELEVANCE, LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
+from subcog_hooks.settings.keys import Key
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import STATUSES, Memory, now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
+from subcog_hooks.text.sanitise import cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from subcog_hooks.cli.model_rank import ModelRanking
+
+
+WIDE = 100  # columns that a table with the text needs
+
+
+def memories_view(
+    memories: Sequence[Memory], max_chars: int, confidence: Sequence[str] | Sequence[Text] = ()
+) -> RenderableType:
+    """Draw memories as a table where the terminal is wide enough, else a line for each with its text below.
+
+    max_chars: length limit of a text in the table; below a line, three lines of it. confidence: one text for each memory.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from subcog_hooks.cli.terminal.output import break_line
+
+    is_wide = terminal.out.width >= WIDE
+    owners = len({owner_label(memory) for memory in memories}) > 1
+    table = plain_table(is_wide=True)
+    for name in ("id", "namespace", "date"):
+        is_short = name != "namespace"
+        table.add_column(
+            name, style=DIM if is_short else ACCENT, no_wrap=is_short, max_width=None if is_short else 24, overflow="fold"
+        )
+    if owners:
+        table.add_column("of", max_width=40, overflow="fold")
+    if confidence:
+        table.add_column("confidence", no_wrap=True)
+    table.add_column("memory", ratio=1, overflow="fold")
+    blocks: list[RenderableType] = []
+    for number, memory in enumerate(memories):
+        sure = [Text(label) if isinstance(label, str) else label for label in confidence[number : number + 1]]
+        about = [memory.id, memory.namespace, day(memory.created_at), *([safe(owner_label(memory))] if owners else [])]
+        tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
+        if remark := memory_remark(memory):
+            tags.append(f"  {remark}", style=DIM)
+        if is_wide:
+            table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), max_chars)).append_text(tags))
+        else:
+            rest = [Text(about[1], style=ACCENT), *(Text(part, style=DIM) for part in about[2:])]
+            head = Text("  ").join([Text(about[0], style=DIM), *sure, *rest]) + tags
+            room = 3 * max(20, terminal.out.width - 4) - 4
+            blocks += [*break_line(head, terminal.out.width, 2), Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
+    return table if is_wide else Group(*blocks)
+
+
+def plain_table(*, is_wide: bool = False) -> Table:
+    """Return an empty table without lines. is_wide: as wide as the terminal.
+
+    Its columns fold long texts (`overflow="fold"`); `no_wrap` is for short columns.
+    """
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
+
+
+def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of figures, each behind its name."""
+    table = plain_table()
+    table.add_column("", no_wrap=True)
+    table.add_column("")
+    for name, value in figures:
+        table.add_row(name, value)
+    return table
+
+
+def first_screen(view: RenderableType) -> RenderableType:
+    """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
+    from rich.segment import SegmentLines
+
+    lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
+    return SegmentLines(lines, new_lines=True)
+
+
+PREVIEW = 600  # characters of a memory in the table; `show` prints all of it
+WEAK = "yellow"
+
+
+def print_answer(page: ResultPage, *, is_explained: bool) -> None:
+    """Print one page of an answer."""
+    answer = page.answer
+    print_remarks(page)
+    if answer.hits and terminal.out.is_terminal and not is_explained:
+        terminal.out.print(answer_view(answer))
+    else:
+        for number, hit in enumerate(answer.hits, page.offset + 1):
+            memory = hit.memory
+            status = "" if memory.status == "active" else f"  ({memory.status})"
+            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
+            terminal.pieces((line, ""), indent=2)
+            if is_explained:
+                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
+    if answer.hits and page.offset and terminal.out.is_terminal:
+        terminal.say(f"from result {page.offset + 1}")
+
+
+def answer_view(answer: Answer) -> RenderableType:
+    """Draw the hits of an answer."""
+    return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence_text(answer, hit) for hit in answer.hits])
+
+
+def _confidence_text(answer: Answer, hit: Hit) -> Text:
+    from rich.text import Text
+
+    label = answer.confidence_of(hit)
+    relevance = f" {hit.relevance:.2f}" if _agrees(label, hit) else ""
+    return Text(f"{label.replace('_', ' ')}{relevance}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
+
+
+def _agrees(label: str, hit: Hit) -> bool:
+    """Return whether a relevance supports a label, which may come from several strategies that agree."""
+    return (hit.relevance >= STRONG_RELEVANCE) != (label in (LOW, SPECULATIVE))
+
+
+def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
+    channels = [
+        f"{name} {f'rank {hit.ranks[name]}, ' if name in hit.ranks else ''}{hit.scores.get(name, 0.0):g}"
+        for name in dict.fromkeys((*hit.ranks, *hit.scores))
+    ]
+    read_as = "" if answer.read_as in (None, text) else f", read as {safe(str(answer.read_as))!r}"
+    label = answer.confidence_of(hit)
+    is_in_order = bool(answer.alpha_reason and answer.alpha_reason.endswith(BY_RELEVANCE))
+    relevance = f"relevance {hit.relevance:g}, " if is_in_order or _agrees(label, hit) else ""
+    lines = [
+        f"{number}. score {hit.score:g}, {relevance}confidence {label}",
+        "found by " + "; ".join(channels),
+        f"{answer.query_type} query{read_as}; meaning has a share of {answer.alpha:g} ({answer.alpha_reason})",
+    ]
+    if hit.labels:
+        lines.append("tags in the query: " + ", ".join(map(safe, hit.labels)))
+    if hit.asked_like:
+        lines.append(f"asked like this: {safe(hit.asked_like)}")
+    if hit.recency < 1.0:
+        lines.append(f"age leaves {hit.recency:.2f} of the score")
+    return lines
+
+
+MIN_MEANING_COLUMNS = 150  # columns that a table with the meaning needs
+
+
+def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
+    """Draw the settings as a table, or as a list on a narrow terminal.
+
+    rows: each with its value and the value's source, "" for the default.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    table = plain_table()
+    for column in ("setting", "value", "from", "allowed", "meaning"):
+        table.add_column(column, no_wrap=column == "setting", overflow="fold")
+    is_table = terminal.out.width >= MIN_MEANING_COLUMNS
+    blocks: list[RenderableType] = []
+    for key, shown, source in rows:
+        value = Text(shown, style=ACCENT if source else "")
+        meaning = ". ".join(filter(None, (key.help, key.permission, key.variable and f"Variable: {key.variable}")))
+        if is_table:
+            table.add_row(key.name, value, source, key.expected, meaning)
+        else:
+            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM))
+            blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
+    return table if is_table else Group(*blocks)
+
+
+HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
+MIN_COVERED = 0.6  # share of the query's words, weighted by rarity; a lower share would match every other memory
+MAX_SEARCHED = 20  # hits
+MAX_NAMED_HIDDEN = 3
+HIDDEN_SEARCH_MS = 200.0  # Without vectors: about 2 ms among 10,000 memories.
+
+
+def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> list[Memory]:
+    """Return the memories that have most of the text's words but are inactive or expired, best first.
+
+    scope: the filter of the search; its statuses are replaced. Raises IndexUnusable, StoreError.
+    """
+    hidden: list[Memory] = []
+    now = now_ms()
+    counts = store.counts()
+    for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
+        wide = scope.with_changes(statuses=statuses, include_expired=True)
+        request = Request(text, wide, mode=LEXICAL, is_typed=True)
+        hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
+        hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
+    return hidden
+
+
+def _covers(hit: Hit) -> bool:
+    evidence = {name: value for name, value, _ in hit.terms}
+    return evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
+
+
+def hidden_remark(memories: Sequence[Memory]) -> str:
+    """Say in one sentence which memories are hidden, and how to see them.
+
+    >>> hidden_remark([Memory(id="a", content="x", status="superseded")])
+    '1 more matches but is superseded: `subcog show a`'
+    """
+    states = " or ".join(dict.fromkeys("expired" if memory.status == "active" else memory.status for memory in memories))
+    count = len(memories)
+    verb = "more matches but is" if count == 1 else "more match but are"
+    commands = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
+    return f"{count} {verb} {states}: {commands}{', …' if count > MAX_NAMED_HIDDEN else ''}"
+
+
+EXACT_DIGITS = 12  # of the parts of a score, so that its nine digits can be computed again
+PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
+BY_WORDS_ALONE = "fts_only"  # the confidence of a preliminary answer
+TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """One page of an answer.
+
+    elapsed: ms; page: its number, from 1, with `offset` results before it; is_empty: the store has no memory; hidden: matches
+    that are inactive or expired; ranked: the ranking by a model, None where nobody asked for it.
+    """
+
+    text: str
+    answer: Answer
+    elapsed: float
+    page: int
+    offset: int
+    is_empty: bool
+    hidden: Sequence[Memory]
+    ranked: ModelRanking | None = None
+
+
+def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
+    """Return the output format that the options ask for. Raises UsageError for several."""
+    inputs.refuse_several({"--json": as_json, "--jsonl": jsonl, "--ids": ids})
+    return JSON if as_json else JSONL if jsonl else IDS if ids else TABLE
+
+
+def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
+    """Print one page of an answer for a program. shape: JSON, JSONL or IDS."""
+    answer = page.answer
+    if shape == JSON:
+        terminal.json(_answer_fields(page, remarks_on_page(page)), indent=1)
+        return
+    print_remarks(page)
+    if shape == JSONL:
+        rows = [result_row(answer, hit, explain=is_explained) | _rank_by_model(page.ranked, hit) for hit in answer.hits]
+        terminal.raw("".join(to_json(row) + "\n" for row in rows))
+    else:
+        terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
+
+
+def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
+    """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
+    rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
+    confidence, note = answer.confidence, answer.note
+    if stage == PRELIMINARY:
+        confidence, note = BY_WORDS_ALONE, "found by words; the search by meaning is pending"
+    terminal.json({"type": stage, "confidence": confidence, "degraded": answer.is_degraded, "note": note, "results": rows})
+    terminal.flush()
+
+
+def print_remarks(page: ResultPage) -> None:
+    """Print the remarks on an answer."""
+    answer = page.answer
+    for remark in remarks_on_page(page):
+        terminal.say(remark)
+    if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
+        terminal.say("low confidence: the first of these is near in meaning, and nothing else supports it")
+
+
+def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
+    """Return a hit as the object that scripts read. explain: add the parts of its score."""
+    row: dict[str, object] = {
+        **memory_fields(hit.memory),
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "confidence": answer.confidence_of(hit),
+        "found_by": list(hit.found_by),
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+    }
+    if explain:
+        row["explain"] = {
+            "read_as": answer.read_as,
+            "alpha": answer.alpha,
+            "alpha_reason": answer.alpha_reason,
+            "agreement": round(hit.agreement, 4),
+            "tag_matches": list(hit.labels),
+            **({"asked_like": hit.asked_like} if hit.asked_like else {}),
+            "recency_factor": round(hit.recency, 4),
+            "contributions": {name: round(amount, EXACT_DIGITS) for name, amount in hit.contributions.items()},
+            "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
+        }
+    return row
+
+
+def memory_fields(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory in a result."""
+    return {
+        "id": memory.id,
+        "urn": memory.urn,
+        "namespace": memory.namespace,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "created_at": format_time(memory.created_at),
+    }
+
+
+def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
+    answer = page.answer
+    hits = answer.hits
+    return {
+        "query": page.text,
+        "query_type": answer.query_type,
+        "confidence": answer.confidence,
+        "degraded": answer.is_degraded,
+        "note": "; ".join(remarks) or None,
+        "suggestions": answer.suggestions,
+        "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
+        "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
+        "elapsed_ms": round(page.elapsed, 1),
+        "total": answer.total,
+        "page": page.page,
+        "has_more": answer.has_more,
+        **({"ranked_by": page.ranked.by or None} if page.ranked else {}),
+        "results": [result_row(answer, hit, explain=True) | _rank_by_model(page.ranked, hit) for hit in hits],
+    }
+
+
+def _rank_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
+    return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
+
+
+def remarks_on_page(page: ResultPage) -> list[str]:
+    """Return the remarks on an answer: notes, corrections, suggestions and hidden memories."""
+    answer = page.answer
+    remarks = [answer.note] if answer.note else []
+    if page.ranked and (page.ranked.by or page.ranked.note):
+        first = f"{page.ranked.by} put {len(page.ranked.places) or 'none'} of these results first"
+        remarks.append(safe(page.ranked.note or first))
+    if answer.corrections:
+        remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
+    if page.is_empty:
+        remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
+    elif not answer.hits and page.offset:
+        remarks.append("there are no more results")
+    elif not answer.hits:
+        remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
+    if answer.suggestions:
+        remarks.append("the memories here are about: " + ", ".join(map(safe, answer.suggestions)))
+    if page.hidden:
+        remarks.append(hidden_remark(page.hidden))
+    return remarks

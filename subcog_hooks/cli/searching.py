@@ -1,0 +1,374 @@
+"""A search for the terminal: its query and filters, and the sources it reads: store, index and vectors."""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+
+from subcog_hooks.capture.jsonl import parse_time
+from subcog_hooks.cli import results
+from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import count_memories, prefer_utf8, terminal
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
+from subcog_hooks.embed import models
+from subcog_hooks.embed.by_language import encode_between, encode_by_language
+from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.intent.query_type import classify_query
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import tuning
+from subcog_hooks.recall import vectors as recall_vectors
+from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
+from subcog_hooks.recall.hits import LEXICAL, Answer
+from subcog_hooks.settings.defaults import Settings
+from subcog_hooks.store import index_writer
+from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.project import resolve_identity
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import VectorReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from subcog_hooks.cli.model_rank import ModelRanking
+    from subcog_hooks.embed.by_language import Encode
+
+
+if TYPE_CHECKING:
+    Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
+
+MIN_SIMILARITY = "search.min_similarity"
+LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
+
+
+@dataclass(slots=True)
+class ModelLoading:
+    """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
+
+    max_ms: float
+    taken_ms: float = 0.0
+
+
+@contextmanager
+def open_sources(
+    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: ModelLoading | None = None
+) -> Iterator[Sources]:
+    """Yield the sources of a search, brought up to date.
+
+    fast: embed the query as the hook does, with the static encoder. Otherwise a neural model embeds it; `loading` limits the
+    wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
+    """
+    index = context.index_of(store)
+    numbers = tuning.tuning_from_settings(settings)
+    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
+        yield Sources(index, store, None, numbers)
+        return
+    space, note = _open_space(store, settings, fast=fast, loading=loading)
+    if space is None:
+        yield Sources(index, store, None, numbers, note)
+        return
+    with space.vectors:
+        yield Sources(index, store, space, numbers, note)
+
+
+def _open_space(
+    store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
+) -> tuple[recall_vectors.SearchSpace | None, str | None]:
+    missed: list[str] = []
+    openers: list[Callable[[], recall_vectors.SearchSpace]] = []
+    if not fast:
+        try:
+            chosen = models.find_space(context.home(), str(settings[models.SETTING]))
+        except ModelError as error:
+            missed.append(error.message)
+            chosen = PACKAGED
+        openers = [partial(_open_neural, store, candidate, loading) for candidate in dict.fromkeys((chosen, PACKAGED))]
+    openers.append(partial(_open_static, store))
+    for open_space in openers:
+        try:
+            space = open_space()
+            return space, missed[0] if missed else _lag_note(space.vectors, store)
+        except ExtensionMissing as error:  # no other model can do without it
+            return None, error.message
+        except (StoreError, ModelError) as error:
+            missed.append(error.message)
+    return None, f"found by words alone: {missed[-1]}"
+
+
+def _lag_note(vectors: VectorReader, store: Store) -> str | None:
+    is_behind = vectors.watermark() < store.revision()
+    return "the newest memories have no vectors yet, and are found by words alone" if is_behind else None
+
+
+def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
+    """Return a space whose query is embedded by its neural model, which is loaded last.
+
+    Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
+    """
+    if lacking := models.missing_files(space):
+        raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
+    vectors = context.vectors_of(store, space)
+    try:
+        final, pending = vectors.counts()
+        if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
+            memories = count_memories(final + pending)
+            raise ModelError(f"not embedded with {space.name} yet: {pending} of {memories}")
+        encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
+        return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)
+    except BaseException:
+        vectors.close()
+        raise
+
+
+def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
+    """Return the function that embeds a query. Raises ModelError also where loading exceeds its time.
+
+    Loading then goes on in a thread, and the process must not wait for it.
+    """
+    loaded: list[Encode] = []
+    failed: list[Exception] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def load() -> None:
+        try:
+            loaded.append(_load_query_encoder(space))
+        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
+            failed.append(error)
+        finally:
+            done.release()
+
+    started = time.perf_counter()
+    terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
+    _thread.start_new_thread(load, ())
+    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
+    loading.taken_ms += (time.perf_counter() - started) * 1000.0
+    if not is_loaded:
+        raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
+    terminal.has_left_work = False
+    if failed:
+        raise failed[0]
+    return loaded[0]
+
+
+def _load_query_encoder(space: Space) -> Encode:
+    from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
+
+    try:
+        encode = DocumentEmbedder(space).query
+    except ModelError as error:
+        raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
+    return encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
+
+
+def _open_static(store: Store) -> recall_vectors.SearchSpace:
+    encoder = StaticEncoder.open()
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), encode_by_language(encoder.encode))
+
+
+def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
+    try:
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    except IndexUnusable:
+        with Store.reader(context.home()) as store:
+            recall_sources.index = index_writer.rebuild_index(context.home(), store)
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    if recall_sources.index.watermark() < recall_sources.store.revision():
+        lag = "the index is being written by another process; the newest memories may be missing"
+        answer.note = "; ".join(filter(None, (answer.note, lag)))
+        answer.is_degraded = True
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSearch:
+    """The search of one request in an opened store. count, offset: the requested page of hits."""
+
+    request: Request
+    store: Store
+    settings: Settings
+    count: int
+    offset: int
+
+    def answer(self, *, fast: bool) -> Answer:
+        """Return the page. fast: without the neural model; the time to load it counts. Raises StoreError."""
+        loading = ModelLoading(LOADING_SHARE * _search_ms(self.settings))
+        with open_sources(self.store, self.settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
+            deadline = Deadline(_search_ms(self.settings) - loading.taken_ms)
+            return search_sources(self.request, recall_sources, deadline, self.count, self.offset)
+
+    def by_words(self) -> Answer:
+        """Return the same page from the words alone, in a few milliseconds. Raises StoreError."""
+        return replace(self, request=self.request.with_changes(mode=LEXICAL)).answer(fast=True)
+
+
+def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
+    """Run the search that the options describe and print the answer; return the exit code.
+
+    show: prints an answer, except in a batch; meanwhile: a context for the time of the search, such as a preview by words.
+    Raises UsageError, StoreError, ConfigError, ProviderError, and the errors of printing.
+    """
+    settings = _settings_for(options)
+    count = options.limit or int(settings["search.limit"])
+    scope = context.filter_of_options(
+        namespaces=options.namespace,
+        tags=options.tag,
+        paths=inputs.files_of(options.path, context.root_of(options.project)),
+        project_name=options.project,
+        all_projects=options.all_projects,
+        since=_parse_since(options.since),
+        statuses=inputs.statuses(options.status),
+    )
+    text = inputs.readable(" ".join(options.query))
+    _require_consistent(options, text)
+    ranking = _ranking_of(options)
+    facts = inputs.stated_facts(map(inputs.readable, options.state)) if options.state else None
+    is_explained = options.explain or options.shape == results.JSON
+    request = Request(
+        text, scope, mode=options.mode, is_typed=True, by_labels=not options.no_tags, is_explained=is_explained, facts=facts
+    )
+    started = time.perf_counter()
+    with context.reading() as store:
+        if options.batch:
+            _run_batch(options.batch, request, store, settings, count, fast=options.fast)
+            return 0
+        offset = (options.page - 1) * count
+        answer = Answer([], ())
+        answer.query_type = classify_query(text)
+        depth = max(count, ranking.depth) if ranking else count
+        search = StoreSearch(request, store, settings, depth, offset) if store else None
+        if options.progressive:
+            results.print_stage(results.PRELIMINARY, search.by_words() if search else answer, is_explained=is_explained)
+        if search:
+            with meanwhile(search) if meanwhile else nullcontext():
+                answer = search.answer(fast=options.fast)
+        if ranking:
+            ranking.order(text, answer, count)
+        elapsed = (time.perf_counter() - started) * 1000
+        is_empty = store is None or not any(store.counts().values())
+        hidden = []
+        if store and not options.status and not offset:
+            hidden = results.find_hidden(text, scope, store, context.index_of(store))
+        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, hidden, ranking)
+        if options.progressive:
+            results.print_remarks(page)
+            results.print_stage(results.FINAL, answer, is_explained=is_explained)
+        else:
+            show(page)
+        if store and not answer.hits:
+            context.note_unknown_project(store, options.project)
+            context.note_unknown_namespaces(store, options.namespace)
+    return 0 if answer.hits else EXIT_NOTHING_FOUND
+
+
+def _settings_for(options: SearchOptions) -> Settings:
+    settings = context.settings(obeys_variables=True)
+    if options.min_similarity is None:
+        return settings
+    from subcog_hooks.settings.keys import KEYS  # 3 ms
+
+    try:
+        return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(options.min_similarity))
+    except ConfigError as error:
+        raise UsageError(f"--min-similarity is {options.min_similarity!r}", "expected 0.0 to 1.0") from error
+
+
+def _require_consistent(options: SearchOptions, text: str) -> None:
+    if not options.batch and not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search token refresh")
+    if options.batch and (options.query or options.shape in (results.IDS, results.JSON) or options.page > 1 or options.project):
+        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
+    if options.progressive and (options.batch or options.shape != results.JSONL):
+        raise UsageError(
+            "--progressive is for --jsonl and one query", "its first line has the results of words alone, its last the answer"
+        )
+    if options.rank and (options.batch or options.progressive or options.page > 1):
+        raise UsageError("--rank is for one query and its first page", "leave --batch, --progressive and --page out")
+    if "deleted" in (options.status or ()):
+        raise UsageError("forgotten memories are not searched", "`subcog list --status deleted` shows them")
+    if options.mode not in MODES:
+        raise UsageError(f"--mode is {options.mode!r}", "expected one of " + ", ".join(MODES))
+
+
+def _ranking_of(options: SearchOptions) -> ModelRanking | None:
+    if not options.rank:
+        return None
+    from subcog_hooks.cli import model_rank  # loads the LLM providers
+    from subcog_hooks.cli.terminal import author
+
+    if author.is_agent():
+        raise UsageError("--rank sends memories to a language model, and this command is run by an agent", "leave it out")
+
+    return model_rank.open_ranking()
+
+
+def _search_ms(settings: Settings) -> float:
+    return float(settings["search.timeout_ms"])
+
+
+def _parse_since(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
+
+
+def _run_batch(source: str, template: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:
+    """Answer each query of a JSONL source: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
+
+    template: the request that each query shares, except text and project.
+    """
+    rows = list(inputs.read_rows(source, "query", "project"))
+    notes: dict[str, None] = {}
+    with open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
+        for key, text, owner in rows:
+            scope = template.scope.with_changes(audiences=audiences_of(resolve_identity(owner)) if owner else None)
+            request = template.with_changes(text=text, scope=scope)
+            answer = Answer([], ())
+            if recall_sources:
+                answer = search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
+            if answer.is_degraded and answer.note:
+                notes[answer.note] = None
+            rows_out = [results.result_row(answer, hit, explain=template.is_explained) for hit in answer.hits]
+            terminal.json({"id": key, "results": rows_out})
+    for note in notes:
+        terminal.say(note)
+
+
+def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
+    """Answer a search on this process's streams, and return the exit code. Never raises."""
+    prefer_utf8()
+    terminal.begin_run(quiet=is_quiet)
+
+    def show(page: results.ResultPage) -> None:
+        results.print_results(page, options.shape, is_explained=options.explain)
+
+    return context.guard(lambda: run_search(options, show), is_debugged=False)
+
+
+def answer_and_exit(words: Sequence[str]) -> None:
+    """Answer a script's search and end the process.
+
+    Return without an answer if the words ask for a terminal's search. words: the command's name first.
+    """
+    end = words.index(END) if END in words else len(words)
+    options = parse_command_line([*(word for word in words[:end] if word != QUIET), *words[end:]])
+    if options is not None:
+        if options.batch:
+            gc.enable()  # a batch runs long enough to need it
+        code = answer_search(options, is_quiet=QUIET in words[:end])
+        os._exit(code)  # the streams have been flushed, or nobody reads them

@@ -1,0 +1,333 @@
+"""Input of commands: texts, paths, options and conditions as a person types them, and single keys of a terminal."""
+
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from typer import Option
+
+from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal.output import day, safe, terminal
+from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.paths import working_folder
+from subcog_hooks.cues import condition_checks, globs
+from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
+from subcog_hooks.hook import facts
+from subcog_hooks.store import state_values as user_flags
+from subcog_hooks.store.memory import PENDING, STATUSES, Memory
+from subcog_hooks.text import actions
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+AT_ONCE_S = 0.05  # A terminal sends the bytes of one key within this time.
+CHECK_S = 0.2  # between two checks for Ctrl-C
+
+_SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
+
+
+@contextmanager
+def single_keys() -> Iterator[None]:
+    """Let `next_key` receive each key at once, without Enter and without an echo; Ctrl-C still interrupts."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin.fileno())
+
+    def listen(*_: object) -> None:
+        tty.setcbreak(sys.stdin.fileno(), termios.TCSADRAIN)
+
+    listen()
+    handler = signal.signal(signal.SIGCONT, listen)  # A shell restores its own settings while the command is stopped.
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCONT, handler)
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
+
+
+@contextmanager
+def whole_lines() -> Iterator[None]:
+    """Restore line input within `single_keys`, so that another program can use the terminal."""
+    if sys.platform == "win32":
+        yield
+        return
+    current = termios.tcgetattr(sys.stdin.fileno())
+    line_mode = termios.tcgetattr(sys.stdin.fileno())
+    line_mode[3] |= termios.ICANON | termios.ECHO
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, line_mode)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, current)
+
+
+def next_key() -> str:
+    """Return the next key, "" for a key that is no character. Raises KeyboardInterrupt at the end of input."""
+    if sys.platform == "win32":
+        from typer import getchar  # loading it takes longer than a search
+
+        return getchar()
+    while not _is_pressed_within(CHECK_S):  # A Ctrl-C just before a wait does not end it: it is seen between two.
+        pass
+    pressed = os.read(sys.stdin.fileno(), 1)
+    if pressed in (b"", b"\x04"):
+        raise KeyboardInterrupt
+    if pressed == b"\x1b":  # An arrow key, for instance: the bytes that follow at once belong to it.
+        _skip_sequence()
+        return ""
+    if pressed[0] >= 0xC0:  # The first byte of a longer character: the bytes that follow belong to it.
+        _skip_bytes(1 + (pressed[0] >= 0xE0) + (pressed[0] >= 0xF0))
+    return pressed.decode("ascii", "ignore")
+
+
+def _is_pressed_within(seconds: float) -> bool:
+    return bool(select.select([sys.stdin.fileno()], [], [], seconds)[0])
+
+
+def _skip_bytes(count: int) -> None:
+    while count and _is_pressed_within(AT_ONCE_S):
+        count -= len(os.read(sys.stdin.fileno(), 1)) or count
+
+
+def _skip_sequence() -> None:
+    while _is_pressed_within(AT_ONCE_S):
+        letter = os.read(sys.stdin.fileno(), 1)
+        if letter.isalpha() or letter in (b"", b"~"):
+            return
+
+
+STDIN = "-"
+
+
+def text_of(words: list[str]) -> str:
+    """Return the text that the arguments make; `-` alone reads standard input. Raises UsageError when it is not UTF-8."""
+    if words != [STDIN]:
+        return readable(" ".join(words))
+    return _decode(sys.stdin.buffer.read(), "standard input")
+
+
+def read_rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
+    """Yield (id, text, optional text) of each line of a file or of standard input.
+
+    field: the name of the text in a line; optional: the name of a second text that a line may have. Raises UsageError naming
+    the first invalid line.
+    """
+    expected = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
+    name = "standard input" if source == STDIN else source
+    for number, line in enumerate(_read_lines(source, name), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key, text, other = row["id"], row[field], row.get(optional) if optional else None
+            if not isinstance(text, str) or not isinstance(other, str | None):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UsageError(f"{name} line {number}: expected {expected}", "correct the line") from error
+        yield key, readable(text), other
+
+
+def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the statuses that `--status` names; () stands for all."""
+    if not given:
+        return ("active",)
+    for name in given:
+        if name not in (*STATUSES, "all"):
+            raise UsageError(f"--status is {name!r}", "expected one of " + ", ".join((*STATUSES, "all")))
+    return () if "all" in given else tuple(given)
+
+
+def refuse_several(given: Mapping[str, bool]) -> None:
+    """Raise UsageError where more than one of these options is given."""
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names[:2])} exclude each other", "give one of them")
+
+
+def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
+    """Return paths in the form that globs match: relative to the project's root where they are below it, with slashes.
+
+    A relative path is resolved against the current folder if it exists there, else against the root.
+    """
+    return [_from_root(path, root) for path in paths or ()]
+
+
+def _from_root(path: str, root: str | None) -> str:
+    if root and path and not path.endswith("/"):
+        full = os.path.abspath(path if os.path.exists(path) else os.path.join(root, path))
+        path = globs.relative_path(full, root) or path
+    return path.replace(os.sep, "/").removeprefix("./")
+
+
+def readable(text: str) -> str:
+    """Replace each character that UTF-8 cannot encode by `?`, such as half a surrogate pair."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _read_lines(source: str, name: str) -> list[str]:
+    try:
+        if source == STDIN:
+            raw = sys.stdin.buffer.read()
+        else:
+            with open(source, "rb") as file:
+                raw = file.read()
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}", "give a JSONL file, or -") from error
+    return _decode(raw, name).split("\n")  # `splitlines` would also split at separators that a text may hold.
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
+
+
+Value = bool | int | float | str
+
+
+def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
+    """Return the facts that texts such as `branch=main` state, with the user's flags and facts of the current folder.
+
+    Raises UsageError, StoreError.
+    """
+    given: dict[str, Value] = {}
+    for text in texts:
+        name, value = condition_checks.parse_fact(text)
+        if name in given:
+            raise UsageError(f"{safe(name)} is stated twice", "a fact has one value")
+        given[name] = value
+    return {**flag_facts(), **facts_of_place(), **given}
+
+
+def flag_facts() -> dict[str, Value]:
+    """Return the flags that the user has set. Raises StoreError."""
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        flags = user_flags.find_flags(state) if state else {}
+    return {name: value for name, value in flags.items() if name not in FACT_KINDS}
+
+
+def facts_of_place() -> dict[str, Value]:
+    """Return the facts known without a session: about the current folder and this machine."""
+    return facts.folder_facts(working_folder(), context.here())
+
+
+def condition_texts(when: Mapping[str, object]) -> list[str]:
+    """Return the texts that `parse_conditions` reads as these conditions, in order; JSON, to be shown, where none exist.
+
+    >>> condition_texts({"branch": ["main", "dev"], "prompts": {"gte": 3, "lte": 9}, "calm": True, "a": {"not": {"not": "b"}}})
+    ['branch=main,dev', 'prompts>=3', 'prompts<=9', 'calm', '{"a": {"not": {"not": "b"}}}']
+    """
+    return [text for name, condition in when.items() for text in _texts_of_condition(name, condition)]
+
+
+def _texts_of_condition(name: str, condition: object) -> list[str]:
+    parts = condition if isinstance(condition, dict) else {IN if isinstance(condition, list) else EQ: condition}
+    for quote in ("", '"'):
+        texts = [_short_text(name, operator, operand, quote) for operator, operand in parts.items()]
+        if all(text.isprintable() and text == text.strip() for text in texts) and _is_read_as(texts, name, condition):
+            return texts
+    text = json.dumps({name: condition}, ensure_ascii=False)
+    return [text if text.isprintable() else json.dumps({name: condition})]
+
+
+def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
+    """Return a condition of one operator in its short form, which may read as another condition, or as none."""
+    if operator == EQ and operand is True:
+        return name
+    sign = _SIGN_OF.get(operator, "")
+    if operator == NOT and isinstance(operand, dict) and list(operand) == [GLOB]:
+        sign, operand = "!~", operand[GLOB]
+    values = operand if isinstance(operand, list) else [operand]
+    return name + sign + ",".join(f"{quote}{value}{quote}" if isinstance(value, str) else json.dumps(value) for value in values)
+
+
+def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
+    """Return whether these texts are read as this condition; 1, 1.0 and true differ."""
+    try:
+        return json.dumps(condition_checks.parse_conditions(texts)) == json.dumps({name: condition})
+    except InvalidMemory:
+        return False
+
+
+MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
+
+
+def moment_remark(memory: Memory, governed: Sequence[str]) -> str:
+    """Describe the scope of a memory and when it is handed over. governed: the actions at which it comes.
+
+    >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)), ())
+    'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
+    >>> moment_remark(Memory(id="a", content="Run just tidy before you commit."), ("action:commit",))
+    'kept in learnings, for all your projects; it comes when a prompt is about it, or when the agent is about to commit'
+    >>> moment_remark(Memory(id="a", content="x", namespace="config", when={"branch": "main"}), ())
+    'kept in config, for all your projects; it comes as soon as branch=main'
+    """
+    owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
+    by = f", {memory.noted}" if memory.noted else ""
+    waits = "once `subcog review` has accepted it, " if memory.status == PENDING else ""
+    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory, governed)}"
+
+
+def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
+    when = " and ".join(_first_values(condition_texts(memory.when)))
+    expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
+    has_cues = bool(memory.triggers or memory.paths)
+    if when and not has_cues:
+        return f"as soon as {when}{expiry}"
+    moments = []
+    if not has_cues and memory.is_pinnable:
+        moments.append("at the start of every session")
+    elif not has_cues and memory.standing:
+        moments.append("at the start of sessions, as far as there is room")
+    moments.append("when a prompt is about it")
+    if memory.keywords:
+        moments.append(f"when it names {_alternatives(memory.keywords)}")
+    if memory.triggers:
+        moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
+    if memory.paths:
+        moments.append(f"when a tool touches {_alternatives(memory.paths)}")
+    if governed:
+        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
+    joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
+    return joined + (f", only while {when}" if when else "") + expiry
+
+
+def _alternatives(values: Sequence[str]) -> str:
+    return " or ".join(_first_values(values))
+
+
+def _first_values(values: Sequence[str]) -> list[str]:
+    more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
+    return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]
+
+
+AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
+Texts = list[str] | None
+
+
+def namespace_option(help_text: str) -> Any:
+    return Option("--namespace", "-s", metavar="NAME", help=help_text)
+
+
+def tag_option(help_text: str) -> Any:
+    return Option("--tag", "-t", metavar="TAG", help=help_text)
+
+
+def project_option(help_text: str) -> Any:
+    return Option("--project", metavar="NAME", help=help_text)
+
+
+def status_option(help_text: str) -> Any:
+    return Option("--status", metavar="STATUS", help=help_text)
+
+
+def id_option(flag: str, help_text: str) -> Any:
+    return Option(flag, metavar="ID", help=help_text)

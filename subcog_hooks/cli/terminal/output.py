@@ -1,0 +1,324 @@
+"""The output of commands: data, messages, short forms of times and texts. rich is loaded only to draw."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
+from subcog_hooks.core.log import escape_controls, to_json
+from subcog_hooks.redaction.masking import mask_secrets
+from subcog_hooks.store.memory import UNDATED, Memory
+from subcog_hooks.text.sanitise import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from typer import Exit
+
+
+_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # With one of them rich finds out for itself.
+ACCENT = "cyan"
+DIM = "bright_black"
+_LAST_SECOND = 32_503_679_999  # of the year 2999
+
+_RAW_CODES = re.compile(r"(?:^|\s)(?!--)\S*r|--raw", re.IGNORECASE)  # the option of `less` that shows colours
+
+
+class ReaderGone(Exception):
+    """The reader of standard output has closed it, as in `subcog list | head`: the command has done its work."""
+
+
+class OutputFailed(Exception):
+    """Standard output cannot be written, as on a full disk."""
+
+
+class Terminal:
+    """The two streams of this run.
+
+    quiet: only the result is printed; has_left_work: a thread still runs that nobody waits for.
+    """
+
+    def __init__(self) -> None:
+        self.quiet = False
+        self._said: set[str] = set()
+        self.has_left_work = False
+
+    @cached_property
+    def out(self) -> Screen:
+        """Standard output, to draw on."""
+
+        return Screen(soft_wrap=False, highlight=False, emoji=False)
+
+    @cached_property
+    def err(self) -> Screen:
+        """Standard error, to draw on."""
+
+        return Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+
+    def say(self, message: str) -> None:
+        """Print a remark beside the result, in one line to stderr, so that stdout stays data."""
+        if not self.quiet:
+            self.complain(message)
+
+    def say_once(self, message: str) -> None:
+        """Print a remark like `say`, unless this run has printed it."""
+        if message not in self._said:
+            self._said.add(message)
+            self.say(message)
+
+    def begin_run(self, *, quiet: bool) -> None:
+        """Forget the remarks of an earlier run in this process."""
+        self.quiet = quiet
+        self._said.clear()
+
+    def complain(self, message: str, style: str = "") -> None:
+        """Print a remark even when `quiet`, in one line to stderr. style: rich's, on a terminal."""
+        if self.draws_remarks:
+            self.err.print_wrapped((escape_controls(message), style))
+        else:
+            sys.stderr.write(escape_controls(message) + "\n")
+
+    def confirm(self, question: str, *, default: bool = False) -> bool:
+        """Ask for a yes or no on stderr, wrapped between words on a terminal."""
+        from typer import confirm  # loading it takes longer than a search
+
+        text = f"{question} [{'Y/n' if default else 'y/N'}]:"
+        if self.draws_remarks:
+            text = "\n".join(map(str, self.err.wrap_lines((text, ""))))
+        return confirm(text, default=default, show_default=False, prompt_suffix=" ", err=True)
+
+    def result(self, text: str) -> None:
+        """Print the result as it is. Raises ReaderGone, OutputFailed."""
+        self.pieces((text, ""))
+
+    def verbatim(self, text: str) -> None:
+        """Print an agent's text as it is, on a terminal wrapped between words. Raises ReaderGone, OutputFailed."""
+        if self.is_drawn:
+            self.result(text)
+        else:
+            self.raw(text + "\n")
+
+    def pieces(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
+        """Print texts one after the other; on a terminal wrapped between words, each with a rich style.
+
+        indent: columns before the wrapped lines, by default as many as before the first. Raises ReaderGone, OutputFailed.
+        """
+        if self.is_drawn:
+            self._write(partial(self.out.print_wrapped, *pieces, indent=indent))
+        else:
+            self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + "\n")
+
+    def draw(self, view: RenderableType) -> None:
+        """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+
+    def json(self, value: object, indent: int | None = None) -> None:
+        """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
+        self.raw(to_json(value, indent) + "\n")
+
+    def page(self, view: RenderableType) -> None:
+        """Draw the result as `draw` does; through the pager where it is longer than the screen.
+
+        Raises ReaderGone, OutputFailed.
+        """
+        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height or not _has_pager():
+            self.draw(view)
+            return
+        os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
+        with self.out.pager(styles=os.name != "nt" and bool(_RAW_CODES.search(os.environ["LESS"]))):
+            self.draw(view)
+
+    def raw(self, text: str) -> None:
+        """Print data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
+        self._write(lambda: sys.stdout.write(text))
+
+    def flush(self) -> None:
+        """Write the buffered output. Raises ReaderGone, OutputFailed."""
+        self._write(sys.stdout.flush)
+
+    def _write(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+        except OSError as error:
+            raise OutputFailed(error.strerror) from error
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether standard output is a terminal, or rich is forced to treat it as one."""
+        return sys.stdout.isatty() if "out" not in vars(self) and _FORCING.isdisjoint(os.environ) else self.out.is_terminal
+
+    @property
+    def draws_remarks(self) -> bool:
+        """Return whether standard error is a terminal, or rich is forced to treat it as one."""
+        return sys.stderr.isatty() if "err" not in vars(self) and _FORCING.isdisjoint(os.environ) else self.err.is_terminal
+
+    @property
+    def interactive(self) -> bool:
+        return sys.stdin.isatty() and self.is_drawn
+
+
+def _has_pager() -> bool:
+    """Return whether the person's pager is installed; a remark names one that is not."""
+    words = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()
+    if not words or shutil.which(words[0]):
+        return True
+    terminal.say(f"the pager {words[0]} is not there; set PAGER")
+    return False
+
+
+terminal = Terminal()
+
+
+def nothing_found(remark: str) -> Exit:
+    """Print a remark, and return the error that ends the command with EXIT_NOTHING_FOUND."""
+    from typer import Exit  # loading it takes longer than a search
+
+    terminal.say(remark)
+    return Exit(EXIT_NOTHING_FOUND)
+
+
+def day(at_ms: int) -> str:
+    """Return the date of a time, UTC.
+
+    >>> day(1772445600000), day(UNDATED)
+    ('2026-03-02', 'undated')
+    """
+    if at_ms == UNDATED:
+        return "undated"
+    return time.strftime("%Y-%m-%d", utc_time(at_ms))
+
+
+def utc_time(at_ms: int) -> time.struct_time:
+    """Return a time in UTC, the nearest from 1970 to 2999: the C library of Windows knows no other."""
+    return time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
+
+
+def pluralize(number: int, noun: str, plural: str | None = None) -> str:
+    """Join a number and its noun in the singular or the plural.
+
+    >>> pluralize(1, "candidate"), pluralize(7, "candidate"), pluralize(2, "memory", "memories")
+    ('1 candidate', '7 candidates', '2 memories')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def count_memories(number: int) -> str:
+    return pluralize(number, "memory", "memories")
+
+
+def safe(text: str) -> str:
+    """Return stored text for a terminal: one line, without control sequences and secrets."""
+    return one_line(mask_secrets(text))
+
+
+def redact_line(text: str) -> str:
+    """Return a text in one line without secrets and personal data, for transcripts and shared pages."""
+    from subcog_hooks.redaction.redact import redact  # 100 ms, which only reports need
+
+    return one_line(redact(text).text)
+
+
+def visible(text: str) -> str:
+    """Return the text of a file for a terminal, with control and invisible characters as escapes.
+
+    >>> visible("a b\\x1b[2J\\x9b\\u202e")
+    'a b\\\\x1b[2J\\\\x9b\\\\u202e'
+    """
+    return "".join(
+        character if character.isprintable() or character == "\t" else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def abbreviate_home(path: str) -> str:
+    """Return a path with ~ for the user's home folder.
+
+    >>> abbreviate_home(os.path.join(os.path.expanduser("~"), "notes")).replace(os.sep, "/")
+    '~/notes'
+    """
+    home = os.path.expanduser("~") + os.sep
+    return f"~{os.sep}{path.removeprefix(home)}" if path.startswith(home) else path
+
+
+def owner_label(memory: Memory) -> str:
+    """Return the project of a memory, or its scope."""
+    return memory.project or memory.scope
+
+
+def memory_remark(memory: Memory) -> str:
+    """Return a memory's status unless it is active, and the author noted with it; "" for neither."""
+    return ", ".join(filter(None, ("" if memory.status == "active" else memory.status, memory.noted)))
+
+
+def prefer_utf8() -> None:
+    """Make the standard streams write UTF-8 in every locale and never fail on a character."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - `<&-` has closed it
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace", newline="\n" if os.name != "nt" else None)
+
+
+_WORD = re.compile(r"\s*(?:`[^`\n]{1,50}`|\S)+")  # A command in backquotes is not broken, so that it can be copied.
+
+
+class Screen(Console):
+    """A console for a person. All output passes `render`, so no caller can forget to escape a text."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments of a drawing, without control characters of its texts."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(escape_controls(segment.text, keep_lines=True), segment.style)
+
+    def print_wrapped(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
+        """Print texts with their styles, each line broken between words.
+
+        indent: columns before the broken lines, by default as many as before the first.
+        """
+        for line in self.wrap_lines(*pieces, indent=indent):
+            self.print(line, soft_wrap=True)
+
+    def wrap_lines(self, *pieces: tuple[str, str], indent: int | None = None) -> Iterator[Text]:
+        """Yield the lines that `print_wrapped` prints."""
+        text = Text.assemble(*pieces)
+        text.expand_tabs(8)
+        for line in text.split("\n", allow_blank=True):
+            blanks = len(line.plain) - len(line.plain.lstrip()) if indent is None else indent
+            yield from break_line(line, self.width, blanks)
+
+
+def break_line(line: Text, columns: int, indent: int = 0) -> Iterator[Text]:
+    """Yield the lines of a text that is broken between words; a word longer than a line stays whole.
+
+    >>> [part.plain for part in break_line(Text("ab cd ef `g h`"), 6, 1)]
+    ['ab cd', ' ef', ' `g h`']
+    """
+    margin, start, used = "", 0, 0
+    for word in _WORD.finditer(line.plain):
+        width = cell_len(word[0])
+        if used > indent and used + width > columns:
+            yield Text.assemble(margin, line[start : word.start()])
+            margin, start = " " * indent, word.end() - len(word[0].lstrip())
+            used, width = indent, cell_len(word[0].lstrip())
+        used += width
+    yield Text.assemble(margin, line[start:])

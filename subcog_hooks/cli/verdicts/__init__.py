@@ -1,0 +1,1 @@
+"""The hook's decisions, looked up and explained."""

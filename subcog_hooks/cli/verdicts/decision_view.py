@@ -1,0 +1,327 @@
+"""A decision as text: its prompt, its hits and how each relevance was computed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from rich.console import Group, JustifyMethod, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from subcog_hooks.cli.results import plain_table
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.verdicts import lookup
+from subcog_hooks.cli.verdicts.shared_words import Words
+from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.recall import relevance
+from subcog_hooks.recall.hits import BRIEF
+from subcog_hooks.store import verdicts as outcomes
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.verdicts import Candidate, Decision
+from subcog_hooks.text.sanitise import cut
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_MARK = "┃"
+
+
+def draw_bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
+    """Draw a share of 0.0 to 1.0 as a bar of `width` columns. mark: another share, drawn as a line."""
+    text = Text(filled_bar(share, width), style=style)
+    if mark is None:
+        return text
+    position = min(width - 1, int(clamp(mark) * width))
+    return text[:position] + Text(_MARK, style=DIM) + text[position + 1 :]
+
+
+def filled_bar(share: float, width: int) -> str:
+    """Draw a share of 0.0 to 1.0 as a bar of `width` block characters.
+
+    >>> filled_bar(0.5, 4), filled_bar(0.3, 4)
+    ('██  ', '█▎  ')
+    """
+    whole, remainder = divmod(round(clamp(share) * width * 8), 8)
+    return ("█" * whole + (_EIGHTHS[remainder] if remainder else "")).ljust(width)
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Draw a character for each value, its height relative to the largest; a blank for None, "" without any value.
+
+    >>> sparkline([0.0, 1.0, None, 8.0]), sparkline([0.0, 0.0]), sparkline([None])
+    ('▁▂ █', '▁▁', '')
+    """
+    highest = max((value for value in values if value is not None), default=None)
+    if highest is None:
+        return ""
+    return "".join(" " if value is None else _HEIGHTS[round(7 * value / highest) if highest > 0 else 0] for value in values)
+
+
+def clamp(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+MAX_EXPLAINED = 3  # candidates
+TERM_BAR = 16  # columns
+NAME_WIDTH = 13  # columns for the name of an evidence
+RIGHT, WRONG = "green", "red"
+FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in the order of a candidate's factors
+
+
+def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
+    """Yield the computation of the relevance of the best candidates."""
+    with_terms = [candidate for candidate in decision.candidates if candidate.terms]
+    explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
+    highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
+    bar = decision.settings.needed if decision.settings else 0.0
+    for candidate in explained:
+        weights = relevance.model_weights(tuple(candidate.terms))
+        yield ""
+        yield Text.assemble((safe(candidate.id), ACCENT), f"  relevance {candidate.relevance:.4f}, {bar:.4f} needed")
+        yield Text(f"  {'evidence':<{NAME_WIDTH}} {'value':>8}   {'weight':>8}   {'adds':>8}", style=DIM)
+        for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
+            if adds:
+                weight = weights.get(name, adds / value if value else 0.0)
+                yield from _term(safe(name), value, weight, adds, abs(adds) / highest if highest else 0.0)
+        if without_effect := [safe(name) for name, _, adds in candidate.terms if not adds]:
+            yield _step("adds nothing", ", ".join(without_effect))
+        total = sum(adds for _, _, adds in candidate.terms)
+        yield _step("sum", f"{total:.4f}")
+        yield _step("probability", f"1 / (1 + e^{-total:.4f}) = {candidate.raw:.4f}")
+        yield _step("relevance", product(candidate))
+
+
+def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
+    drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
+    drawn += draw_bar(share, TERM_BAR, RIGHT if adds >= 0 else WRONG)
+    meaning = relevance.NAMES.get(name, "")
+    has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
+    if has_room:
+        drawn += Text(f"  {meaning}", style=DIM)
+    drawn.rstrip()
+    yield drawn
+    if meaning and not has_room:
+        yield Padding(Text(meaning, style=DIM), (0, 0, 0, 4))
+
+
+def _step(name: str, text: str) -> Text:
+    return Text(f"  {name:<{NAME_WIDTH}} {text}")
+
+
+def product(candidate: Candidate) -> str:
+    """Describe how the factors turn the probability into the relevance.
+
+    >>> product(Candidate("a", "b", 0.55, 0.5, "injected", factors=(1.1, 1.0, 1.0)))
+    '0.5000 x 1.1 for its namespace = 0.5500'
+    >>> product(Candidate("a", "b", 0.5, 0.5, "injected", factors=(1.0, 1.0, 1.0)))
+    '0.5000: no factor changes it'
+    """
+    if len(candidate.factors) != len(FACTORS):
+        return f"{candidate.relevance:.4f}, by factors that were not kept"
+    applied = [f" x {factor:g} {why}" for factor, why in zip(candidate.factors, FACTORS, strict=True) if factor != 1.0]
+    if not applied:
+        return f"{candidate.raw:.4f}: no factor changes it"
+    capped = ", at most 1" if candidate.raw * candidate.factors[0] * candidate.factors[1] > 1.0 else ""
+    return f"{candidate.raw:.4f}{''.join(applied)} = {candidate.relevance:.4f}{capped}"
+
+
+MAX_WITH_WORDS = 3  # candidates whose words are listed
+MAX_LISTED_WORDS = 12  # words of a prompt
+MAX_ALMOST = 3  # candidates listed as almost handed over
+PREVIEW = 600  # characters of a prompt
+MIN_WORDS_COLUMNS = 140  # columns that a table of candidates with their words needs
+BAR = 20  # columns
+SMALL_BAR = 10
+MAX_WRAPPED = 32  # columns of a namespace or of ranks; longer texts wrap
+GONE = "(no longer in the store)"
+
+_ANSWERED = (outcomes.SPOKE, outcomes.LINES)
+OUTCOME_REASONS = {  # outcome of a candidate in words
+    outcomes.INJECTED: "handed over",
+    outcomes.FOUND: "found by a second look",
+    outcomes.POINTED: "pointed at by a line",
+    outcomes.BELOW: "not relevant enough",
+    outcomes.GIVEN: "given in this session before",
+    outcomes.LOADED: "Claude Code puts it before the model itself",
+    outcomes.DUPLICATE: "nearly repeats a better one",
+    outcomes.COUNT: "others took the places",
+    outcomes.ROOM: "others took the room",
+    outcomes.SPENT: "the session has had its characters",
+    outcomes.STALE: "the files that it is about are gone",
+    outcomes.BAD: "marked as wrong for such prompts",
+}
+
+
+class ViewData(NamedTuple):
+    """The data shown with a decision.
+
+    memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
+    memory id, the words of the prompt that it has and lacks; is_explained: show the signals, the time of each stage and the
+    arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
+    """
+
+    memories: Mapping[str, Memory]
+    given: Mapping[str, str] = {}
+    words: Mapping[str, Words] = {}
+    is_explained: bool = False
+    look: Decision | None = None
+    opened: AbstractSet[str] = frozenset()
+
+
+def decision_view(decision: Decision, data: ViewData) -> RenderableType:
+    """Draw a decision with its reasons, candidates and times."""
+    occasion = f"in {safe(decision.project)}" if decision.project else "in no project"
+    if decision.event != PROMPT_EVENT:
+        occasion += f", at {lookup.event_name(decision)}"
+    parts: list[RenderableType] = [
+        Text(f"{safe(decision.id)}  {lookup.local_time(decision.at_ms)}  {occasion}", style=DIM),
+        Text(lookup.prompt_text(decision, PREVIEW)),
+        "",
+        Text(lookup.sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
+        *_almost_lines(decision, data.given),
+    ]
+    if look := data.look:
+        parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
+    if decision.candidates:
+        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
+    if decision.intent:
+        parts += ["", *_intent(decision)]
+    if data.is_explained:
+        parts += [*_signals(decision), *_stages(decision), *_strategies(decision), *arithmetic_view(decision)]
+    return Group(*parts)
+
+
+def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
+    """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
+    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
+    yield from _almost_lines(decision, data.given)
+    if decision.candidates:
+        yield ""
+        yield from _candidates(decision, data)
+        if data.is_explained:
+            yield from arithmetic_view(decision)
+
+
+def _label_line(name: str, text: str) -> Text:
+    return Text.assemble((f"{name:<9}", DIM), text)
+
+
+def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
+    bar = decision.settings.needed if decision.settings else 0.0
+    handed_over = (outcomes.INJECTED, outcomes.POINTED)
+    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
+    others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
+    below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
+    nearest = [candidate for candidate in below if candidate.relevance >= lookup.ALMOST_SHARE * bar][:1]
+    for candidate in (others + nearest)[:MAX_ALMOST]:
+        if candidate.outcome == outcomes.BELOW:
+            reason = f"{lookup.number_and_bar(candidate.relevance, bar)} was needed"
+        else:
+            reason = f"{candidate.raw:.2f}, {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
+            if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
+                reason += f", with {safe(given[candidate.id])}"
+        yield Text(f"almost: {safe(candidate.id)} with {reason}")
+
+
+def _intent(decision: Decision) -> Iterator[Text]:
+    intent = decision.intent
+    if intent is None:
+        return
+    threshold = f", {decision.settings.min_confidence:.2f} needed" if decision.settings else ""
+    yield _label_line(
+        "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
+    )
+    if intent.topics:
+        yield _label_line("topics", ", ".join(map(safe, intent.topics)))
+    if decision.borrowed:
+        yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+
+
+def _signals(decision: Decision) -> Iterator[Text]:
+    intent = decision.intent
+    if intent is None:
+        return
+    fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
+    if fired:
+        yield _label_line("signals", "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired))
+    if intent.cues:
+        yield _label_line("shape", ", ".join(map(safe, intent.cues)))
+    if intent.llm_ms is not None:
+        yield _label_line("merge", f"{safe(intent.row)}; the LLM took {intent.llm_ms:.0f} ms")
+    if intent.reasoning:
+        yield _label_line("reason", safe(intent.reasoning))
+
+
+def _stages(decision: Decision) -> Iterator[Text]:
+    longest = max((ms for _, ms in decision.stages), default=0.0)
+    for number, (name, ms) in enumerate(decision.stages):
+        drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
+        drawn += draw_bar(ms / longest if longest else 0.0, _room(drawn), ACCENT)
+        drawn.rstrip()
+        yield drawn
+    if decision.micros:
+        yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
+
+
+def _strategies(decision: Decision) -> Iterator[Text]:
+    if decision.strategies or decision.note:
+        ran = ", ".join(decision.strategies) or "nothing"
+        yield _label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}"))
+
+
+def _room(label: Text) -> int:
+    return max(SMALL_BAR // 2, min(BAR, terminal.out.width - label.cell_len)) if terminal.out.is_terminal else BAR
+
+
+def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
+    bar = decision.settings.needed if decision.settings else 0.0
+    is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
+    table = plain_table(is_wide=True)
+    for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
+        is_short = name not in ("namespace", "ranks")
+        justify: JustifyMethod = "right" if name.startswith("to") else "left"
+        table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else MAX_WRAPPED)
+    table.add_column("memory", ratio=1, overflow="fold")
+    for candidate in decision.candidates:
+        style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
+        drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
+        number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
+        if BRIEF in candidate.ranks:  # No prompt to be relevant to.
+            drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
+        about = (safe(candidate.id), safe(candidate.namespace))
+        ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
+        outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
+        words = _first_words(data.memories.get(candidate.id))
+        if is_table:
+            table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
+        else:
+            yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
+            yield _indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
+    if is_table:
+        yield table
+
+
+def _indent(text: Text) -> RenderableType:
+    return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
+
+
+def _first_words(memory: Memory | None) -> Text:
+    """Return the first words of a memory, or a note that it is forgotten or gone."""
+    if memory is None or memory.status == "deleted":
+        return Text(GONE, style=DIM)
+    return Text(cut(safe(memory.content), lookup.MAX_CHARS))
+
+
+def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
+    for candidate in [candidate for candidate in decision.candidates if candidate.id in words][:MAX_WITH_WORDS]:
+        comparison = words[candidate.id]
+        yield ""
+        yield Text.assemble(
+            (f"{safe(candidate.id)}  ", ACCENT), _word_list("has", comparison.has), "; ", _word_list("lacks", comparison.lacks)
+        )
+        if comparison.asked_like:
+            yield Text.assemble("  ", ("asked like this: ", DIM), safe(comparison.asked_like))
+
+
+def _word_list(verb: str, words: Sequence[str]) -> Text:
+    more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
+    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")

@@ -1,0 +1,194 @@
+"""`why --bad` and `why --missed`: memories marked as wrong or as missing for a prompt."""
+
+from functools import partial
+
+from subcog_hooks.cli import embedding
+from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.verdicts import lookup, past_prompts
+from subcog_hooks.cli.verdicts.lookup import PromptChoice
+from subcog_hooks.core.errors import NoDecision, UsageError
+from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
+from subcog_hooks.recall import marks
+from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Mark
+from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.text.typed_prompt import query_text
+
+
+def mark_bad(id_: str, choice: PromptChoice) -> None:
+    """Mark a memory as wrong for a prompt. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+    if author.is_agent():
+        raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
+    with lookup.open_state() as state:
+        marked = _find_marked_decision(state, id_, choice)
+    if marked.event != PROMPT_EVENT:
+        fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
+        fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
+        raise UsageError(fact, f"`subcog edit {safe(id_)[:80]}` changes its {fields}")
+    if marked.prompt is None:
+        fact = f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it"
+        raise UsageError(fact, lookup.why_not_stored())
+    context.require_store(id_)
+    with context.reading() as store:
+        assert store is not None
+        memory = context.find_memory(store, id_)
+    if memory.status == "deleted":
+        raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
+    choice.require_named(marked, f"subcog why --bad {memory.id}")
+    choice.confirm(f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?")
+    with context.writing() as store:
+        terms = _prompt_terms(marked, store)
+        if not terms:
+            raise UsageError(f"the prompt of {marked.id} has no words to recognise it by", "nothing was marked")
+        store.mark(Mark(memory.seq, marked.id, marks.terms_to_text(terms), now_ms()))
+    if memory.id not in [candidate.id for candidate in marked.candidates]:
+        terminal.say(f"{memory.id} was not among the memories found there")
+    prompt = lookup.prompt_text(marked, lookup.MAX_CHARS)
+    terminal.say(f"marked as wrong for prompts like {prompt!r}: {lookup.memory_line(memory)}")
+    terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
+
+
+def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decision:
+    """Return the decision where a memory was wrong: the named one, else the latest prompt of the project.
+
+    A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
+    NoDecision, UsageError.
+    """
+    if choice.id:
+        return lookup.find_decision(state, choice.id)
+    for candidate in choice.keep_own(recorded_decisions.find_latest(state, MAX_DECISIONS)):
+        if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
+            return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
+    return choice.find(state, ONLY_PROMPTS)
+
+
+def unmark_bad(id_: str, choice: PromptChoice) -> None:
+    """Remove the marks that a memory has for a prompt or similar prompts. Raises NoDecision, NoMemory, UsageError.
+
+    Where the decision is no longer recorded, its id still identifies the mark.
+    """
+    context.require_store(id_)
+    with context.writing() as store:
+        memory = context.find_memory(store, id_)
+        existing = store.marks([memory.seq])
+        if not existing:
+            raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
+        removed = _choose_marks(store, existing, choice)
+        if not removed:
+            hint = f"it is marked for the prompts of {_ids(existing)}; name one of them"
+            raise UsageError(f"{memory.id} is not marked for that prompt", hint)
+        store.unmark(memory.seq, [mark.decision for mark in removed])
+    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
+
+
+def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[Mark]:
+    """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
+    named = [mark for mark in made if choice.id and mark.decision.startswith(choice.id)]
+    if len({mark.decision for mark in named}) == 1:
+        return named
+    with lookup.open_state() as state:
+        prompt = choice.find(state, f"it is marked for the prompts of {_ids(made)}; name one of them")
+    terms = _prompt_terms(prompt, store)
+    factors = {
+        mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
+    }
+    exact = [mark for mark in made if mark.decision == prompt.id or not factors[mark.decision]]
+    return exact or [mark for mark in made if factors[mark.decision] < 1.0]
+
+
+def _ids(made: list[Mark]) -> str:
+    return ", ".join(dict.fromkeys(mark.decision for mark in made))
+
+
+def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
+    if decision.prompt is None:
+        return {}
+    return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
+
+
+ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why --list` shows them"
+
+
+def learn_missed(id_: str, choice: PromptChoice) -> None:
+    """Let a memory learn a question from the prompt that missed it. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+    with lookup.open_state() as state:
+        missed = choice.find(state, ONLY_PROMPTS)
+        if missed.prompt is None:
+            raise UsageError(f"the prompt of {missed.id} was not kept, so it teaches nothing", lookup.why_not_stored())
+        context.require_store(id_)
+        with context.reading() as store:
+            assert store is not None
+            memory = context.find_memory(store, id_)
+            _require_teachable(memory, missed)
+            choice.require_named(missed, f"subcog why --missed {memory.id}")
+            if memory.id in past_prompts.find_coming([missed], store)[0]:
+                terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
+                return
+        choice.confirm(f"Teach {memory.id} a question of {lookup.quoted_prompt(missed)}?")
+        learned = past_prompts.learn_question(memory, past_prompts.needs_of(missed), missed, state)
+    if not learned:
+        raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
+    terminal.say(f"learned: {learned!r} is a question that {memory.id} answers")
+    terminal.say(f"`subcog why --missed {memory.id} {missed.id} --undo` takes it back")
+    embedding.start_background_jobs()
+
+
+def _require_teachable(memory: Memory, missed: Decision) -> None:
+    _require_person(memory)
+    fact = ""
+    if memory.status != "active":
+        fact = f"{memory.id} is {memory.status}"
+    elif memory.project and memory.project != missed.project:
+        fact = f"{memory.id} is of the project {safe(memory.project)}"
+    elif len(memory.questions) >= MAX_QUESTIONS:
+        fact = f"{memory.id} has {MAX_QUESTIONS} questions already"
+    if fact:
+        raise UsageError(fact, f"`subcog edit {memory.id}` changes that")
+
+
+def _require_person(memory: Memory) -> None:
+    try:
+        author.require_consent([memory], as_user=False)
+    except UsageError as error:
+        raise UsageError(error.message, "the person runs this command") from None
+
+
+def unlearn_missed(id_: str, choice: PromptChoice) -> None:
+    """Remove the questions that a memory learned from a prompt.
+
+    If the project's latest prompt taught the memory nothing or is no longer stored, the only learned
+    question is removed. Raises NoDecision, NoMemory, UsageError.
+    """
+    context.require_store(id_)
+    with context.writing() as store:
+        memory = context.find_memory(store, id_)
+        _require_person(memory)
+        learned = [question for question in memory.questions if question.by == LEARNED]
+        if not learned:
+            raise UsageError(f"{memory.id} has learned no question", "`subcog why --missed MEMORY` teaches it one")
+        needs = _needs_at(choice)
+        removed = [question for question in learned if question.text in (needs or ())]
+        if not removed and (choice.id is None or needs is None) and len(learned) == 1:
+            removed = learned
+        if not removed:
+            reason = (
+                "learned nothing from that prompt" if needs is not None else f"learned {pluralize(len(learned), 'question')}"
+            )
+            raise UsageError(f"{memory.id} has {reason}", f"`subcog edit {memory.id}` shows its questions, and changes them")
+        store.modify([memory.id], partial(past_prompts.without_questions, removed=removed))
+        context.update_index_and_vectors(store)
+    for question in removed:
+        terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
+
+
+def _needs_at(choice: PromptChoice) -> list[str] | None:
+    try:
+        with lookup.open_state() as state:
+            missed = choice.find(state, ONLY_PROMPTS)
+    except NoDecision:
+        return None
+    return past_prompts.needs_of(missed) if missed.prompt is not None else None
