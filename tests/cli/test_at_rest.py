@@ -312,8 +312,8 @@ def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, sessi
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is_apart: bool) -> None:
     code = (
-        "import os\nfrom subcog_hooks.cli import at_rest\n"
-        "at_rest.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+        "import os\nfrom subcog_hooks.cli.jobs import job_list\n"
+        "job_list.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=is_apart
@@ -324,8 +324,8 @@ def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
-        "import sys\nfrom subcog_hooks.cli import commands, at_rest, doctor, remember\n"
-        "from subcog_hooks.cli import embedding\nprint('psutil' in sys.modules)"
+        "import sys\nfrom subcog_hooks.cli import commands, doctor, remember\n"
+        "from subcog_hooks.cli import embedding\nfrom subcog_hooks.cli.jobs import job_list\nprint('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.stdout == "False\n"
