@@ -10,6 +10,7 @@ from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.log import to_json
+from subcog_hooks.core.records import replace
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import BY_RELEVANCE, LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
@@ -210,7 +211,7 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
     now = now_ms()
     counts = store.counts()
     for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
-        wide = scope.with_changes(statuses=statuses, include_expired=True)
+        wide = replace(scope, statuses=statuses, include_expired=True)
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
         hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
         hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]

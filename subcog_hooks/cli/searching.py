@@ -16,6 +16,7 @@ from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, prefer_utf8, terminal
+from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
@@ -211,7 +212,7 @@ class StoreSearch:
 
     def by_words(self) -> Answer:
         """Return the same page from the words alone, in a few milliseconds. Raises StoreError."""
-        return replace(self, request=self.request.with_changes(mode=LEXICAL)).answer(fast=True)
+        return replace(self, request=records.replace(self.request, mode=LEXICAL)).answer(fast=True)
 
 
 def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
@@ -336,8 +337,8 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
     notes: dict[str, None] = {}
     with open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
         for key, text, owner in rows:
-            scope = template.scope.with_changes(audiences=audiences_of(resolve_identity(owner)) if owner else None)
-            request = template.with_changes(text=text, scope=scope)
+            scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
+            request = records.replace(template, text=text, scope=scope)
             answer = Answer([], ())
             if recall_sources:
                 answer = search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)

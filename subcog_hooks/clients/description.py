@@ -53,15 +53,13 @@ class Contract:
     sees_person: Callable[[Mapping[str, object]], bool] | None = None
 
 
+@record
 class Folder:
     """A folder of a client's, below the user's. variable: the environment variable for it, where it lies `below` its value."""
 
-    __slots__ = ("below", "folder", "variable")
-
-    def __init__(self, folder: str, *, variable: str = "", below: str = "") -> None:
-        self.folder = folder
-        self.variable = variable
-        self.below = below
+    folder: str
+    variable: str = ""
+    below: str = ""
 
     @property
     def folder_path(self) -> str:
@@ -117,34 +115,27 @@ class Settings(Folder):
         return os.path.join(self.folder_path, *self.file.split("/"))
 
 
+@record
 class Client:
     """A coding agent.
 
     name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: the pattern
-    of their files, "" where their format is not documented; data: the folder with them, by default that of the settings;
+    of their files, "" where their format is not documented; session_folder: their folder, None for that of the settings;
     is_tried: a test drives the real client.
     """
 
-    __slots__ = ("contract", "data", "is_tried", "name", "sessions", "settings", "title")
+    name: str
+    title: str
+    settings: Settings
+    contract: Contract | None = None
+    sessions: str = ""
+    session_folder: Folder | None = None
+    is_tried: bool = True
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        settings: Settings,
-        contract: Contract | None = None,
-        sessions: str = "",
-        *,
-        data: Folder | None = None,
-        is_tried: bool = True,
-    ) -> None:
-        self.name = name
-        self.title = title
-        self.settings = settings
-        self.contract = contract
-        self.sessions = sessions
-        self.data = data or settings
-        self.is_tried = is_tried
+    @property
+    def data(self) -> Folder:
+        """Return the folder with its sessions."""
+        return self.session_folder or self.settings
 
     @property
     def kind(self) -> str:

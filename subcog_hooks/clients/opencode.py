@@ -16,5 +16,5 @@ CLIENT = Client(
         begins_at_prompt=True,
     ),
     "opencode.db",
-    data=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
+    session_folder=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
 )

@@ -7,6 +7,7 @@ import stat
 import sys
 
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.records import record
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -26,10 +27,9 @@ class _Inside:
         return os.path.join(home.root, self._name)
 
 
+@record
 class Home:
     """The folder that holds everything subcog keeps: `SUBCOG_HOME`, else `~/.subcog`."""
-
-    __slots__ = ("root",)
 
     memories_db = _Inside("memories.db")
     state_db = _Inside("state.db")
@@ -46,8 +46,7 @@ class Home:
     job_record = _Inside("at-rest.json")  # the results of the background jobs
     jobs_lock = _Inside("at-rest.lock")  # its mtime is the last time that somebody waited for an answer
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    root: str
 
     @classmethod
     def find(cls) -> Home:

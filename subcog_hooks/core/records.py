@@ -1,9 +1,10 @@
 """Records: classes of annotated fields with a constructor. Loading `dataclasses` costs a hook more than all its records."""
 
 TYPE_CHECKING = False
-__all__ = ["record"]
+__all__ = ["record", "replace"]
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
+    from dataclasses import replace
 else:
 
     def record(cls):
@@ -32,3 +33,7 @@ else:
 
         cls.__init__ = construct
         return cls
+
+    def replace(value, **changes):
+        """Return a copy of a record with these fields changed."""
+        return type(value)(**{**vars(value), **changes})

@@ -10,6 +10,8 @@ united for alternatives, and replaced by a blank where they grow too many. RE2's
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -33,14 +35,12 @@ class UnreadablePattern(ValueError):
     """A pattern that the standard library cannot read, or reads in another way than RE2."""
 
 
+@record
 class _PatternPart:
     """A part of a pattern: its skeletons, and `best`: every match has one of these literals, () for none."""
 
-    __slots__ = ("best", "skeletons")
-
-    def __init__(self, skeletons: tuple[str, ...], best: tuple[str, ...] = ()) -> None:
-        self.skeletons = skeletons
-        self.best = best
+    skeletons: tuple[str, ...]
+    best: tuple[str, ...] = ()
 
     def strongest_literals(self) -> tuple[str, ...]:
         return _better_literals(self.best, _skeleton_literals(self.skeletons))

@@ -2,22 +2,21 @@
 
 import os
 
+from subcog_hooks.core.records import record
 from subcog_hooks.embed import query_encoder
 
 
+@record
 class Space:
     """An embedding space: a model and its folder. Only vectors of one space can be compared.
 
     name: also of its files; model: in fastembed's catalogue; dimension: of its vectors; folder: of its files.
     """
 
-    __slots__ = ("dimension", "folder", "model", "name")
-
-    def __init__(self, name: str, model: str, dimension: int, folder: str) -> None:
-        self.name = name
-        self.model = model
-        self.dimension = dimension
-        self.folder = folder
+    name: str
+    model: str
+    dimension: int
+    folder: str
 
     @property
     def is_packaged(self) -> bool:

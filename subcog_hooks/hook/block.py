@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from subcog_hooks.core.light_json import dumps, loads, quote
+from subcog_hooks.core.records import record
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import BACKGROUND, UNDATED, colleague_in
 from subcog_hooks.text.prompt_needs import split_sentences
@@ -36,49 +37,41 @@ _RAW_PER_UNIT = 4  # raw characters read for each unit of room, since white spac
 _RAW_MARGIN = 4_096  # These last characters of a cut text are never shown: a secret may be cut there, and not be recognised.
 
 
+@record
 class Entry:
     """A memory in the block. date: milliseconds since the epoch, UNDATED for none; content: the stored text.
 
     noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked.
     """
 
-    __slots__ = ("content", "date", "id", "namespace", "noted", "relevance")
-
-    def __init__(
-        self, namespace: str, date: int, id: str, content: str, noted: str = "", relevance: float | None = None
-    ) -> None:
-        self.namespace = namespace
-        self.date = date
-        self.id = id
-        self.content = content
-        self.noted = noted
-        self.relevance = relevance
+    namespace: str
+    date: int
+    id: str
+    content: str
+    noted: str = ""
+    relevance: float | None = None
 
 
+@record
 class Pointer:
     """A line that points at a memory. gist: the memory's gist, as stored; noted: its author, as in an entry."""
 
-    __slots__ = ("gist", "id", "noted")
-
-    def __init__(self, id: str, gist: str, noted: str = "") -> None:
-        self.id = id
-        self.gist = gist
-        self.noted = noted
+    id: str
+    gist: str
+    noted: str = ""
 
 
+@record
 class RenderedBlock:
     """The rendered memories. text: the block, "" when nothing fits.
 
     ids: of the entries, in order; pointed: ids of the lines that point at memories; cut: ids of the entries that are cut.
     """
 
-    __slots__ = ("cut", "ids", "pointed", "text")
-
-    def __init__(self, text: str, ids: tuple[str, ...] = (), pointed: tuple[str, ...] = (), cut: tuple[str, ...] = ()) -> None:
-        self.text = text
-        self.ids = ids
-        self.pointed = pointed
-        self.cut = cut
+    text: str
+    ids: tuple[str, ...] = ()
+    pointed: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
     @property
     def units(self) -> int:
@@ -89,16 +82,14 @@ class RenderedBlock:
 NOTHING_RENDERED = RenderedBlock("")
 
 
+@record
 class _FittedEntry:
     """An entry that has room in the block. text: harmless, and not yet cut."""
 
-    __slots__ = ("head", "id", "text", "units")
-
-    def __init__(self, id: str, head: str, text: str, units: int) -> None:
-        self.id = id
-        self.head = head
-        self.text = text
-        self.units = units
+    id: str
+    head: str
+    text: str
+    units: int
 
 
 def render_block(

@@ -49,6 +49,7 @@ CODE_FACTOR = 3.0  # A further factor in a small scope, for a question that the 
 SEEKING_FACTOR = 0.8  # The bar's factor for a question about memories; 1.0 and .6 change two of 924 prompts at most.
 
 
+@record
 class Threshold:
     """The relevance that a memory needs. usual: with a prompt that asks for something; needed: with this prompt.
 
@@ -56,11 +57,8 @@ class Threshold:
     reaches a threshold above 1.0.
     """
 
-    __slots__ = ("needed", "usual")
-
-    def __init__(self, usual: float, needed: float) -> None:
-        self.usual = usual
-        self.needed = needed
+    usual: float
+    needed: float
 
     def is_reached(self, hit: Hit) -> bool:
         return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_exact else self.needed)
@@ -95,14 +93,12 @@ def threshold_for_prompt(examined: Examined, settings: Settings, *, is_small: bo
     return threshold
 
 
+@record
 class Judgement:
     """A hit and its outcome: INJECTED, or the reason for its rejection."""
 
-    __slots__ = ("hit", "outcome")
-
-    def __init__(self, hit: Hit, outcome: str) -> None:
-        self.hit = hit
-        self.outcome = outcome
+    hit: Hit
+    outcome: str
 
 
 def judge_hits(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from math import sqrt
 
+from subcog_hooks.core.records import record
 from subcog_hooks.cues import globs
 from subcog_hooks.cues.conditions import SEARCHES
 from subcog_hooks.hook.payload import text_of
@@ -30,6 +31,7 @@ _FILE_FIELDS = ("file_path", "notebook_path")
 _TEXT_FIELDS = ("command", "new_string", "content", "new_source")
 
 
+@record
 class ToolTarget:
     """The target of a tool call.
 
@@ -39,27 +41,14 @@ class ToolTarget:
     new_identifiers: in it; actions: as `text.actions` names them.
     """
 
-    __slots__ = ("absolute", "actions", "around", "file", "names", "new_identifiers", "owner", "text")
-
-    def __init__(
-        self,
-        owner: Project | None,
-        absolute: str,
-        file: str,
-        names: Sequence[str],
-        text: str,
-        new_identifiers: Sequence[str] = (),
-        actions: Sequence[str] = (),
-        around: Sequence[tuple[Project, str]] = (),
-    ) -> None:
-        self.owner = owner
-        self.absolute = absolute
-        self.file = file
-        self.names = tuple(names)
-        self.text = text
-        self.new_identifiers = tuple(new_identifiers)
-        self.actions = tuple(actions)
-        self.around = tuple(around)
+    owner: Project | None
+    absolute: str
+    file: str
+    names: Sequence[str]
+    text: str
+    new_identifiers: Sequence[str] = ()
+    actions: Sequence[str] = ()
+    around: Sequence[tuple[Project, str]] = ()
 
 
 def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> ToolTarget:

@@ -11,6 +11,7 @@ import os
 from subcog_hooks.clients.description import COMPACTED, NESTED, TO_BE_COMPACTED, find_client
 from subcog_hooks.core import light_json
 from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import (
     COMPACTING,
     FIRST,
@@ -45,14 +46,12 @@ _OWN_BLOCKS = (  # the beginning of each, and its end
 _FILE_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")  # of a patch
 
 
+@record
 class Translator:
     """The translation between a client and our hook."""
 
-    __slots__ = ("contract", "name")
-
-    def __init__(self, name: str, contract: Contract) -> None:
-        self.name = name
-        self.contract = contract
+    name: str
+    contract: Contract
 
     def read(self, payload: Payload) -> list[dict[str, object]]:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""

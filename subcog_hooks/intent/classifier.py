@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.records import record
 from subcog_hooks.intent.kinds import (
     COMPARISON,
     EXPLANATION,
@@ -47,6 +48,7 @@ NOT_ASKED = "no LLM was asked: the keyword result"
 NOTHING = "no topics on either side: none, 0.0"
 
 
+@record
 class MergedIntent:
     """The intent that counts, and the reason for it.
 
@@ -54,13 +56,10 @@ class MergedIntent:
     without the deduction for a failed LLM, which is no reason to hand over less.
     """
 
-    __slots__ = ("certainty", "intent", "is_vetoed", "row")
-
-    def __init__(self, intent: Intent, row: str, certainty: float, *, is_vetoed: bool = False) -> None:
-        self.intent = intent
-        self.row = row
-        self.certainty = certainty
-        self.is_vetoed = is_vetoed
+    intent: Intent
+    row: str
+    certainty: float
+    is_vetoed: bool = False
 
 
 def merge_intents(
@@ -206,16 +205,14 @@ _TOPIC_KEYS = ("topic", "name", "term")
 _UNSENDABLE = {code: " " for code in (*range(32), 127) if chr(code) not in "\t\n"}  # some servers refuse NUL
 
 
+@record
 class Classification:
     """An LLM's verdict on a prompt: one of TYPES, its confidence (0.0 to 1.0), search terms, and its reason, "" without one."""
 
-    __slots__ = ("confidence", "reasoning", "topics", "type")
-
-    def __init__(self, type: str, confidence: float, topics: tuple[str, ...] = (), reasoning: str = "") -> None:
-        self.type = type
-        self.confidence = confidence
-        self.topics = topics
-        self.reasoning = reasoning
+    type: str
+    confidence: float
+    topics: tuple[str, ...] = ()
+    reasoning: str = ""
 
 
 def build_question(prompt: str) -> Question:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp
 
 from subcog_hooks.core.files import read_rows, read_weights
+from subcog_hooks.core.records import record
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.languages import is_foreign, is_function_word
@@ -277,18 +278,17 @@ MATCHER = Matcher([pattern for pattern, _, _ in SIGNALS], vocabulary.CLASSES, vo
 _NONE = TYPES.index(NONE)
 
 
+@record
 class FiredSignal:
     """A signal in a prompt. family: the type that it supports; weight: its addition to the logit; text: its words."""
 
-    __slots__ = ("family", "name", "text", "weight")
-
-    def __init__(self, name: str, family: str, weight: float, text: str) -> None:
-        self.name = name
-        self.family = family
-        self.weight = weight
-        self.text = text
+    name: str
+    family: str
+    weight: float
+    text: str
 
 
+@record
 class Reading:
     """The detector's result for one prompt.
 
@@ -296,24 +296,12 @@ class Reading:
     TYPES; prompt: as it was prepared, None for a prompt that nobody has typed.
     """
 
-    __slots__ = ("cues", "fired", "intent", "is_foreign", "probabilities", "prompt")
-
-    def __init__(
-        self,
-        intent: Intent,
-        fired: list[FiredSignal],
-        cues: list[str],
-        probabilities: list[float],
-        prompt: Prompt | None,
-        *,
-        is_foreign: bool = False,
-    ) -> None:
-        self.intent = intent
-        self.fired = fired
-        self.cues = cues
-        self.probabilities = probabilities
-        self.prompt = prompt
-        self.is_foreign = is_foreign
+    intent: Intent
+    fired: list[FiredSignal]
+    cues: list[str]
+    probabilities: list[float]
+    prompt: Prompt | None
+    is_foreign: bool = False
 
     def words(self) -> list[str]:
         """Return the words of the prompt as typed, and of a pasted error."""

@@ -1,5 +1,7 @@
 """The seven types of request that a prompt can make, and the `Intent` of one prompt."""
 
+from subcog_hooks.core.records import record
+
 HOWTO = "howto"
 LOCATION = "location"
 EXPLANATION = "explanation"
@@ -24,6 +26,7 @@ MAX_CONFIDENCE = 0.95  # of a merged intent
 MAX_TOPICS = 5  # of a prompt
 
 
+@record
 class Intent:
     """The kind of request that a prompt makes, with its confidence and topics.
 
@@ -32,21 +35,9 @@ class Intent:
     prompt that support its type. source: keyword, llm or hybrid. llm_status: of the LLM.
     """
 
-    __slots__ = ("confidence", "keywords", "llm_status", "source", "topics", "type")
-
-    def __init__(
-        self,
-        type: str,
-        confidence: float,
-        topics: tuple[str, ...] = (),
-        keywords: tuple[str, ...] = (),
-        *,
-        source: str = KEYWORD,
-        llm_status: str = OFF,
-    ) -> None:
-        self.type = type
-        self.confidence = confidence
-        self.topics = topics
-        self.keywords = keywords
-        self.source = source
-        self.llm_status = llm_status
+    type: str
+    confidence: float
+    topics: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    source: str = KEYWORD
+    llm_status: str = OFF

@@ -12,6 +12,7 @@ from subcog_hooks import __version__
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
 from subcog_hooks.core.files import NotRegular, open_regular
+from subcog_hooks.core.records import record
 from subcog_hooks.llm.http_post import Address
 from subcog_hooks.settings.defaults import ANTHROPIC, BACKGROUND_LLM, CLAUDE, DEFAULTS, NO_LLM, OPENAI, PROMPT_LLM
 
@@ -43,20 +44,18 @@ _REASONS = {
 }
 
 
+@record
 class Provider:
     """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none.
 
     setting: the setting that chooses it.
     """
 
-    __slots__ = ("base_url", "key", "model", "name", "setting")
-
-    def __init__(self, name: str, base_url: str, model: str, key: str, setting: str = PROMPT_LLM) -> None:
-        self.setting = setting
-        self.name = name
-        self.base_url = base_url
-        self.model = model
-        self.key = key
+    name: str
+    base_url: str
+    model: str
+    key: str
+    setting: str = PROMPT_LLM
 
     @property
     def identity(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.records import record
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import MAX_QUESTION
 
@@ -32,6 +33,7 @@ TEXTS = list_schema(TEXT)
 NUMBERS = object_schema({"numbers": list_schema(INTEGER)})
 
 
+@record
 class Question:
     """One question to an LLM.
 
@@ -40,17 +42,12 @@ class Question:
     support; longest: the tokens that the answer may have.
     """
 
-    __slots__ = ("longest", "name", "purpose", "schema", "system", "user")
-
-    def __init__(
-        self, system: str, user: str, name: str, purpose: str, schema: Mapping[str, object], longest: int = SHORT_ANSWER
-    ) -> None:
-        self.longest = longest
-        self.system = system
-        self.user = user
-        self.name = name
-        self.purpose = purpose
-        self.schema = schema
+    system: str
+    user: str
+    name: str
+    purpose: str
+    schema: Mapping[str, object]
+    longest: int = SHORT_ANSWER
 
 
 def find_objects(text: str) -> Iterator[dict[str, object]]:

@@ -7,6 +7,7 @@ import os
 import time
 
 from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.records import record
 from subcog_hooks.llm import providers
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ LATE_S = 8.0  # for a late answer
 SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"  # status of an ended call
 
 
+@record
 class Outcome:
     """The end of a call: an answer, or the reason for a missing one.
 
@@ -28,13 +30,10 @@ class Outcome:
     success. seconds: from the start of the call to its end, or to the end of the wait.
     """
 
-    __slots__ = ("answer", "reason", "seconds", "status")
-
-    def __init__(self, status: str, answer: Any, reason: str, seconds: float) -> None:
-        self.status = status
-        self.answer = answer
-        self.reason = reason
-        self.seconds = seconds
+    status: str
+    answer: Any
+    reason: str
+    seconds: float
 
 
 class Race:

@@ -7,6 +7,7 @@ that share had no weight; the share of the question had the most.
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.recall import logit
 from subcog_hooks.store.memory import LEARNED
 from subcog_hooks.text import analysis, languages
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import AnsweredQuestion
 
 
+@record
 class Likeness:
     """The question of a memory that is most like a query.
 
@@ -26,13 +28,10 @@ class Likeness:
     min_value: the value from which the query counts as like the question.
     """
 
-    __slots__ = ("cosine", "min_value", "question", "share")
-
-    def __init__(self, question: str, share: float, cosine: float | None, min_value: float = logit.LIKE) -> None:
-        self.question = question
-        self.share = share
-        self.cosine = cosine
-        self.min_value = min_value
+    question: str
+    share: float
+    cosine: float | None
+    min_value: float = logit.LIKE
 
     @property
     def value(self) -> float:

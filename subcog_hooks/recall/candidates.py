@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from subcog_hooks.core.errors import SubcogError
+from subcog_hooks.core.records import record
 from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
@@ -77,6 +78,7 @@ class Strictness:
 PRIMARY = Strictness(1.0, recall_words.ExactWords, recall_words.Relaxed)
 
 
+@record
 class Request:
     """A request to recall: the text, the scope and the ranking.
 
@@ -86,37 +88,15 @@ class Request:
     were found without a search.
     """
 
-    __slots__ = ("by_labels", "facts", "further", "is_explained", "is_typed", "mode", "scope", "strictness", "text")
-
-    def __init__(
-        self,
-        text: str,
-        scope: Filter,
-        *,
-        mode: str = HYBRID,
-        is_typed: bool = False,
-        by_labels: bool = True,
-        is_explained: bool = False,
-        facts: Mapping[str, Scalar] | None = None,
-        strictness: Strictness = PRIMARY,
-        further: Sequence[channel.ChannelResult] = (),
-    ) -> None:
-        self.text = text
-        self.scope = scope
-        self.mode = mode
-        self.is_typed = is_typed
-        self.by_labels = by_labels
-        self.is_explained = is_explained
-        self.facts = facts
-        self.strictness = strictness
-        self.further = tuple(further)
-
-    def with_changes(self, **changes: object) -> Request:
-        """Return a copy with these fields changed."""
-        changed = object.__new__(Request)
-        for name in self.__slots__:
-            setattr(changed, name, changes.get(name, getattr(self, name)))
-        return changed
+    text: str
+    scope: Filter
+    mode: str = HYBRID
+    is_typed: bool = False
+    by_labels: bool = True
+    is_explained: bool = False
+    facts: Mapping[str, Scalar] | None = None
+    strictness: Strictness = PRIMARY
+    further: Sequence[channel.ChannelResult] = ()
 
 
 class Candidates:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[Any, Any] = {}
 
 
+@record
 class Eligibility:
     """The conditions that every channel checks before it brings a memory.
 
@@ -24,19 +25,10 @@ class Eligibility:
     others; holds: returns whether a memory's conditions hold.
     """
 
-    __slots__ = ("audiences", "given", "holds", "now_ms")
-
-    def __init__(
-        self,
-        audiences: tuple[str, ...],
-        now_ms: int,
-        given: AbstractSet[str] = frozenset(),
-        holds: Callable[[Memory], bool] = lambda _: True,
-    ) -> None:
-        self.audiences = audiences
-        self.now_ms = now_ms
-        self.given = given
-        self.holds = holds
+    audiences: tuple[str, ...]
+    now_ms: int
+    given: AbstractSet[str] = frozenset()
+    holds: Callable[[Memory], bool] = lambda _: True
 
     def allows(self, memory: Memory) -> bool:
         """Return whether a memory may be handed over. Raises StoreError when its conditions cannot be judged."""

@@ -9,6 +9,7 @@ from math import log
 
 import tantivy
 
+from subcog_hooks.core.records import record
 from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import EXACT
@@ -68,6 +69,7 @@ class Term:
         self.typed: str | None = None
 
 
+@record
 class Query:
     """An analysed query.
 
@@ -77,24 +79,16 @@ class Query:
     with acronyms spelled out.
     """
 
-    __slots__ = ("any_of", "glue", "is_foreign", "language", "meant", "phrases", "terms", "text")
+    text: str
+    terms: Sequence[Term]
+    glue: Sequence[Term] = ()
+    phrases: Sequence[tuple[str, ...]] = ()
+    language: str = ""
+    any_of: tantivy.Query | None = None  # cached by words.any_term_query
 
-    def __init__(
-        self,
-        text: str,
-        terms: Sequence[Term],
-        glue: Sequence[Term] = (),
-        phrases: Sequence[tuple[str, ...]] = (),
-        language: str = "",
-    ) -> None:
-        self.text = text
-        self.terms = tuple(terms)
-        self.glue = tuple(glue)
-        self.phrases = tuple(phrases)
-        self.language = language
-        self.is_foreign = languages.is_foreign(text)
-        self.meant = text
-        self.any_of: tantivy.Query | None = None  # cached by words.any_term_query
+    def __post_init__(self) -> None:
+        self.is_foreign = languages.is_foreign(self.text)
+        self.meant = self.text
 
     @property
     def type(self) -> str:

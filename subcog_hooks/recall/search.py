@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from subcog_hooks.core.records import replace
 from subcog_hooks.cues import conditions
 from subcog_hooks.recall import exact, fusion, pipeline, query, vectors
 from subcog_hooks.recall import words as recall_words
@@ -84,13 +85,13 @@ def search_memories(request: Request, sources: Sources, deadline: Deadline, limi
     come before them. Raises IndexUnusable, StoreError.
     """
     if request.mode == HYBRID and sources.tuning.alpha == 1.0:
-        request = request.with_changes(mode=SEMANTIC)
+        request = replace(request, mode=SEMANTIC)
     request = _with_exact_matches(request, sources, deadline)
     by_chance = _ChanceFilter(request, sources)
     if offset:  # a later page comes from the stage of the first page
         stage = _search_in_stages(request, sources, deadline, by_chance, 1).stage
         strictness = next((strictness for label, strictness, _, _ in STAGES if label == stage), request.strictness)
-        page = search_page(request.with_changes(strictness=strictness), sources, deadline, limit, offset)
+        page = search_page(replace(request, strictness=strictness), sources, deadline, limit, offset)
         page.stage = stage
         return by_chance.leave_out(page) if page.by_meaning_alone or stage in (LOW, SPECULATIVE) else page
     return _search_in_stages(request, sources, deadline, by_chance, limit)
@@ -107,9 +108,7 @@ def _search_in_stages(request: Request, sources: Sources, deadline: Deadline, by
             break
         if answer.hits and not (is_far and label == LOW):
             break
-        wider = by_chance.leave_out(
-            search_page(request.with_changes(strictness=strictness), sources, deadline.share(share), limit)
-        )
+        wider = by_chance.leave_out(search_page(replace(request, strictness=strictness), sources, deadline.share(share), limit))
         if answer.hits and (wider.by_meaning_alone or not wider.hits):
             break
         wider.stage = label
@@ -161,7 +160,7 @@ def _with_exact_matches(request: Request, sources: Sources, deadline: Deadline) 
 
     eligible = Eligibility(audiences, now_ms(), holds=holds)
     text = request.text if has_triggers else ""
-    return request.with_changes(further=tuple(exact.match_prompt(text, facts, sources.store, eligible, deadline).lists()))
+    return replace(request, further=tuple(exact.match_prompt(text, facts, sources.store, eligible, deadline).lists()))
 
 
 def search_page(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:

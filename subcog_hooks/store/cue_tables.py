@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.core.records import record
 from subcog_hooks.store.memory import PINNING_PRIORITY, USER
 
 TYPE_CHECKING = False
@@ -32,16 +33,14 @@ _IS_PINNABLE = f"trust = '{USER}' AND priority >= {PINNING_PRIORITY}"  # Memory.
 _AUDIENCE = "CASE scope WHEN 'project' THEN 'project:' || project ELSE scope END"
 
 
+@record
 class Trigger:
     """A pattern that may match a text. seq: its memory's row number; literal: the part of the text that found it, or ""."""
 
-    __slots__ = ("literal", "pattern", "priority", "seq")
-
-    def __init__(self, seq: int, pattern: str, priority: int, literal: str) -> None:
-        self.seq = seq
-        self.pattern = pattern
-        self.priority = priority
-        self.literal = literal
+    seq: int
+    pattern: str
+    priority: int
+    literal: str
 
 
 class Room:

@@ -7,6 +7,7 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import read_regular
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,14 +21,12 @@ KEPT_DAYS = 30
 _DAY_MS = 86_400_000
 
 
+@record
 class CutOff:
     """A run that was cut off. at_ms: milliseconds since the epoch; event: the client's name of it."""
 
-    __slots__ = ("at_ms", "event")
-
-    def __init__(self, at_ms: int, event: str) -> None:
-        self.at_ms = at_ms
-        self.event = event
+    at_ms: int
+    event: str
 
 
 def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
@@ -53,6 +52,7 @@ MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook starts a new one at 
 _BEFORE = ".before"
 
 
+@record
 class SilentCall:
     """A tool call at which nothing was handed over.
 
@@ -61,17 +61,12 @@ class SilentCall:
     session: with a slash and the subagent, where one called.
     """
 
-    __slots__ = ("about", "at_ms", "given", "lines", "session", "tool")
-
-    def __init__(
-        self, at_ms: int, tool: str, about: tuple[str, ...], given: tuple[str, ...], lines: tuple[str, ...], session: str
-    ) -> None:
-        self.at_ms = at_ms
-        self.tool = tool
-        self.about = about
-        self.given = given
-        self.lines = lines
-        self.session = session
+    at_ms: int
+    tool: str
+    about: tuple[str, ...]
+    given: tuple[str, ...]
+    lines: tuple[str, ...]
+    session: str
 
 
 def find_latest_silent_calls(home: Home, limit: int) -> list[SilentCall]:

@@ -10,6 +10,7 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import PRIVATE_FILE
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class LastRun:
         self.result = " ".join(result.split())[:MAX_RESULT]
 
 
+@record
 class JobRecord:
     """The last runs by the names of their jobs.
 
@@ -44,12 +46,9 @@ class JobRecord:
     last run, in nanoseconds.
     """
 
-    __slots__ = ("next_at", "runs", "settings")
-
-    def __init__(self, runs: dict[str, LastRun], next_at: int, settings: int) -> None:
-        self.runs = runs
-        self.next_at = next_at
-        self.settings = settings
+    runs: dict[str, LastRun]
+    next_at: int
+    settings: int
 
 
 def read_record(home: Home) -> JobRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 
@@ -16,46 +17,40 @@ MAX_WAIT_MS = 30 * state_values.DAY_MS  # of a proposal for an answer; then it i
 _STORED = "stored: "  # the prefix of a proposal's memory; the number is the time of storing
 
 
+@record
 class ReadPosition:
     """The position up to which a transcript was read. size: of the file then; end: bytes; digest: of the text before `end`."""
 
-    __slots__ = ("digest", "end", "size")
-
-    def __init__(self, size: int, end: int, digest: str) -> None:
-        self.size = size
-        self.end = end
-        self.digest = digest
+    size: int
+    end: int
+    digest: str
 
 
+@record
 class HeardTurn:
     """A turn whose statement is too uncertain to be proposed by itself.
 
     path: the transcript; position: the row's, in bytes; at_ms: milliseconds since the epoch. is_compared: with all other turns.
     """
 
-    __slots__ = ("at_ms", "certainty", "is_compared", "path", "position")
-
-    def __init__(self, path: str, position: int, at_ms: int, certainty: float, *, is_compared: bool = False) -> None:
-        self.is_compared = is_compared
-        self.path = path
-        self.position = position
-        self.at_ms = at_ms
-        self.certainty = certainty
+    path: str
+    position: int
+    at_ms: int
+    certainty: float
+    is_compared: bool = False
 
 
+@record
 class ProposalRecord:
     """The origin of a proposal. sessions: how many said it; since: the first time, milliseconds since the epoch, 0 for unknown.
 
     alone: the certainty from its own session only, 0 for unknown.
     """
 
-    __slots__ = ("alone", "certainty", "sessions", "since")
-
-    def __init__(self, certainty: float, sessions: int, since: int, alone: float) -> None:
-        self.alone = alone
-        self.certainty = certainty
-        self.sessions = sessions
-        self.since = since
+    certainty: float
+    sessions: int
+    since: int
+    alone: float
 
 
 def find_read_position(state: State, path: str) -> ReadPosition | None:

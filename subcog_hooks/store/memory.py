@@ -107,6 +107,7 @@ def author_phrase(trust: str, source: str) -> str:
 _NO_CONDITIONS: dict[str, object] = {}
 
 
+@record
 class AnsweredQuestion:
     """A question that a memory answers. by: its author, one of ORIGINS.
 
@@ -114,12 +115,9 @@ class AnsweredQuestion:
     deleted with the decision's record.
     """
 
-    __slots__ = ("by", "decision", "text")
-
-    def __init__(self, text: str, by: str = PERSON, decision: str = "") -> None:
-        self.text = text
-        self.by = by
-        self.decision = decision
+    text: str
+    by: str = PERSON
+    decision: str = ""
 
     def __eq__(self, other: object) -> bool:
         mine = (self.text, self.by, self.decision)

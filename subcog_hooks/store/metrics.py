@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.store.state import State
@@ -19,15 +21,13 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 
 _INFINITE = float("inf")
 
 
+@record
 class Counter:
     """A count of events. labels: in Prometheus' notation, `status="success"`, or ""."""
 
-    __slots__ = ("labels", "name", "value")
-
-    def __init__(self, name: str, labels: str, value: float) -> None:
-        self.name = name
-        self.labels = labels
-        self.value = value
+    name: str
+    labels: str
+    value: float
 
 
 class Histogram:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.store.memory import CLAUDE_SOURCE, IN_CONTEXT, REJECTED, author_phrase
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ _OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), {_COLUMNS}
 _ROW_COLUMNS = f"seq, id, content, {_COLUMNS}, triggers, paths, conditions, expires_at"
 
 
+@record
 class Outline:
     """A memory without triggers, paths, conditions or expiry in the past, which the client does not load itself.
 
@@ -32,30 +34,21 @@ class Outline:
     standing: None where nobody has set it.
     """
 
-    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing", "updated_at")
+    seq: int
+    id: str
+    content: str
+    namespace: str
+    scope: str
+    created_at: int
+    trust: str
+    source: str
+    standing: bool | None
+    updated_at: int
 
-    def __init__(
-        self,
-        seq: int,
-        id: str,
-        content: str,
-        namespace: str,
-        scope: str,
-        created_at: int,
-        trust: str,
-        source: str,
-        standing: int | None,
-        updated_at: int,
-    ) -> None:
-        self.seq = seq
-        self.id = id
-        self.content = content
-        self.namespace = namespace
-        self.scope = scope
-        self.created_at = created_at
-        self.noted = author_phrase(trust, source)
-        self.standing = None if standing is None else bool(standing)
-        self.updated_at = updated_at
+    @property
+    def noted(self) -> str:
+        """A short phrase that names its author; "" for the user."""
+        return author_phrase(self.trust, self.source)
 
 
 def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.records import record
 from subcog_hooks.store import verdicts
 from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, MOVED_ON, NOTHING_FOUND
 
@@ -19,6 +20,7 @@ LOOK_OUTCOMES = (HANDED_OVER, MOVED_ON, NOTHING_FOUND, FAILED)
 WAITS_MS = 30 * 60_000  # an answer older than this is out of date
 
 
+@record
 class WaitingAnswer:
     """The answer of a second look that waits to be handed over.
 
@@ -26,13 +28,10 @@ class WaitingAnswer:
     milliseconds since the epoch; findings: ids and relevances of the memories, the best first.
     """
 
-    __slots__ = ("at_ms", "decision", "findings", "look")
-
-    def __init__(self, decision: str, look: str, at_ms: int, findings: Sequence[tuple[str, float]]) -> None:
-        self.decision = decision
-        self.look = look
-        self.at_ms = at_ms
-        self.findings = findings
+    decision: str
+    look: str
+    at_ms: int
+    findings: Sequence[tuple[str, float]]
 
 
 def begin_look(state: State, decision: str, session: str, now_ms: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.records import record
 from subcog_hooks.store import verdicts
 
 TYPE_CHECKING = False
@@ -18,20 +19,18 @@ TOPICS_MS = 30 * 60_000
 _DAY_MS = 86_400_000
 
 
+@record
 class Session:
     """The record of a session.
 
     source: its last kind of start, "" for unknown; prompts: their number; started_at, last_at: milliseconds since the epoch.
     """
 
-    __slots__ = ("last_at", "project", "prompts", "source", "started_at")
-
-    def __init__(self, project: str, source: str, started_at: int, last_at: int, prompts: int) -> None:
-        self.project = project
-        self.source = source
-        self.started_at = started_at
-        self.last_at = last_at
-        self.prompts = prompts
+    project: str
+    source: str
+    started_at: int
+    last_at: int
+    prompts: int
 
 
 def begin_session(state: State, session: str, project: str, source: str, now_ms: int) -> None:
@@ -271,14 +270,12 @@ def forget_given(state: State, memories: Sequence[str]) -> None:
         state.run("DELETE FROM pointers WHERE memory = ? AND opened_at IS NULL", (memory,))
 
 
+@record
 class HandOvers:
     """The sessions that were given a memory: their number, and the last time, milliseconds since the epoch."""
 
-    __slots__ = ("last_at", "sessions")
-
-    def __init__(self, sessions: int, last_at: int) -> None:
-        self.sessions = sessions
-        self.last_at = last_at
+    sessions: int
+    last_at: int
 
 
 def count_hand_overs(state: State) -> dict[str, HandOvers]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,16 +139,14 @@ DAY_MS = 86_400_000
 SESSIONS_JOB, QUESTIONS_JOB, LOOKS_JOB, RANKING_JOB = "sessions", "questions", "second looks", "search --rank"
 
 
+@record
 class LlmUse:
     """The calls of a job today. characters: of what was sent; last_ms: the last call, milliseconds since the epoch."""
 
-    __slots__ = ("calls", "characters", "job", "last_ms")
-
-    def __init__(self, job: str, calls: int, characters: int, last_ms: int) -> None:
-        self.job = job
-        self.calls = calls
-        self.characters = characters
-        self.last_ms = last_ms
+    job: str
+    calls: int
+    characters: int
+    last_ms: int
 
 
 def find_llm_use(state: State, now_ms: int) -> list[LlmUse]:

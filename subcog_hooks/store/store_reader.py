@@ -6,6 +6,7 @@ import apsw
 
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import StoreCorrupt
+from subcog_hooks.core.records import record
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.schema import SCHEMA
 
@@ -30,6 +31,7 @@ _COLUMNS = (
 )
 
 
+@record
 class Filter:
     """Conditions on memories: every field that is given must hold.
 
@@ -37,33 +39,13 @@ class Filter:
     since: created at or after, in milliseconds.
     """
 
-    __slots__ = ("audiences", "include_expired", "namespaces", "paths", "since", "statuses", "tags")
-
-    def __init__(
-        self,
-        *,
-        audiences: tuple[str, ...] | None = None,
-        statuses: tuple[str, ...] = ("active",),
-        namespaces: tuple[str, ...] = (),
-        tags: tuple[str, ...] = (),
-        paths: tuple[str, ...] = (),
-        since: int | None = None,
-        include_expired: bool = False,
-    ) -> None:
-        self.audiences = audiences
-        self.statuses = statuses
-        self.namespaces = namespaces
-        self.tags = tags
-        self.paths = paths
-        self.since = since
-        self.include_expired = include_expired
-
-    def with_changes(self, **changes: object) -> Filter:
-        """Return a copy with these fields changed."""
-        changed = object.__new__(Filter)
-        for name in self.__slots__:
-            setattr(changed, name, changes.get(name, getattr(self, name)))
-        return changed
+    audiences: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] = ("active",)
+    namespaces: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    since: int | None = None
+    include_expired: bool = False
 
 
 def audience_of(scope: str, project: str | None) -> str:
@@ -95,16 +77,14 @@ def reach_of(audience: str) -> int:
     return number >> 2
 
 
+@record
 class Mark:
     """A memory that was marked as wrong for a prompt. terms: the prompt's, as JSON; made_at: ms since the epoch."""
 
-    __slots__ = ("decision", "made_at", "seq", "terms")
-
-    def __init__(self, seq: int, decision: str, terms: str, made_at: int) -> None:
-        self.seq = seq
-        self.decision = decision
-        self.terms = terms
-        self.made_at = made_at
+    seq: int
+    decision: str
+    terms: str
+    made_at: int
 
 
 class StoreReader:

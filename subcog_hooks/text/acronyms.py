@@ -8,6 +8,7 @@ Only small words (of, and, the) and parts behind a hyphen (conflict-free replica
 
 from __future__ import annotations
 
+from subcog_hooks.core.records import record
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 TYPE_CHECKING = False
@@ -121,15 +122,13 @@ def _acronym_in(token: str) -> str:
     return token.lower() if capitals >= MIN_LETTERS and 2 * capitals >= sum([c.isalpha() for c in token]) else ""
 
 
+@record
 class _Word:
     """A word of a long form. follows_hyphen: it is a part behind a hyphen; ends_clause: anything but a word follows it."""
 
-    __slots__ = ("ends_clause", "follows_hyphen", "text")
-
-    def __init__(self, text: str, follows_hyphen: bool, ends_clause: bool) -> None:
-        self.text = text
-        self.follows_hyphen = follows_hyphen
-        self.ends_clause = ends_clause
+    text: str
+    follows_hyphen: bool
+    ends_clause: bool
 
     @property
     def letters(self) -> tuple[str, ...]:

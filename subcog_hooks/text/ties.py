@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from subcog_hooks.core.records import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,20 +27,18 @@ _RARE = (*_SYSTEMS, "branch", *_UNTIL)
 _MARKS = ".,;:!?()[]\"'“”‘’`"  # around a word
 
 
+@record
 class Surroundings:
     """Where and when a session begins: `sys.platform`, its branch and folder, its project's root, the day as YYYY-MM-DD.
 
     A branch or root that is unknown is "".
     """
 
-    __slots__ = ("branch", "folder", "platform", "root", "today")
-
-    def __init__(self, platform: str, branch: str, folder: str, root: str, today: str) -> None:
-        self.platform = platform
-        self.branch = branch
-        self.folder = folder
-        self.root = root
-        self.today = today
+    platform: str
+    branch: str
+    folder: str
+    root: str
+    today: str
 
 
 def iso_day(time_ms: int) -> str:

@@ -4,6 +4,7 @@ Every step is linear in the text that is read: its head and tail, and a count of
 expressions: importing them would take longer than the whole detection.
 """
 
+from subcog_hooks.core.records import record
 from subcog_hooks.text.pasted import (
     DIFFS,
     choose_error_line,
@@ -67,6 +68,7 @@ _PLAIN = str.maketrans(
 )
 
 
+@record
 class Prompt:
     """A prepared prompt.
 
@@ -74,12 +76,9 @@ class Prompt:
     pasted: the number of removed lines of code, logs and quotations.
     """
 
-    __slots__ = ("error", "pasted", "text")
-
-    def __init__(self, text: str, error: str = "", pasted: int = 0) -> None:
-        self.text = text
-        self.error = error
-        self.pasted = pasted
+    text: str
+    error: str = ""
+    pasted: int = 0
 
     @property
     def failure(self) -> str:
