@@ -1,13 +1,19 @@
 """A command loads its own module, not all of them, and none is left out of the list."""
 
+import json
+import re
 import subprocess
 import sys
 
+import pytest
 import typer
 
-from subcog_hooks.cli.command_table import COMMANDS
+from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.commands import first_sentence
-from tests.cli.conftest import whole_application
+from subcog_hooks.core.paths import Home
+from tests.cli.conftest import Ask, MonkeyPatch, Run, whole_application
+from tests.cli.decided import candidate, decided, keep
+from tests.conftest import Maker
 
 
 def test_the_table_has_every_command_with_its_summary() -> None:
@@ -27,3 +33,83 @@ def test_a_command_loads_its_own_module_alone() -> None:
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     loaded = {name.rpartition(".")[2] for name in done.stderr.splitlines()[-1].split()}
     assert loaded & {command.module for command in COMMANDS.values()} == {"help_topics"}
+
+
+MAX_COMMANDS, MAX_LINES = 22, 40
+
+
+def steps(subcog: Run) -> dict[str, str]:
+    """Return the five lines of `subcog` alone by their first word."""
+    done = subcog()
+    assert (done.code, done.err, len(done.out.splitlines())) == (0, "", 5)
+    assert max(map(len, done.out.splitlines())) <= 80
+    return {name: text.strip() for name, _, text in (line.partition(" ") for line in done.out.splitlines())}
+
+
+def test_subcog_alone_says_how_it_stands_and_what_is_next(subcog: Run, home: Home) -> None:
+    empty = steps(subcog)
+    assert (empty["Notes"], empty["Hook"]) == ("0 for all your projects; this folder is in no project", "no agent runs it yet")
+    assert '`subcog remember "…"`' in empty["Next"]
+    id_ = subcog("remember", "Berths are allocated by length.").out.strip()
+    assert "`subcog init`" in steps(subcog)["Next"]
+    subcog("init")
+    assert steps(subcog)["Hook"] == "runs in Claude Code"
+    assert "ask your agent" in steps(subcog)["Next"]
+    keep(home, decided("d1", candidates=[candidate(id_, 0.7)]))
+    assert steps(subcog)["Last"].startswith("1 note given to a prompt of ")
+    subcog("remember", "Ropes are replaced every spring.")
+    subcog("edit", json.loads(subcog("list", "--jsonl", "-n", "1").out)["id"], "--status", "pending")
+    assert (steps(subcog)["Review"], "`subcog review`" in steps(subcog)["Next"]) == ("1 note waits for your word", True)
+    subcog("pause")
+    assert (steps(subcog)["Hook"], "`subcog resume`" in steps(subcog)["Next"]) == ("runs in Claude Code; paused", True)
+
+
+def test_a_group_alone_lists(subcog: Run) -> None:
+    for name, listing in (("config", "list"), ("models", "list"), ("state", "get"), ("share", "status")):
+        alone, listed = subcog(name), subcog(name, listing)
+        assert alone == listed
+        assert alone.out or alone.code == 1  # nothing is shared
+
+
+def test_help_shows_few_commands_in_groups(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = subcog("--help").out.splitlines()
+    titles = [title for group, title in GROUPS.items() if group != SCRIPTS]
+    assert [line for line in lines if line.removesuffix(":") in titles] == [f"{title}:" for title in titles]
+    in_sight = {name for name, command in COMMANDS.items() if command.group != SCRIPTS}
+    assert {line.split()[0] for line in lines if line.startswith("  ")} >= in_sight
+    assert len(in_sight) <= MAX_COMMANDS
+    assert len(lines) <= MAX_LINES
+    folded = {name for name, command in COMMANDS.items() if command.group == SCRIPTS and command.summary}
+    every = subcog("--help", "--all").out
+    assert f"{GROUPS[SCRIPTS]}:\n" in every
+    assert not [name for name in folded if f"\n  {name} " not in every or f"\n  {name} " in subcog("--help").out]
+
+
+CASES = [
+    (
+        "Tests that touch the 4 databases take 2 minutes.",
+        "Which tests of the 4.2 release touch databases?",
+        "Tests, touch, databases",
+    ),
+    ("Redis 7.2 listens on port 6380.", "Does Redis 4.2 listen on port 6381?", "Redis, port, listens"),
+    ("The build needs Node 20.4.1 and pnpm 8.", "Is Node 20.4 needed for the builds?", "Node, build, needs"),
+    ("Upgrade to Postgres 16.3 before v2.0.", "Which release, v2.0 or Postgres 16.3?", "16.3, v2.0, Postgres"),
+    ("Ports 8000 to 8099 are the cranes'.", "Who uses port 8080 of crane 2026-04-02?", "Ports, cranes"),
+    ("We chose HttpClient in refunds.", "Why was HttpClient chosen for the refund_job?", "HttpClient, refunds, chose"),
+    ("Single sign on (SSO) ends after an hour.", "When does the single sign on end?", "Single, sign, ends, SSO"),
+    ("キャッシュにはRedisを使う", "Why is redis used?", "Redis"),
+    ("Die Buchungen der Gäste sperren wir nachts.", "Wie wird die Buchung der Gäste gesperrt?", "Gäste, Buchungen"),
+]
+
+
+@pytest.mark.parametrize(("content", "prompt", "has"), CASES)
+def test_it_has_only_words_that_stand_in_its_text(
+    subcog: Run, ask: Ask, home: Home, make: Maker, content: str, prompt: str, has: str
+) -> None:
+    ask.remember(note=content, other="The harbour office closes at five.")
+    keep(home, decided("d1", candidates=[candidate("note", 0.3)], prompt=prompt, project=""))
+    line = next(line for line in subcog("why").out.splitlines() if line.startswith("note  has "))
+    words = re.split(", ", line.removeprefix("note  has ").partition("; lacks ")[0])
+    assert all(word in content for word in words)
+    assert sorted(words) == sorted(has.split(", "))

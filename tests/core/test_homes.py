@@ -1,15 +1,44 @@
-"""The home in force: from variables where no repository can have set them, else the user's own."""
+"""The home folder: its path, and an impossible one."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core import paths
-from subcog_hooks.core.accepted_homes import remember_home
+from subcog_hooks.core.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import STARTED_IN
+
+PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "why do we use PKCE?"}'
+
+
+def run(variable: bytes, folder: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {name: value for name, value in os.environb.items() if name != b"SUBCOG_HOME"} | {variable: folder}
+    command = [sys.executable, "-m", "subcog_hooks", *arguments]
+    return subprocess.run(
+        command, input=PROMPT, env=environment, cwd=Path(__file__).parents[2], capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX systems only")
+@pytest.mark.parametrize("variable", [b"SUBCOG_HOME", b"HOME"])
+def test_home_that_is_not_utf_8_is_one_line_and_silence(tmp_path: Path, variable: bytes) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    for arguments in (("remember", "text"), ("search", "x"), ("list",), ("doctor",), ("config", "list")):
+        done = run(variable, folder, *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1)
+        assert b"caf?" in done.stderr
+        assert b" is not UTF-8; set %s to a folder whose name is" % variable in done.stderr
+    done = run(variable, folder, "hook")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert os.listdir(folder) == []
+
 
 pwd = pytest.importorskip("pwd", reason="the user's folder is found in another way on Windows")
 
@@ -119,3 +148,117 @@ def test_a_user_whom_the_system_does_not_know_has_no_home_then(
     monkeypatch.setenv("HOME", str(repository))
     with pytest.raises(StoreError, match="cannot be told from a folder of this repository"):
         find_home()
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, outside of any repository and of the working folder."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository, and the work goes on in it."""
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_home_is_accepted_once_it_is_remembered(user: Path, own_repository: Path) -> None:
+    home, other = own_repository / ".memories", own_repository / ".others"
+    assert is_accepted_home(str(user / ".subcog"))  # The usual one needs no record.
+    assert not is_accepted_home(str(home))
+    remember_home(str(home))
+    assert is_accepted_home(str(home))
+    assert not is_accepted_home(str(other))
+    remember_home(str(other))
+    assert is_accepted_home(str(home))
+    assert is_accepted_home(str(other))
+
+
+def test_record_is_the_users_alone_and_lists_real_paths_once(user: Path, own_repository: Path) -> None:
+    (user / "link").symlink_to(own_repository)
+    for _ in range(2):
+        remember_home(str(user / "link" / ".memories"))
+    record = user / ".subcog" / "homes.json"
+    assert json.loads(record.read_text()) == [os.path.realpath(own_repository / ".memories")]
+    assert is_accepted_home(str(own_repository / ".memories"))
+    assert [file.name for file in record.parent.iterdir()] == ["homes.json"]
+    if os.name != "nt":
+        assert record.stat().st_mode & 0o777 == 0o600
+        assert record.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_oldest_homes_make_room(user: Path) -> None:
+    for number in range(MAX_HOMES + 1):
+        remember_home(str(user / str(number)))
+    assert not is_accepted_home(str(user / "0"))
+    assert is_accepted_home(str(user / "1"))
+    assert is_accepted_home(str(user / str(MAX_HOMES)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "null", '{"homes": ["HOME"]}', "[1, null]", "[" * 50_000, "\xff", '["HOME"' + " " * MAX_RECORD + "]"],
+    ids=["empty", "cut", "null", "object", "no paths", "deep", "no UTF-8", "too large"],
+)
+def test_record_that_is_no_list_accepts_nothing(user: Path, own_repository: Path, content: str) -> None:
+    home = own_repository / ".memories"
+    record = user / ".subcog" / "homes.json"
+    record.parent.mkdir()
+    record.write_bytes(content.replace("HOME", str(home)).encode("latin-1"))
+    assert not is_accepted_home(str(home))
+    remember_home(str(home))
+    assert is_accepted_home(str(home))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no FIFO")
+def test_record_that_is_a_fifo_is_not_waited_for(user: Path, own_repository: Path) -> None:
+    (user / ".subcog").mkdir()
+    os.mkfifo(user / ".subcog" / "homes.json")
+    assert not is_accepted_home(str(own_repository / ".memories"))
+    remember_home(str(own_repository / ".memories"))
+    assert is_accepted_home(str(own_repository / ".memories"))
+
+
+@pytest.mark.parametrize("folder", ["", "deep/er"])
+def test_repository_that_names_the_users_folder_forges_nothing(
+    own_repository: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = own_repository / folder / ".subcog"
+    shipped.mkdir(parents=True)
+    (shipped / "homes.json").write_text(json.dumps([str(own_repository / ".memories"), str(shipped)]))
+    monkeypatch.setenv("HOME", str(shipped.parent))
+    monkeypatch.setenv("USERPROFILE", str(shipped.parent))
+    for home in (own_repository / ".memories", shipped):
+        assert not is_accepted_home(str(home))
+        with monkeypatch.context() as patch:
+            patch.setenv("HOME", folder or ".")  # no full path
+            assert not is_accepted_home(str(home))
+        monkeypatch.chdir(own_repository.parent)  # the client may work elsewhere
+        assert not is_accepted_home(str(home))
+        monkeypatch.chdir(own_repository)
+    (own_repository / ".git").rmdir()  # as in an archive that was unpacked
+    assert not is_accepted_home(str(shipped))
+
+
+def test_users_folder_may_itself_be_a_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd")  # the system's list of users, which Windows lacks
+    folder = pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setenv("HOME", folder)
+    monkeypatch.chdir(folder)  # as where the user's settings are kept with git
+    assert is_accepted_home(os.path.join(folder, ".subcog"))
+
+
+def test_read_only_folder_is_one_clear_error(user: Path) -> None:
+    (user / ".subcog").mkdir()
+    (user / ".subcog" / "homes.json").mkdir()
+    with pytest.raises(StoreError, match=r"homes\.json cannot be written"):
+        remember_home("/srv/memories")
+    assert not is_accepted_home("/srv/memories")
+    assert os.listdir(user / ".subcog") == ["homes.json"]

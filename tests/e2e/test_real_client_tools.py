@@ -12,9 +12,12 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli.agents import hook_entries
-from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
+from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
+from tests.e2e.machine import ANSWER, linux, posix
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text
+from tests.e2e.typing_client import typing
 
 REMOTE = "git@github.com:tidepool/harbour.git"
 POOL, OTHER = "src/db/pool.py", "src/app.py"
@@ -299,3 +302,87 @@ def result_of(turn: Turn, sandbox: Sandbox) -> str:
     text, is_error = turn.requests[-1].results[-1]
     assert not is_error
     return text.replace(str(sandbox.root), "").partition("\n\n<system-reminder>")[0]
+
+
+FAILING = "cat ./session-token-in-localStorage.ts"
+
+
+@pytest.fixture
+def with_client(client: str, subcog_command: str, imported: Path, tmp_path: Path) -> Sandbox:
+    """A user whose client is on the PATH when `init` asks for its version."""
+    made = Sandbox(tmp_path / "sandbox", [os.path.dirname(subcog_command), os.path.dirname(client)])
+    made.environment = {name: value for name, value in made.environment.items() if name not in AS_LARGE_STORES_WITHOUT_LINES}
+    shutil.copytree(imported, made.memories)
+    made.run(subcog_command, "init", "--user")
+    return made
+
+
+@linux
+def test_an_error_brings_its_note_into_the_next_request(client: str, model: str, with_client: Sandbox) -> None:
+    def run() -> Turn:
+        with conversation(client, with_client, model) as talk:
+            return talk.say("look at that file", ToolCall("Bash", {"command": FAILING, "description": "look"}))
+
+    turn = in_time(run, lambda turn: any(hook.event == "PostToolUseFailure" and hook.stdout for hook in turn.hooks))
+    ((text, is_error),) = turn.requests[-1].results
+    assert (is_error, "No such file" in text) == (True, True)
+    assert ANSWER not in turn.requests[0].model_text
+    assert ANSWER in turn.requests[-1].model_text
+
+
+FREEZE = "No deploys until the booking season is over."
+ALLOWED = ("--allowedTools", "Bash")  # Without the rule the command would run unasked.
+OPTIONS = pytest.mark.parametrize("option", ["--ask-before", "--deny"])
+
+
+@pytest.fixture
+def ruled(subcog_command: str, tmp_path: Path) -> Sandbox:
+    """A project with the hook where `subcog init` puts it."""
+    (tmp_path / "memories").mkdir()
+    return with_files(initialised(tmp_path / "sandbox", subcog_command, tmp_path / "memories"))
+
+
+def deploy(client: str, ruled: Sandbox, model: str, mode: str = "default") -> Turn:
+    command = {"command": "cd src && touch deployed", "description": "Deploy"}
+    with conversation(client, ruled, model, *ALLOWED, "--permission-mode", mode) as talk:
+        return talk.say("Deploy the site", ToolCall("Bash", command))
+
+
+@OPTIONS
+def test_a_rule_holds_until_its_note_ends(client: str, model: str, ruled: Sandbox, subcog_command: str, option: str) -> None:
+    settings, deployed = ruled.config / "settings.json", ruled.project / "src" / "deployed"
+    before = settings.read_bytes()
+    ruled.run(subcog_command, "remember", option, "touch*", FREEZE)
+    turn = deploy(client, ruled, model)
+    assert not deployed.exists()
+    assert turn.requests[-1].results[-1][1]  # an error
+    assert FREEZE in turn.requests[-1].model_text
+    (id_,) = ruled.run(subcog_command, "list", "--ids").split()
+    ruled.run(subcog_command, "forget", id_)
+    assert settings.read_bytes() == before
+    deploy(client, ruled, model)
+    assert deployed.exists()
+
+
+@OPTIONS
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
+def test_a_rule_holds_where_the_client_asks_nobody(
+    client: str, model: str, ruled: Sandbox, subcog_command: str, option: str
+) -> None:
+    ruled.environment = {**ruled.environment, "IS_SANDBOX": "1"}  # Without it the client refuses this mode to root.
+    ruled.run(subcog_command, "remember", option, "touch", FREEZE)
+    deploy(client, ruled, model, mode="bypassPermissions")
+    assert not (ruled.project / "src" / "deployed").exists()
+
+
+@posix
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older ones draw the same question
+def test_the_person_is_asked_and_decides(client: str, model: str, ruled: Sandbox, subcog_command: str) -> None:
+    ruled.run(subcog_command, "remember", "--ask-before", "sleep*", FREEZE)
+    with typing(client, ruled, model) as session:
+        session.will_call(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a rule.
+        before = session.calls
+        session.prompt("wait a moment")
+        session.shows("Bash(sleep*)")
+        assert session.calls == before + 1
+        session.keys_until("\r", lambda: session.calls == before + 2, "an answer to the command")  # Yes

@@ -127,7 +127,7 @@ CELLS = {
         MINE,
         f"{RIGHTS}::test_agent_changes_nothing_of_how_subcog_works",
         f"{SHARE}::test_a_memory_arrives_as_its_authors_word",
-        "tests/e2e/test_hostile_settings.py::test_a_project_does_not_lower_the_users_bars",
+        "tests/e2e/test_hostile_environment.py::test_a_project_does_not_lower_the_users_bars",
         MODEL,
     ),
     "choose home, model or address": (

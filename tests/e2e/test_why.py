@@ -1,11 +1,13 @@
 """The installed executable: a hook's silence is explained, a memory called wrong stays away, statistics say what was done."""
 
 import json
+import math
+import re
 
 import pytest
 
 from subcog_hooks.store.verdicts import SPOKE
-from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, posix
+from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_silent, ids_in, posix
 from tests.e2e.screen import OnTerminal
 
 
@@ -65,3 +67,121 @@ def test_a_person_is_asked_whether_the_prompt_is_meant(machine: Machine, answer:
         terminal.kill()
     shown = machine.run("show", ANSWER).stdout
     assert (b"wrong for" in shown) == (answer == "y")
+
+
+ELSEWHERE = "How is the JWT of the web client persisted?"  # about ANSWER, without a word of it
+
+
+def asked(machine: Machine, prompt: str) -> dict[str, object]:
+    """What was decided on a prompt, once a run has not been cut off."""
+    machine.answer(machine.asking(prompt))
+    told: dict[str, object] = json.loads(machine.run("why", "--json").stdout)
+    assert told["prompt"] == prompt
+    return told
+
+
+def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> None:
+    for pasted in ("", "\n```\nexport const retries = backoff(jitter)\n```"):  # which no memory need have
+        asked(machine, QUESTION + pasted)
+        line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
+        has, _, lacks = line.partition("; lacks ")
+        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has.lower()))
+        assert lacks == "no word of it"
+
+
+def test_a_silent_decision_names_the_missing_relevance(machine: Machine) -> None:
+    assert machine.run("config", "set", "surfacing.min_relevance", "0.5").code == 0
+    machine.prompt(ELSEWHERE)
+    assert "silent: the best of " in machine.run("why").stdout.decode()
+    assert re.search(rf"^{ANSWER}  has no word of it; lacks .*jwt", machine.run("why").stdout.decode(), re.MULTILINE)
+
+
+def test_a_missed_memory_comes_once_it_has_learned(machine: Machine) -> None:
+    asked(machine, ELSEWHERE)
+    assert machine.run("why", "--missed", ANSWER, "--yes").code == 0
+    assert ANSWER in machine.recall(ELSEWHERE)
+
+
+def test_what_no_question_can_bring_is_not_taught(machine: Machine) -> None:
+    asked(machine, "commit this")
+    assert machine.run("why", "--missed", ANSWER, "--yes").code == 1
+    asked(machine, QUESTION)
+    elsewhere = machine.run("why", "--missed", "tp-0011", "--yes")
+    assert (elsewhere.code, b"tp-0011 is of the project github.com/tidepool/harbour" in elsewhere.stderr) == (2, True)
+
+
+def test_the_arithmetic_can_be_redone(machine: Machine) -> None:
+    told = asked(machine, QUESTION)
+    assert "x" not in machine.run("why").stdout.decode().split()
+    lines = machine.run("why", "--explain").stdout.decode().splitlines()
+    start = next(place for place, line in enumerate(lines) if re.match(rf"{ANSWER}  relevance ", line))
+    relevance, needed = map(float, re.findall(r"\d\.\d+", lines[start].partition("relevance")[2]))
+    rows = [re.match(r"  (\S+) +(\S+) x +(\S+) = +(\S+)", line) for line in lines[start + 2 :]]
+    rows = rows[: rows.index(None)]
+    values = [(float(row[2]), float(row[3]), float(row[4])) for row in rows if row]
+    assert len(values) > 8
+    for value, weight, adds in values:
+        assert value * weight == pytest.approx(adds, abs=1e-3)
+    probability = 1 / (1 + math.exp(-sum(adds for _, _, adds in values)))
+    steps = {line.split()[0]: line for line in lines[start : start + 25] if line.startswith("  ") and line.split()}
+    assert float(steps["probability"].rpartition("= ")[2]) == pytest.approx(probability, abs=1e-3)
+    assert relevance == pytest.approx(min(1.0, probability * factor_in(steps["relevance"])), abs=1e-3)
+    settings = told["settings"]
+    assert isinstance(settings, dict)
+    assert needed == pytest.approx(settings["needed"], abs=1e-4)
+
+
+def factor_in(step: str) -> float:
+    """The product of the factors in the last step."""
+    return math.prod(float(factor) for factor in re.findall(r" x (\d[\d.]*) for", step))
+
+
+def test_the_factors_are_those_of_the_hit(machine: Machine) -> None:
+    asked(machine, QUESTION)
+    assert machine.run("why", "--bad", ANSWER, "--yes").code == 0
+    told = asked(machine, QUESTION)
+    candidate = next(row for row in told["candidates"] if row["id"] == ANSWER)  # type: ignore[attr-defined]  # of JSON
+    assert candidate["factors"][1] == 0.0
+    assert b" x 0 for marks (`why --bad`)" in machine.run("why", "--explain").stdout
+
+
+@posix
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_the_arithmetic_fits_the_terminal(machine: Machine, columns: int) -> None:
+    asked(machine, QUESTION)
+    command = [machine.command, "why", "--explain"]
+    code, shown = OnTerminal.shown(command, machine.folder, machine.environment, columns, 500)
+    assert code == 0
+    assert not [line for line in shown if line.strip() == "…"]
+    assert sum(line.startswith("  intercept ") and " = " in line for line in shown) >= 1
+
+
+def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
+    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    assert bare.at_call("Bash", "s1", command="make openapi") == ["seed"]
+    for command in ("make openapi", "git push --force", "mysql s3cretPa55"):
+        assert_silent(bare.hook(bare.calling("Bash", "s1", command=command)))
+    assert_silent(bare.hook(bare.calling("Read", "s1", file_path=str(bare.folder / "src" / "pool.py"))))
+    lines = bare.run("why", "--tool").stdout.decode().splitlines()
+    assert lines[0].endswith("Read: src/pool.py; no memory is about it")
+    assert any(line.endswith("Bash: git push; no memory is about it") for line in lines)
+    assert any(line.endswith("Bash: make openapi; seed given in this session before") for line in lines)
+    assert any("spoke" in line for line in lines)
+    assert not [name for name in bare.home.iterdir() if name.is_file() and b"s3cretPa55" in name.read_bytes()]
+
+
+def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
+    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    assert_silent(bare.hook(bare.calling("Bash", "s1", command="git push --force")))
+    assert b"git push" in bare.run("why", "--tool").stdout
+    assert bare.run("config", "set", "surfacing.log_prompts", "false").code == 0
+    assert_silent(bare.hook(bare.calling("Bash", "s1", command="git pull")))
+    assert bare.run("why", "--tool").code == 1
+    assert not (bare.home / "silent-calls").exists()
+
+
+def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
+    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
+    decision = json.loads(bare.run("why", "-n", "1", "--json").stdout)[0]["id"]
+    assert bare.run("why", decision, "--missed", "seed").code == 2

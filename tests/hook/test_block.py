@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 import subcog_hooks
 from subcog_hooks.hook import block as module
-from subcog_hooks.hook.block import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Pointer, RenderedBlock, render_block, to_hook_output
+from subcog_hooks.hook.block import (
+    HARD_CAP_UNITS,
+    MIN_TEXT_UNITS,
+    Entry,
+    Pointer,
+    RenderedBlock,
+    gist_of,
+    render_block,
+    to_hook_output,
+)
 from subcog_hooks.store.memory import UNDATED
 from tests.text.test_sanitise import ANY_TEXT, tags_in
 
@@ -350,3 +359,36 @@ def test_a_first_line_that_names_colleagues_has_its_room(notes: list[str], max_u
     shown = [entry.noted for entry in entries if entry.id in rendered.ids]
     assert ("the user's own notes" in source) == any(not noted.endswith("a colleague") for noted in shown)
     assert ("notes by" in source) == any(noted.endswith("a colleague") for noted in shown)
+
+
+POOL = "Connections of the pool are never shared between threads, whatever the driver's documentation says about that."
+RETRIES = "A refused connection is tried again after 2, 4 and 8 seconds."
+
+
+@pytest.mark.parametrize(
+    ("content", "gist"),
+    [
+        (f"Database > Pool\n{POOL} {RETRIES}", f"Pool: {RETRIES}"),
+        (f"# Pool\n\n{POOL}\n{RETRIES}", f"Pool: {RETRIES}"),
+        (f"{POOL} {RETRIES}", RETRIES),
+        (f"Pool\n{RETRIES}", f"Pool {RETRIES}"),
+        ("", ""),
+        ("  \n ", ""),
+    ],
+)
+def test_the_gist_is_the_title_and_the_nearest_sentence(content: str, gist: str) -> None:
+    assert gist_of(content, "how often is a refused connection tried again?") == gist
+
+
+def test_a_prompt_without_a_word_of_it_gets_its_first_sentence() -> None:
+    assert gist_of(f"{POOL} {RETRIES}", "what about lunch") == POOL
+
+
+def test_a_sentence_of_the_rarer_word_is_nearer() -> None:
+    content = f"{POOL} The pool has ten connections of the pool. {RETRIES} The pool grows."
+    assert gist_of(content, "pool seconds") == RETRIES
+
+
+def test_text_that_led_to_a_decision_is_no_gist_of_it() -> None:
+    record = f"Carts\n\nDecision: Redis, as a cart needs no backup. {'It stays for a day. ' * 7}\n\n---\n\nOptions: PostgreSQL."
+    assert gist_of(record, "PostgreSQL options") == "Carts: Decision: Redis, as a cart needs no backup."

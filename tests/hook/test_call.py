@@ -1,5 +1,6 @@
 """A hook call: its project and session, its eligible memories, and the files that it opens."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,12 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call
+from subcog_hooks.cues import condition_checks, conditions
+from subcog_hooks.cues.conditions import FACT_KINDS
+from subcog_hooks.hook import call, facts
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
-from subcog_hooks.store import sessions
+from subcog_hooks.store import project, sessions, state_values
+from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -98,3 +102,128 @@ def test_any_other_failure_is_left_to_the_runner(home: Home, error: StoreError) 
 
     with pytest.raises(type(error)):
         call.with_sound_state(home, answer)
+
+
+DAY = 86_400_000
+HISTORY = {"prompts", "first_prompt", "first_session", "returning_user", "source", "days_since_last_session"}
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 100)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Make a repository on the branch release/7."""
+    git = tmp_path / "shop" / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/release/7\n")
+    (git / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    return git.parent
+
+
+@pytest.fixture
+def here(shop: Path) -> Project | None:
+    return project.find_project(str(shop))
+
+
+def prompt_payload(session: object = "one", **more: object) -> dict[str, object]:
+    return {"hook_event_name": "UserPromptSubmit", "session_id": session, **more}
+
+
+def tool_payload(tool: str, **given: object) -> dict[str, object]:
+    """Return the payload of a tool call."""
+    return {"hook_event_name": "PreToolUse", "session_id": "one", "tool_name": tool, "tool_input": given}
+
+
+def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) -> None:
+    fact_values = facts.session_facts(prompt_payload(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
+    without_history = {name: value for name, value in fact_values.items() if name not in HISTORY | {"platform"}}
+    assert without_history == {
+        "cwd": f"{shop}/src",
+        "project": "github.com/acme/shop",
+        "branch": "release/7",
+        "permission_mode": "plan",
+    }
+    when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
+    condition_checks.check_conditions(when)
+    assert conditions.conditions_hold(when, fact_values)
+
+
+def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
+    sessions.begin_session(state, "zero", "github.com/acme/shop", "startup", 0)
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 0)
+    payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
+    fact_values = facts.session_facts(payload, here, state, DAY)
+    assert {*fact_values} == {*FACT_KINDS} - {"file"}  # which the tool's own hook knows
+    condition_checks.check_conditions(dict(fact_values))
+    assert conditions.conditions_hold(dict(fact_values), fact_values)
+
+
+def test_the_first_prompt_is_the_first_for_its_tools_too(state: State) -> None:
+    start = {"hook_event_name": "SessionStart", "session_id": "one", "source": "startup"}
+    seen = []
+    for payload in (start, prompt_payload(), tool_payload("Read"), prompt_payload(), tool_payload("Read")):
+        fact_values = facts.session_facts(payload, None, state, DAY)
+        seen.append((fact_values["prompts"], fact_values["first_prompt"]))
+        if payload["hook_event_name"] == "UserPromptSubmit":
+            sessions.note_prompt(state, "one", "", DAY)
+    assert seen == [(0, False), (1, True), (1, True), (2, False), (2, False)]
+
+
+def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
+    assert "source" not in facts.session_facts(prompt_payload(), None, state, DAY)
+    sessions.begin_session(state, "one", "", "startup", DAY)
+    assert facts.session_facts(prompt_payload(), None, state, DAY)["source"] == "startup"
+    compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
+    assert facts.session_facts(compacted, None, state, DAY)["source"] == "compact"
+
+
+def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    new = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
+    assert (new["first_session"], new["returning_user"], "days_since_last_session" in new) == (True, False, False)
+    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    returning = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
+    assert (returning["first_session"], returning["returning_user"]) == (False, True)
+    assert returning["days_since_last_session"] == 7.0
+
+
+def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, here: Project) -> None:
+    sessions.begin_session(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
+    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    assert facts.session_facts(prompt_payload(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
+
+
+def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
+    assert not {*facts.session_facts({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
+
+
+def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
+    state_values.set_flag(state, "clinician_mode", value=True)
+    state_values.set_flag(state, "branch", "main")  # an older version let it be set
+    fact_values = facts.session_facts(prompt_payload(), None, state, DAY)
+    assert fact_values["clinician_mode"] is True
+    assert "branch" not in fact_values
+
+
+@pytest.mark.parametrize("odd", [None, 7, [], {"a": 1}, "x" * 100_000, "\ud83d"])
+def test_whatever_a_payload_has_in_it_nothing_is_raised(state: State, here: Project, odd: object) -> None:
+    for event in ("UserPromptSubmit", "SessionStart", "PreToolUse", odd):
+        payload = {"hook_event_name": event, "tool_input": {"file_path": odd, "notebook_path": odd}}
+        payload |= dict.fromkeys(("session_id", "cwd", "permission_mode", "tool_name", "source"), odd)
+        facts.session_facts(payload, here, state, DAY)
+        facts.session_facts({**payload, "tool_input": odd}, here, state, DAY)
+
+
+@pytest.mark.parametrize(
+    ("platform", "fact"), [("linux", "linux"), ("darwin", "macos"), ("win32", "windows"), ("sunos5", None)]
+)
+def test_the_platform_has_the_name_that_conditions_know(
+    monkeypatch: pytest.MonkeyPatch, platform: str, fact: str | None
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    assert facts.folder_facts("", None).get("platform") == fact

@@ -2,10 +2,11 @@
 
 import pytest
 
-from subcog_hooks.recall import marks, pipeline
+from subcog_hooks.recall import logit, marks, pipeline
+from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
-from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE, Answer, Hit
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Mark
@@ -188,3 +189,63 @@ def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:
     shelf.add({"had": TOKEN})
     shelf.add({"mine": TOKEN}, project="shop")
     assert ids(recall_for(of, QUESTION, "shop", given=frozenset({"had"}))) == ["mine"]
+
+
+KEYS_NOTE = "The signing keys of the release service are rotated every quarter, as the runbook says."
+IN_TWO_SENTENCES = "How are the signing keys of the release service rotated?"
+AROUND = "I am back at the ticket about the dredger, the crane and the weighbridge from yesterday."
+BOTH = f"{AROUND} {IN_TWO_SENTENCES}"
+
+
+def hit_of(answer: Answer, id_: str = "keys") -> Hit:
+    return next(hit for hit in answer.hits if hit.memory.id == id_)
+
+
+def names_of(hit: Hit) -> set[str]:
+    return {name for name, _, _ in hit.terms}
+
+
+def filled_sources(shelf: Shelf) -> Sources:
+    shelf.add({"keys": KEYS_NOTE, "dredger": "The dredger is moored at pier 7, the crane beside the weighbridge."})
+    shelf.fill()
+    return shelf.by_meaning_too()
+
+
+def test_a_hit_of_one_sentence_loses_only_the_part_term(shelf: Shelf) -> None:
+    of = filled_sources(shelf)
+    cases: list[tuple[str, list[str]]] = [(BOTH, []), (BOTH, [IN_TWO_SENTENCES]), (IN_TWO_SENTENCES, [])]
+    whole, parted, alone = (hit_of(recall_for(of, text, parts=parts)) for text, parts in cases)
+    assert whole.relevance < parted.relevance < alone.relevance
+    assert parted.terms == logit.with_part_of_prompt(alone.terms)
+    assert (logit.PART_OF_PROMPT in names_of(parted), logit.PART_OF_PROMPT in names_of(whole)) == (True, False)
+
+
+def test_a_memory_that_answers_the_whole_better_stays_as_it_is(shelf: Shelf) -> None:
+    of = filled_sources(shelf)
+    answer = recall_for(of, IN_TWO_SENTENCES, parts=["How are they rotated now?"])
+    assert hit_of(answer).terms == hit_of(recall_for(of, IN_TWO_SENTENCES, parts=[])).terms
+    assert [hit.relevance for hit in answer.hits] == sorted((hit.relevance for hit in answer.hits), reverse=True)
+    assert len(set(ids(answer))) == len(answer.hits) <= pipeline.PROMPT_CANDIDATES
+
+
+class WorkAlone(Held):
+    """A deadline whose waiting time is over, with time for own work."""
+
+    def left_ms(self) -> float:
+        return 0.0
+
+    def work_left_ms(self) -> float:
+        return 1_000.0
+
+
+def test_a_part_that_there_is_no_time_for_is_left_out(shelf: Shelf) -> None:
+    answer = recall_for(filled_sources(shelf), BOTH, parts=[IN_TWO_SENTENCES], deadline=WorkAlone())
+    assert logit.PART_OF_PROMPT not in names_of(hit_of(answer))
+
+
+def test_what_a_trigger_has_brought_stays_what_it_is(shelf: Shelf) -> None:
+    of = filled_sources(shelf)
+    exact = ExactMatches({PATTERN: [shelf.store.by_ids(["keys"])["keys"]]})
+    hit = hit_of(recall_for(of, BOTH, parts=[IN_TWO_SENTENCES], exact=exact))
+    assert PATTERN in hit.ranks
+    assert logit.PART_OF_PROMPT not in names_of(hit)

@@ -1,11 +1,21 @@
 """Fusion of lists: weighted scores, reciprocal ranks and further lists; and its invariants."""
 
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import fusion
-from subcog_hooks.recall.fusion import add_list, reciprocal_ranks, weighted_sum
+from subcog_hooks.recall.fusion import (
+    add_list,
+    distinct_positions,
+    diversify_order,
+    reciprocal_ranks,
+    similarity,
+    weighted_sum,
+    words_and_pairs,
+)
 
 Scores = dict[int, float]
 Ranks = dict[int, int]
@@ -103,3 +113,128 @@ def test_agreement_is_the_share_of_the_strategies_that_ran(found_by: int, ran: i
 def test_a_rank_counts_those_that_score_better(scores: list[float]) -> None:
     ranked = [(score, seq) for seq, score in enumerate(sorted(scores, reverse=True))]
     assert fusion.ranks_by_row(ranked) == {seq: 1 + sum(other > score for other in scores) for score, seq in ranked}
+
+
+texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
+shares = st.floats(0.0, 1.0)
+Ranked = list[tuple[str, float]]
+
+
+@st.composite
+def ranked_texts(draw: st.DrawFn) -> Ranked:
+    """Texts with their scores, best first."""
+    drawn = draw(texts)
+    scores = draw(st.lists(st.floats(0.0, 1.0), min_size=len(drawn), max_size=len(drawn)))
+    return list(zip(drawn, sorted(scores, reverse=True), strict=True))
+
+
+def order(of: Ranked, share: float) -> list[int]:
+    return diversify_order([text for text, _ in of], [score for _, score in of], share)
+
+
+# ---- copies ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_copy_is_left_out_and_another_number_is_no_copy() -> None:
+    cases = [
+        ("Retry after 30s.", "Retry after 30s.", False),
+        ("Retry after 30s.", "RETRY, after 30s!", False),
+        ("Retry after 30s.", "Retry after 60s.", True),
+        ("The port is 8080 on every host in the pool.", "The port is 8081 on every host in the pool.", True),
+        ("Pin the driver to v2.1.3 for now.", "Pin the driver to v2.1.4 for now.", True),
+        ("See src/app/db.py first.", "See src/app/cache.py first.", True),
+        ("The café kiosk restarts at night.", "The cafe kiosk restarts at night.", False),
+        ("Deploy A before B.", "Deploy B before A.", True),
+        ("Retry after 30s, not after 60s.", "Retry after 60s, not after 30s.", True),
+    ]
+    failures = [
+        (a, b, actual)
+        for a, b, are_distinct in cases
+        if (actual := list(distinct_positions([a, b], 0.95))) != ([0, 1] if are_distinct else [0])
+    ]
+    assert failures == []
+
+
+def test_of_very_long_texts_the_beginnings_are_compared() -> None:
+    start = "word " * 800  # 4,000 characters
+    assert list(distinct_positions([start + "one two three", start + "four five six"], 0.95)) == [0]
+    assert list(distinct_positions([start[:-40] + "one two three", start[:-40] + "four five six"], 0.95)) == [0, 1]
+
+
+def test_a_copy_of_a_copy_is_compared_with_the_kept_hit() -> None:
+    chain = ["a b c d e", "b c d e f", "c d e f g"]  # neighbours share 7 of 11 words and pairs, the first and last 5 of 13
+    assert list(distinct_positions(chain, 0.6)) == [0, 2]
+
+
+def test_behind_so_many_memories_none_is_compared() -> None:
+    of = [f"note {i}" for i in range(199)]
+    assert list(distinct_positions([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
+
+
+@given(texts, st.floats(0.5, 0.99))
+def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], max_similarity: float) -> None:
+    kept = list(distinct_positions(of, max_similarity))
+    words = [words_and_pairs(text) for text in of]
+    for position in range(len(of)):
+        is_like_a_better_one = any(
+            similarity(words[position], words[better]) >= max_similarity for better in kept if better < position
+        )
+        assert (position in kept) != is_like_a_better_one
+
+
+@given(texts.filter(lambda of: len(of) > 1))
+def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
+    a, b = words_and_pairs(of[0]), words_and_pairs(of[1])
+    assert similarity(a, b) == similarity(b, a)
+    assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
+
+
+# ---- like ones apart ------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_is_that_of_the_formula() -> None:
+    # share .7, behind the first: "a b" has .9 * (1 - .3) = .63, "a c" .8 * (1 - .3 / 5) = .752: it shares one of five words
+    # and pairs, "c d" .55; behind "a c", with which it shares one of five, "c d" has .55 * (1 - .3 / 5) = .517
+    of = [("a b", 1.0), ("a b", 0.9), ("a c", 0.8), ("c d", 0.55)]
+    assert order(of, 0.7) == [0, 2, 1, 3]
+    # share .35: "a b" has .9 * (1 - .65) = .315, "a c" .8 * (1 - .65 / 5) = .696, "c d" .55; behind "a c" .4785
+    assert order(of, 0.35) == [0, 2, 3, 1]
+    # share .1: "a b" has .09, "a c" .8 * (1 - .9 / 5) = .656
+    assert order([*of[:3], ("c d", 0.7)], 0.1) == [0, 3, 2, 1]
+
+
+@given(ranked_texts())
+def test_at_one_nothing_is_left_out_or_moved(of: Ranked) -> None:
+    assert order(of, 1.0) == list(distinct_positions([text for text, _ in of], 1.0)) == list(range(len(of)))
+
+
+@given(ranked_texts(), shares)
+def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: float) -> None:
+    places = order(of, share)
+    assert sorted(places) == list(range(len(of)))
+    assert places[:1] == [0][: len(of)]
+
+
+@given(ranked_texts(), shares)
+@example([("a b", 1.0), ("a b", 0.9), ("c d", 0.0)], 0.3)
+def test_one_that_scores_nothing_never_passes_one_that_scores(of: Ranked, share: float) -> None:
+    scores = [of[position][1] for position in order(of, share)]
+    assert all(before for before, after in pairwise(scores) if after)
+
+
+@given(ranked_texts(), shares)
+@example([("a b", 1.0), ("a b", 0.9), ("a b", 0.5)], 0.3)
+def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float) -> None:
+    places = order(of, share)
+    for text in {text for text, _ in of}:
+        scores = [of[position][1] for position in places if of[position][0] == text]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_hits_behind_the_window_keep_their_rank() -> None:
+    colours = "red green blue black white".split()
+    of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(80)]
+    short = order(of[:50], 0.5)
+    assert short != list(range(50))
+    for length in (51, 80):
+        assert order(of[:length], 0.5) == [*short, *range(50, length)]

@@ -16,6 +16,11 @@ from scripts.bench import beam
 from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
+from scripts.bench.peers import SubcogBlock, SubcogSearch, count_processes
+from scripts.relevance import fit_foreign, manuals
+from scripts.relevance.evidence import Case
+from scripts.relevance.manuals import Section
+from subcog_hooks.recall.relevance import FOREIGN
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -132,3 +137,61 @@ def test_silence_is_measured_where_nothing_answers(tmp_path: Path) -> None:
         ("search --fast", 40, 1.0, 1.0),
         ("search", 40, 1.0, 1.0),
     ]
+
+
+NEEDS_PS = pytest.mark.skipif(sys.platform == "win32", reason="needs ps")
+
+
+@NEEDS_PS
+def test_subcog_is_asked_as_the_others_are(tmp_path: Path) -> None:
+    note = "The signing keys of the webhook gateway are rotated on the first Monday of a month."
+    search, block = SubcogSearch(str(tmp_path), sys.executable), SubcogBlock(str(tmp_path), sys.executable)
+    search.store([{"id": "keys", "content": note}])
+    question = "When are the signing keys of the webhook gateway rotated?"
+    assert [system.ask(question).ids for system in (search, block)] == [["keys"], ["keys"]]
+    assert note in block.ask(question).text
+    assert block.ask("thanks, that was all for today") == ([], "")
+
+
+@NEEDS_PS
+def test_processes_that_stay_are_counted(tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_text("print('ready', flush=True); input()", encoding="utf-8")
+    command = [sys.executable, str(program)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        assert count_processes(str(tmp_path)) == 1
+        process.communicate("\n")
+    assert count_processes(str(tmp_path)) == 0
+
+
+BODY = "A sentence that is long enough to count as a section of a manual."
+PAGE = """<html><nav>Menu</nav><h1>1. Keys</h1><p>{body}</p><h2>1.1. Who rotates them?</h2><p>{body}</p></html>"""
+MALLARD = """<page xmlns="http://projectmallard.org/1.0/"><info><desc>How keys are made.</desc></info>
+<title>Make a  key</title><p>First this.</p><p>Then that.</p></page>"""
+
+
+def test_headings_lose_their_numbers_and_menus_are_left_out() -> None:
+    sections = list(manuals._read_page("keys.html", PAGE.format(body=BODY)))
+    assert [section.heading for section in sections] == ["", "Keys", "Who rotates them?"]
+    assert [section.body for section in sections] == ["", BODY, BODY]
+
+
+def test_a_page_of_help_has_a_title_and_a_summary() -> None:
+    assert list(manuals._read_page("keys.page", MALLARD)) == [
+        Section("Make a key", "First this.\nThen that.", "How keys are made.")
+    ]
+
+
+def test_sections_are_matched_by_position_where_translated() -> None:
+    english = [Section("Keys", BODY), Section("Locks", BODY + " Locked.")]
+    german = [Section("Schlüssel", "Ein Satz" + BODY), Section("Locks", BODY + " Locked.")]
+    manual = manuals._join_pages({"a": {"en": english, "de": german, "fr": german[:1]}})
+    assert {key: sorted(sections) for key, sections in manual.items()} == {"a#0": ["de", "en"], "a#1": ["en"]}
+
+
+def test_each_heading_is_asked_with_its_section_and_without() -> None:
+    case = Case("Wo liegt der Schlüssel?", frozenset({"a"}), "handbook", fit_foreign.NATIVE)
+    assert [asked.is_missing for asked in fit_foreign._twice(case)] == [False, True]
+    assert set(fit_foreign.NAMES) <= FOREIGN.keys()

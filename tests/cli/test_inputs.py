@@ -8,6 +8,7 @@ import pytest
 
 from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.cues import condition_checks
 from tests.cli.conftest import MonkeyPatch
 
 
@@ -79,3 +80,30 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     with pytest.raises(UsageError, match="latin is not UTF-8 at byte 3; convert it"):
         list(inputs.read_rows(str(tmp_path / "latin"), "prompt"))
+
+
+def test_conditions_have_their_shortest_form(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], list[str]]] = [
+        ({}, []),
+        ({"branch": "main"}, ["branch=main"]),
+        ({"branch": ["main", "dev"]}, ["branch=main,dev"]),
+        ({"branch": ["main"]}, ['{"branch": ["main"]}']),
+        ({"branch": {"eq": "main"}}, ['{"branch": {"eq": "main"}}']),
+        ({"branch": {"not": {"glob": "wip/*"}}}, ["branch!~wip/*"]),
+        ({"prompts": {"gte": 3, "not": [5, 7]}}, ["prompts>=3", "prompts!=5,7"]),
+        ({"calm": True}, ["calm"]),
+        ({"calm": False}, ["calm=false"]),
+        ({"calm": 1.0}, ["calm=1.0"]),
+        ({"mood": "a, b"}, ['mood="a, b"']),
+        ({"mood": "a\nb"}, [r'{"mood": "a\nb"}']),
+        ({"mood": "a\u2028b"}, [r'{"mood": "a\u2028b"}']),
+        ({"mood": "gr\xfcn"}, ["mood=gr\xfcn"]),
+        ({"mood": "7"}, ['mood="7"']),
+        ({"mood": 'so "so"'}, ['mood=so "so"']),
+        ({"mood": '"so"'}, ['{"mood": "\\"so\\""}']),
+    ]
+    for when, texts in cases:
+        with subtests.test(when=when):
+            assert inputs.condition_texts(when) == texts
+            if not "".join(texts).startswith("{"):
+                assert condition_checks.parse_conditions(texts) == when
