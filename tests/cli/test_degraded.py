@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.store import vector_store, vector_sync
+from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.vector_file import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
 
@@ -176,3 +178,18 @@ def test_where_meaning_has_no_share_no_model_is_loaded(
     monkeypatch.setattr(searching, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
     record = with_memories("search", QUERY, "--json").json
     assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)
+
+
+def test_a_store_of_an_unreleased_version_is_refused_and_stays(home: Home, with_memories: Run) -> None:
+    with closing(sqlite3.connect(home.memories_db)) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA.version - 1}")
+    before = Path(home.memories_db).read_bytes()
+    for command in (("export",), ("search", "keys"), ("remember", "The vault is opened at nine."), ("init",)):
+        done = with_memories(*command)
+        assert done.code == 3, command
+        assert done.err == (
+            f"subcog: {home.memories_db} is of a version before 0.1.0; run `subcog export` with the version that wrote it, "
+            "move it away, then import the export here\n"
+        )
+    assert "run `subcog export`" in with_memories("doctor").out
+    assert Path(home.memories_db).read_bytes() == before

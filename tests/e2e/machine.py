@@ -274,14 +274,6 @@ def is_running(process: int) -> bool:
     return bool(state) and not state.startswith("Z")
 
 
-def share_of_processor() -> float:
-    """The part of a processor that a process like ours is given while it works for as long as a hook."""
-    began, used = time.monotonic(), time.process_time()
-    while time.process_time() - used < HOOK_S:
-        pass
-    return HOOK_S / (time.monotonic() - began)
-
-
 # ---- what is expected of every answer -------------------------------------------------------------------------------------
 
 

@@ -2,14 +2,12 @@
 
 import json
 import re
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
+from tests.e2e.machine import ANSWER, QUESTION, Machine
 
 TERMINAL = "--debug"  # an option that leaves the search to the terminal's own way
 QUERIES = (
@@ -52,16 +50,6 @@ def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, subtests: py
             said = told[told.find(b"subcog: ") :] if b"Traceback" in told else told
             assert (light.code, light.stderr) == (terminal.code, said)
             assert without_times(light.stdout) == without_times(terminal.stdout)
-
-
-@posix
-def test_ctrl_c_while_the_model_is_loaded_ends_it_with_one_line(machine: Machine) -> None:
-    for seconds in (0.3, 0.5, 0.8):
-        process = machine.begin("search", QUESTION, "--json", TERMINAL)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
-        process.communicate()
-        assert process.returncode in (0, 130, -signal.SIGINT)  # it was done, said so, or had not begun
 
 
 def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:

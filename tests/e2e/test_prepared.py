@@ -1,6 +1,5 @@
 """A command in a forked process does what the installed script does; what that could not be said of is left to the script."""
 
-import subprocess
 from collections.abc import Sequence
 
 import pytest
@@ -39,18 +38,3 @@ def test_one_command_leaves_nothing_to_the_next(bare: Machine) -> None:
     assert bare.run("config", "get", "search_intent.enabled").stdout == b"false\n"
     del bare.environment["SUBCOG_SEARCH_INTENT_ENABLED"]
     assert bare.run("config", "get", "search_intent.enabled").stdout == b"true\n"
-
-
-def test_a_slow_run_is_killed_and_the_next_is_answered(bare: Machine) -> None:
-    with pytest.raises(subprocess.TimeoutExpired):
-        prepared.forker().run([bare.command, "doctor"], b"", bare.folder, bare.environment, 0.0)
-    assert bare.run("--version").stdout.startswith(b"subcog ")
-
-
-def test_runs_that_depend_on_process_start_use_the_script(bare: Machine) -> None:
-    assert prepared.can_be_forked([bare.command, "list"], bare.environment)
-    for words in (("hook",), ("--quiet", "block", "x")):
-        assert not prepared.can_be_forked([bare.command, *words], bare.environment)
-    for more in ({"PYTHONDONTWRITEBYTECODE": "1"}, {"LANG": "de_DE.ISO-8859-1"}, {"COLUMNS": "40"}):
-        assert not prepared.can_be_forked([bare.command, "list"], bare.environment | more)
-    assert not prepared.can_be_forked(["subcog", "list"], bare.environment)
