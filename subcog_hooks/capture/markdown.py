@@ -1,4 +1,4 @@
-"""Navigation in documents: sections of nothing but links and names, which say where a text is and nothing themselves."""
+"""Markdown: front matter, headings, sections; and sections of nothing but links and names, which say nothing themselves."""
 
 from __future__ import annotations
 

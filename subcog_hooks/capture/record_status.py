@@ -1,4 +1,4 @@
-"""The words of decision records and dates in English, French, German and Spanish, and how a text is split into words."""
+"""The words of decision records and dates in English, French, German and Spanish, and the status that a record has by them."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Text files as other programs write them: of a bounded size, in UTF-8, UTF-16 or Windows-1252."""
+"""Text files as other programs write them, and the limits on fields that a repository's file may set."""
 
 import codecs
 import os

@@ -1,4 +1,4 @@
-"""`subcog brief`: the brief of a session that begins here, with its scores. Nothing is stored or counted."""
+"""`subcog brief`, the brief of a session that begins here, with its scores; and `subcog block`. Nothing is stored."""
 
 import os
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The topics of `subcog help`: Markdown files in `cli/topics`, whose first line is the title."""
+"""`subcog help`: the topics, Markdown files in `cli/topics`, whose first line is the title."""
 
 import difflib
 import os

@@ -1,4 +1,4 @@
-"""Finds memories that need a person's attention, each with a reason and the command that settles it.
+"""The stored memories, counted and described, and the ones that need a person's attention, each with its remedy's command.
 
 Nothing is changed. Likeness is the cosine of document vectors, over all pairs in blocks: 2 s for 10,000 memories.
 """

@@ -1,4 +1,4 @@
-"""Takes back memories that `capture.sessions = auto` noted: those of a day, of a session, or a single one."""
+"""`subcog learn`: propose memories from typed sessions, or take back what `capture.sessions = auto` noted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

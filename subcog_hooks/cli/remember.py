@@ -1,4 +1,4 @@
-"""`subcog remember`: store one memory, redacted, and show similar ones."""
+"""`subcog remember`: store one memory, redacted, and show similar ones; and the actions that a rule is about."""
 
 import os
 from collections.abc import Sequence

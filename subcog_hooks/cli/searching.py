@@ -1,4 +1,4 @@
-"""A search for the terminal: its query and filters, and the sources it reads: store, index and vectors."""
+"""A search for the terminal or a script: its query and filters, and the sources it reads: store, index and vectors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The packaged model without fastembed: bit for bit the same vectors, in a third of the time to load.
 
 fastembed loads the libraries of all its models and of their hub, .7 s of processor. This module needs onnxruntime and
-tokenizers, on which fastembed itself runs.
+tokenizers, on which fastembed itself runs. Texts in other languages get vectors of the multilingual encoder beside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Render the block of memories that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
+"""Render the block of memories and lines that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The gate: it decides which recalled memories are injected, which get a line, and the reason for each rejection. Pure."""
+"""The gate: which memories of an offer are injected, which get a line, and the reason for each rejection; and the verdict
+on a call with its delivery's outcome. Pure, but for files that an offer by cues looks for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target of a tool call: the file, names, new text and actions that memories are matched against."""
+"""The target of a tool call (the file, names, new text and actions), and the memories that match it by cue or search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Documents that a person pastes into a turn without a fence: a mail, a chat, a wiki page, paragraphs of prose. Pure.
-
-They are evidence for nothing but the words that the person wrote around them.
-"""
+"""Reasons for a model's sentence to wait: it does not follow from its quote, or the quote is from a pasted document. Pure."""
 
 import re
 from collections import Counter

@@ -12,18 +12,9 @@ from typing import NamedTuple
 from subcog_hooks.learn.signs import ACCEPTED, TypedTurn
 from subcog_hooks.learn.turn_scores import MODEL_KINDS, PACKAGED_FIT, Fit, judge_turn
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.question import (
-    TEXT,
-    TEXTS,
-    Question,
-    find_list,
-    is_plain,
-    list_schema,
-    list_texts,
-    object_schema,
-    select_questions,
-)
+from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.redaction.redact import redact
+from subcog_hooks.store.memory import MAX_QUESTION
 from subcog_hooks.text.typed_prompt import prepare_prompt
 from subcog_hooks.text.vocabulary import STOP
 
@@ -33,6 +24,7 @@ MAX_TURN_START, MAX_TURN_END = 1_100, 600  # characters of a long turn
 MIN_SENT = 60  # typed characters; a shorter session is not sent
 MIN_TURN_SENT = 8  # characters: "yes" and "go on" tell nothing
 MIN_QUOTE = 8
+SHORTEST_QUESTION = 8  # characters
 MIN_MEMORY_LENGTH, MAX_MEMORY_LENGTH = 12, 300
 MAX_SESSION_MEMORIES, MAX_MEMORY_QUESTIONS = 6, 3  # memories of a call, and questions of a memory
 MAX_NOTES, MAX_NOTE = 60, 200  # notes that are shown, and characters of each
@@ -251,3 +243,23 @@ def _find_note(named: str, notes: Mapping[str, str]) -> str:
 def _is_valid_sentence(sentence: str) -> bool:
     is_fit = MIN_MEMORY_LENGTH <= len(sentence) <= MAX_MEMORY_LENGTH and is_plain(sentence)
     return is_fit and not disclosure.may_hold_secret(sentence)
+
+
+def list_texts(value: object) -> list[str]:
+    """Return the texts in a list of an answer, with single blanks; none for another value.
+
+    >>> list_texts(["a  b", 3, "c"]), list_texts("a b")
+    (['a b', 'c'], [])
+    """
+    return [" ".join(text.split()) for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text has only printable characters and no secret."""
+    return text.isprintable() and redact(text).text == text
+
+
+def select_questions(questions: Sequence[str], max_questions: int) -> list[str]:
+    """Return the first `max_questions` questions that a memory can have, without duplicates."""
+    usable = [question for question in questions if SHORTEST_QUESTION <= len(question) <= MAX_QUESTION and is_plain(question)]
+    return list(dict.fromkeys(usable))[:max_questions]

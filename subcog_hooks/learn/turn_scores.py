@@ -1,4 +1,4 @@
-"""The score of a typed turn: the certainty that it is worth proposing, and the kind of memory."""
+"""Scores: of a typed turn, the certainty that it is worth proposing and the kind of memory; of a model's proposal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -13,7 +13,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
 from subcog_hooks.core.files import NotRegular, open_regular
 from subcog_hooks.core.records import record
-from subcog_hooks.llm.http_post import Address
+from subcog_hooks.llm.question import Address
 from subcog_hooks.settings.defaults import ANTHROPIC, BACKGROUND_LLM, CLAUDE, DEFAULTS, NO_LLM, OPENAI, PROMPT_LLM
 
 TYPE_CHECKING = False

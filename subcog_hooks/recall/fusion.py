@@ -1,4 +1,6 @@
-"""Fusion of the channels into one score: weights, reciprocal ranks, recency and the intent's prior."""
+"""Fusion of the channels into one score: weights, reciprocal ranks, recency, the intent's prior; and the memories that repeat
+a better one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of rows on their way to the server and back, and what a synchronisation has done in all."""
+"""Batches of rows on their way to the server and back, the outcome of a synchronisation, and a server restored from a backup."""
 
 from __future__ import annotations
 

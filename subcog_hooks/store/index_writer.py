@@ -1,4 +1,4 @@
-"""Writing the lexical index: a new one beside the current, documents of memories, and the sample that `doctor` reads."""
+"""Writing the lexical index: a new one beside the current, documents of memories, and catching up with the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons: the prompts that have taught a memory a question, and when memories were last taught.
+"""Lessons: the prompts that have taught a memory a question; and openings, the lines whose memories an agent has shown.
 
 No text of a prompt is stored here: a lesson names the decision whose record has it. Every function raises StoreError.
 """

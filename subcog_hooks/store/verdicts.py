@@ -1,6 +1,7 @@
-"""The decision of one hook run, with its reasons: the record that `subcog why` shows. It holds no content of memories.
+"""The decision of one hook run, with its reasons, and its record in state.db, which `subcog why` shows.
 
-It is built after the answer is written, so that nobody waits for it. state.db keeps it as one row of columns, the rest as JSON.
+It is built after the answer is written, so that nobody waits for it. It holds no content of memories. state.db keeps it as one
+row of columns, the rest as JSON.
 """
 
 from __future__ import annotations

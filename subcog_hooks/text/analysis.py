@@ -1,4 +1,4 @@
-"""The function words of a text in another language than English, and the stems of its words."""
+"""The tokens of a text as the index has them: words, identifiers and their parts, stems, and function words of languages."""
 
 from __future__ import annotations
 

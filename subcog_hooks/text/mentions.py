@@ -5,11 +5,10 @@ The names of both sides must be equal texts, so both are made here. Plain words,
 
 from __future__ import annotations
 
-from subcog_hooks.text.vocabulary import (
+from subcog_hooks.text.familiar_names import (
     BUILTINS,
     COMMONPLACE,
     ENDINGS,
-    EVERYDAY_NAMES,
     FILES,
     HIDDEN,
     HOSTS,
@@ -26,6 +25,7 @@ from subcog_hooks.text.vocabulary import (
     WRAPPED,
     WRAPPERS,
 )
+from subcog_hooks.text.familiar_names import EVERYDAY as EVERYDAY_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

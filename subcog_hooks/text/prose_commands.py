@@ -7,7 +7,8 @@ word as well, needs a sign beside it: a verb of running, the beginning of a sent
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_words
-from subcog_hooks.text.vocabulary import EVERYDAY, INTERPRETERS, STOP, VALUED
+from subcog_hooks.text.familiar_names import INTERPRETERS, VALUED
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

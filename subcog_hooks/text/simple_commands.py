@@ -1,10 +1,12 @@
-"""The simple commands of a shell's text, also those in substitutions and `bash -c`. Pure; it never fails."""
+"""The simple commands of a shell's text, also those in substitutions and `bash -c`, and which of them only look. Pure; it
+never fails.
+"""
 
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_rows
+from subcog_hooks.text.familiar_names import LEADS, WRAPPERS
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
-from subcog_hooks.text.vocabulary import LEADS, WRAPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -158,7 +158,7 @@ def test_a_note_without_a_sound_store_or_home_is_stopped(attended: Machine) -> N
 
 @posix
 def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
-    folder = half_written.installation(attended.root / "site", "hook/typed_note.py")
+    folder = half_written.installation(attended.root / "site", "hook/note_storing.py")
     done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
     assert "SyntaxError" in refusal_of(done)
 

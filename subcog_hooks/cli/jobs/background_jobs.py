@@ -1,4 +1,4 @@
-"""Runs background jobs one after the other while the machine idles, and records their runs."""
+"""Runs background jobs one after the other while the machine idles, and records their runs and calls of a model."""
 
 from __future__ import annotations
 

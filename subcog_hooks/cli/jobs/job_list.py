@@ -1,4 +1,4 @@
-"""The list of background jobs: when each is wanted and due, and the function that does it."""
+"""`subcog at-rest`, and the list of its jobs: when each is wanted and due, and the function that does it."""
 
 import os
 from collections.abc import Callable

@@ -9,17 +9,9 @@ from subcog_hooks.cli.searching import open_sources
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.learn.quoting import list_texts, select_questions
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.question import (
-    INTEGER,
-    TEXTS,
-    Question,
-    find_list,
-    list_schema,
-    list_texts,
-    object_schema,
-    select_questions,
-)
+from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory

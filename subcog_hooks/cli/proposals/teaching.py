@@ -11,7 +11,7 @@ from subcog_hooks.cli.verdicts import past_prompts
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.llm.question import SHORTEST_QUESTION, is_plain
+from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
 from subcog_hooks.store import lessons, recorded_decisions

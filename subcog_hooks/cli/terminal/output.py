@@ -1,4 +1,4 @@
-"""The output of commands: data, messages, short forms of times and texts. rich is loaded only to draw."""
+"""The output of commands: data, messages, short forms of times and texts, a terminal's screen. rich is loaded only to draw."""
 
 from __future__ import annotations
 
