@@ -7,10 +7,10 @@ from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import amendment, embedding, state
+from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.editor import Editor
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.terminal import author, context, inputs
-from subcog_hooks.cli.terminal.inputs import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.cues import condition_checks

@@ -1,10 +1,12 @@
-"""The table of commands: names, groups, modules and summaries; a group alone runs the command that lists."""
+"""The table of commands: names, groups, modules and summaries; and the options of several commands."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Option
 
+from subcog_hooks.cli.terminal import author
 from subcog_hooks.core.files import read_rows
 
 
@@ -36,6 +38,10 @@ SCRIPTS = "scripts"  # a group that only `--all` shows
 GROUPS = {"day": "Every day", "why": "Why", "setup": "Set up", SCRIPTS: "For scripts and tuning"}
 
 
+AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
+Texts = list[str] | None
+
+
 def run_alone(group: typer.Typer, function: Callable[[], None]) -> None:
     """Let a group run this function when it is called without one of its commands."""
 
@@ -44,3 +50,23 @@ def run_alone(group: typer.Typer, function: Callable[[], None]) -> None:
             function()
 
     group.callback(invoke_without_command=True)(call_alone)
+
+
+def namespace_option(help_text: str) -> Any:
+    return Option("--namespace", "-s", metavar="NAME", help=help_text)
+
+
+def tag_option(help_text: str) -> Any:
+    return Option("--tag", "-t", metavar="TAG", help=help_text)
+
+
+def project_option(help_text: str) -> Any:
+    return Option("--project", metavar="NAME", help=help_text)
+
+
+def status_option(help_text: str) -> Any:
+    return Option("--status", metavar="STATUS", help=help_text)
+
+
+def id_option(flag: str, help_text: str) -> Any:
+    return Option(flag, metavar="ID", help=help_text)

@@ -15,9 +15,8 @@ from typer import Option
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS
+from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS, AsUser
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.inputs import AsUser
 from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE, StoreError
 from subcog_hooks.redaction.masking import mask_secrets

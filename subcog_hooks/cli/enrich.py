@@ -6,11 +6,11 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.cli import embedding
+from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
 from subcog_hooks.cli.terminal import context, progress
-from subcog_hooks.cli.terminal.inputs import Texts
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers

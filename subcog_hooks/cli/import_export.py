@@ -14,8 +14,8 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import embedding, import_from, state
+from subcog_hooks.cli.command_table import AsUser, project_option
 from subcog_hooks.cli.terminal import author, context, inputs, progress
-from subcog_hooks.cli.terminal.inputs import AsUser, project_option
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile

@@ -14,8 +14,8 @@ from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import embedding, state
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
+from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
-from subcog_hooks.cli.terminal.inputs import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.core.paths import working_folder

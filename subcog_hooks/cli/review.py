@@ -10,11 +10,12 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.duplicates import NearDuplicate, group_copies
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import amend, apply_edits
+from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.editor import Editor
 from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.inputs import AsUser, Texts, id_option, next_key, single_keys, whole_lines
+from subcog_hooks.cli.terminal.inputs import next_key, single_keys, whole_lines
 from subcog_hooks.cli.terminal.output import (
     ACCENT,
     DIM,

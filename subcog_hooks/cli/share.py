@@ -9,9 +9,9 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table, embedding
+from subcog_hooks.cli.command_table import AsUser, Texts, project_option
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.cli.terminal import author, context, progress
-from subcog_hooks.cli.terminal.inputs import AsUser, Texts, project_option
 from subcog_hooks.cli.terminal.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL, Settings

@@ -9,8 +9,9 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
+from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
-from subcog_hooks.cli.terminal.inputs import Texts, Value
+from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues import condition_checks

@@ -8,8 +8,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.cli import intent, results
+from subcog_hooks.cli.command_table import Texts, id_option
 from subcog_hooks.cli.terminal import context, inputs
-from subcog_hooks.cli.terminal.inputs import Texts, id_option
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
 from subcog_hooks.cli.verdicts.lookup import PromptChoice

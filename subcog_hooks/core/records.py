@@ -21,10 +21,12 @@ else:
         """
         names = tuple(cls.__annotations__)
         prepare = getattr(cls, "__post_init__", None)
-        needed = {name for name in names if name not in vars(cls)}
+        defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
+        needed = cls.__annotations__.keys() - defaults
 
         def construct(self, *values, **named):
             fields = vars(self)
+            fields.update(defaults)  # A function would be a method as an attribute of the class.
             fields.update(zip(names, values, strict=False), **named)
             if not needed <= fields.keys() or len(values) > len(names) or not named.keys() <= cls.__annotations__.keys():
                 raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}, not {', '.join(fields)}")

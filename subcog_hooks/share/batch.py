@@ -1,4 +1,4 @@
-"""Batches of rows on their way to the server and back, the outcome of a synchronisation, and a server restored from a backup."""
+"""Batches of rows on their way to the server and back, the outcome of a synchronisation, and a server restored from backup."""
 
 from __future__ import annotations
 

@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from subcog_hooks.core.database import Schema
 
+# The words of all memories, by which a tool call finds the few that share rare ones with it: a search without tantivy.
+_WORDS = """
+CREATE VIRTUAL TABLE words USING fts5(
+  content, tags, keywords, content = 'memories', content_rowid = 'seq', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+INSERT INTO words (words) VALUES ('rebuild');
+CREATE TRIGGER new_words AFTER INSERT ON memories BEGIN
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER changed_words AFTER UPDATE OF content, tags, keywords ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER purged_words AFTER DELETE ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+END;
+"""
 _SCRIPT = """
 CREATE TABLE memories (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- the caches' key: never used twice
@@ -110,4 +128,4 @@ CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires
 WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
 """
 
-SCHEMA = Schema(_SCRIPT, version=8, synchronous="FULL")
+SCHEMA = Schema(_SCRIPT + _WORDS, version=9, synchronous="FULL", upgrades={8: _WORDS})

@@ -205,6 +205,12 @@ class StoreReader:
 
         return cue_tables.find_mentioning(self._execute, names, audiences, max_per_name, now_ms)
 
+    def sharing(self, words: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, float]]:
+        """Return the row numbers of the memories that share rare words, each with a score, the best first."""
+        from subcog_hooks.store import cue_tables  # Few calls come here.
+
+        return cue_tables.find_sharing(self._execute, words, audiences, limit, now_ms)
+
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
         """Return the row numbers and conditions of memories with conditions, the highest priority first, then the newest.
 

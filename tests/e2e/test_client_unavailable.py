@@ -12,7 +12,7 @@ from tests.e2e.machine import linux, posix
 from tests.e2e.other_client import OLDER, PACKAGES, with_harness
 from tests.e2e.subcog_client import ROOT
 
-FILES = ("test_real_client_context.py", "test_real_client_enrich.py")  # each for two versions of the client
+FILES = ("test_real_client_noted.py", "test_real_client_enrich.py")  # each for two versions of the client
 OTHER_FILES = ("test_real_other_clients.py", "test_real_dialogues.py")  # each for some other clients
 CLIENTS = (*PACKAGES, *OLDER)
 NO_NETWORK = "npm error code ETIMEDOUT\nnpm error network request to https://registry.npmjs.org failed\n"

@@ -107,10 +107,13 @@ def test_a_read_file_gets_a_line_a_changed_one_its_note(call: Call) -> None:
 
 def test_a_session_gets_five_lines_beside_its_calls(call: Call, store: Store, make: Maker, home: Home) -> None:
     store.add(
-        [make(f"The quay{number} harbour uses tide table {number}.", id=f"q{number}", project=PROJECT) for number in range(7)]
+        [
+            make(f"The quay{number} crane{number} uses tide table {number}.", id=f"q{number}", project=PROJECT)
+            for number in range(7)
+        ]
     )
     index_writer.bring_up_to_date(home, store)
-    given = [call("Edit", file=f"src/q{n}.py", new_string=f"quay{n} harbour = tide_table[{n}]") for n in range(7)]
+    given = [call("Edit", file=f"src/q{n}.py", new_string=f"quay{n}.lift(crane{n})") for n in range(7)]
     assert [len(lines) for lines in given] == [1, 1, 1, 1, 1, 0, 0]
 
 

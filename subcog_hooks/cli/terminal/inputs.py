@@ -7,11 +7,8 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
 
-from typer import Option
-
-from subcog_hooks.cli.terminal import author, context
+from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.paths import working_folder
@@ -307,27 +304,3 @@ def _alternatives(values: Sequence[str]) -> str:
 def _first_values(values: Sequence[str]) -> list[str]:
     more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
     return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]
-
-
-AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
-Texts = list[str] | None
-
-
-def namespace_option(help_text: str) -> Any:
-    return Option("--namespace", "-s", metavar="NAME", help=help_text)
-
-
-def tag_option(help_text: str) -> Any:
-    return Option("--tag", "-t", metavar="TAG", help=help_text)
-
-
-def project_option(help_text: str) -> Any:
-    return Option("--project", metavar="NAME", help=help_text)
-
-
-def status_option(help_text: str) -> Any:
-    return Option("--status", metavar="STATUS", help=help_text)
-
-
-def id_option(flag: str, help_text: str) -> Any:
-    return Option(flag, metavar="ID", help=help_text)
