@@ -162,7 +162,7 @@ if TYPE_CHECKING:
 MAX_NEED = 1_500  # characters of a need
 MIN_LINE_RELEVANCE = 0.25  # relevance that a searched memory needs for a line
 MIN_WORD = 3  # characters
-MAX_WORDS = 60  # words of a need
+MAX_WORDS = 40  # words of a need
 SLOPE, EVEN = 2.3, 1.43  # fitted to 72 calls of three projects, with stores of 30, 230 and 1,030 memories
 _TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.

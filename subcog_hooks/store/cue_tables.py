@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
 
-MAX_SHARING = 200  # memories with a rare word; 1,000 find the same in 3,000 memories, and take twice the time
+MAX_SHARING = 100  # memories with a rare word; 200 and 1,000 find the same in 3,000 memories, and take longer
+MAX_RARE = 12  # words, the rarest of a text; all of them find no more
 
 # Searching a text for a literal takes as long as adding seven of its substrings to a set. So many literals are first filtered
 # by a set of heads: .7 ms in place of 2.2 for 2,800 literals whose keys are in a prompt of 2,000 characters.
@@ -151,7 +152,8 @@ def find_sharing(
     (ln n) ^ 1.5 for n memories, so that one means as much in a small store as in a large one.
     """
     counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    rare = [word for word in words if 0 < run(counted, (f'"{word}"', MAX_SHARING + 1))[0][0] <= MAX_SHARING]
+    counts = {word: run(counted, (f'"{word}"', MAX_SHARING + 1))[0][0] for word in words}
+    rare = sorted([word for word in words if 0 < counts[word] <= MAX_SHARING], key=counts.__getitem__)[:MAX_RARE]
     if not rare:
         return []
     scale = log(1 + run("SELECT count(*) FROM memories", ())[0][0]) ** 1.5
