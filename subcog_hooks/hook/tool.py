@@ -14,10 +14,11 @@ from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, re
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.verdicts import REPEATED, SPENT
+from subcog_hooks.text.command_words import MAX_COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.light_json import Json
@@ -168,8 +169,8 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
     settings = call.settings
     if call.is_trial or not settings["surfacing.log_prompts"] or settings.left_out:
         return
-    about = [target.file] if target.file else [name for name in target.names if tool != "Bash" or _is_plain_name(name)]
-    if not about and not target.names:
+    about = [target.file] if target.file else list(filter(_is_plain_name, _first_words(target.text)))
+    if not about:
         return
     ids = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
     given_ids = call.given_ids() if ids else ()
@@ -189,6 +190,13 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
         os.write(descriptor, light_json.dumps(row).encode() + b"\n")
     except OSError:
         pass  # A full disk, for example, costs only this line.
+
+
+def _first_words(command: str) -> Iterator[str]:
+    """Yield the first two words of each command in a shell's text."""
+    from subcog_hooks.text.simple_commands import commands_of  # Most calls name a file.
+
+    return (" ".join(part.split(None, 2)[:2]) for part in commands_of(command[:MAX_COMMAND]))
 
 
 def _is_plain_name(name: str) -> bool:

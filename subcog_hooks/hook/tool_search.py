@@ -9,7 +9,7 @@ from subcog_hooks.core.records import record
 from subcog_hooks.cues import globs
 from subcog_hooks.cues.conditions import SEARCHES
 from subcog_hooks.hook.payload import text_of
-from subcog_hooks.recall.hits import ACTION, LEXICAL, MENTION, PATH, PATTERN, STATE, Hit
+from subcog_hooks.recall.hits import ACTION, LEXICAL, PATH, PATTERN, STATE, WORDS, Hit
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import SECTION_PREFIX, is_loaded_by_client
 from subcog_hooks.store.store_reader import audience_of, audiences_of
@@ -37,16 +37,14 @@ class ToolTarget:
 
     owner: the project of the file, without a file the one at hand, None outside of any; absolute: the file's full path, "" for
     none; file: its path from the owner's root, or in full outside of any project; around: other projects that have the file
-    below their root, each with its path from there; names: looked up in memories; text: the command, or the text to be written;
-    new_identifiers: in it; actions: as `text.actions` names them.
+    below their root, each with its path from there; text: the command, or the text to be written; actions: as `text.actions`
+    names them.
     """
 
     owner: Project | None
     absolute: str
     file: str
-    names: Sequence[str]
     text: str
-    new_identifiers: Sequence[str] = ()
     actions: Sequence[str] = ()
     around: Sequence[tuple[Project, str]] = ()
 
@@ -58,27 +56,13 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
     if file and tool in SEARCHES and not os.path.isfile(absolute):  # A searched folder brings no memories.
         owner, absolute, file = call.here, "", ""
     around = _find_around(owner, absolute, call)
-    from subcog_hooks.text import mentions  # .3 ms
-
     text = _new_text(tool_input)
-    names: Sequence[str] = ()
-    if file:
-        names = [name for inside in (*[inside for _, inside in around], file) for name in mentions.names_of_file(inside)]
-    elif tool == "Bash":
-        names = mentions.names_of_command(text)
-    elif tool == "Glob" and path:
-        names = mentions.names_of_file(path)
-    if tool == "Grep":
-        names = (*names, *mentions.names_of_symbol(text_of(tool_input, "pattern")))
-    new_identifiers: Sequence[str] = ()
     done: Sequence[str] = ()
     if text:  # A tool that only reads has none.
         from subcog_hooks.text import actions  # .3 ms
 
         done = actions.actions_of_call(tool, text, file)
-        if tool in actions.EDITING:
-            new_identifiers = mentions.names_in_edit(text, replaced_text(tool_input))
-    return ToolTarget(owner, absolute, file, names, text, new_identifiers, done, around)
+    return ToolTarget(owner, absolute, file, text, done, around)
 
 
 def _named_file(tool: str, tool_input: Mapping[str, object]) -> str:
@@ -166,10 +150,8 @@ MAX_WORDS = 40  # words of a need
 SLOPE, EVEN = 2.3, 1.43  # fitted to 72 calls of three projects, with stores of 30, 230 and 1,030 memories
 _TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.
-IMPLICIT = (ACTION, MENTION)  # channels of memories that merely name something of the call
+TOLD = 0.8  # relevance from which the best hit is told, not pointed at
 
-MAX_NAMING = 3  # Where more memories name a thing, its name says little.
-MAX_NAMING_WRITTEN = 2  # The same limit for a written identifier. Memories that are no rules need two identifiers.
 MAX_RULES = 20  # newest rules about one action, of which a call brings one
 MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
 MAX_MATCHES = 30  # memories with matching globs that are loaded
@@ -237,11 +219,13 @@ def divide_memories(
     near_ids = [hit.memory.id for hit in hits]
     by_path = _put_near_first(channels.get(PATH, ()), near_ids, search.closeness)
     for name, memories in {**channels, PATH: by_path}.items():
-        if name in IMPLICIT:
+        if name == ACTION:
             told[name] = [memory for memory in memories if memory.id == first]
             further[name] = [memory for memory in memories if memory.id != first]
         else:
             (told if need or name != PATH else further)[name] = memories
+    if hits and hits[0].relevance >= TOLD:
+        told[WORDS] = [hits[0].memory]
     relevant = [hit for hit in hits if hit.relevance >= MIN_LINE_RELEVANCE]
     if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.ledger_key):
         return told, ()
@@ -307,10 +291,6 @@ class CueSearch:
             if has_conditions:
                 channels[STATE], note = exact.match_conditions(call.facts(), store, self.eligible, naming=("tool", "file"))
                 self.note = "; ".join(filter(None, (self.note, note)))
-        if target.names:
-            channels[MENTION] = self._match_mentions()
-        if target.new_identifiers:
-            channels[MENTION] = channels.get(MENTION, []) + self._match_written()
         if target.actions:
             channels[ACTION] = self._match_actions()
         return channels
@@ -356,38 +336,10 @@ class CueSearch:
         memories = self._eligible_memories(closest, certain)
         return sorted(memories, key=lambda memory: (-self.closeness[memory.seq], counts.get(memory.seq, 1), *_tie_key(memory)))
 
-    def _match_mentions(self) -> list[Memory]:
-        """Return the memories that name the target, if they are few: by its longest name first, then the newest."""
-        target = self._target
-        naming = self._call.store.mentioning(target.names, self.eligible.audiences, MAX_NAMING + 1, self.eligible.now_ms)
-        few = {name: naming[name] for name in target.names if len(naming.get(name, ())) in range(1, MAX_NAMING + 1)}
-        seqs = list(dict.fromkeys([seq for few_seqs in few.values() for seq in few_seqs]))
-        certain = seqs if target.owner or not target.file else few.get(target.names[0], ())
-        return self._eligible_memories(seqs, certain)
-
-    def _match_written(self) -> list[Memory]:
-        """Return the memory that names most of the new identifiers, if they are rare: a rule by one name, others by two."""
-        new_identifiers = self._target.new_identifiers
-        if not new_identifiers:
-            return []
-        audiences, now = self.eligible.audiences, self.eligible.now_ms
-        naming = self._call.store.mentioning(new_identifiers, audiences, MAX_NAMING_WRITTEN + 1, now)
-        names_of: dict[int, int] = {}
-        for seqs in naming.values():
-            for seq in seqs if len(seqs) <= MAX_NAMING_WRITTEN else ():
-                names_of[seq] = names_of.get(seq, 0) + 1
-        closest = sorted(names_of, key=lambda seq: (-names_of[seq], -seq))[:MAX_MATCHES]
-        memories = self._eligible_memories(closest, closest if self._target.owner else ())
-        if not memories:
-            return []
-        from subcog_hooks.text.standing_rules import is_standing
-
-        return [memory for memory in memories if names_of[memory.seq] > 1 or is_standing(memory.standing, memory.content)][:1]
-
     def _match_actions(self) -> list[Memory]:
         """Return the new rule about these actions that shares most words with the call."""
         target = self._target
-        naming = self._call.store.mentioning(target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms)
+        naming = self._call.store.governing(target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms)
         seqs = list(dict.fromkeys([seq for action in target.actions for seq in naming.get(action, ())]))
         rules = self._eligible_memories(seqs, seqs if target.owner or not target.file else ())
         new = [memory for memory in rules if memory.id not in self.given]

@@ -43,12 +43,13 @@ LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
 IDENTIFIER = "identifier"  # no channel: the lift of the only memory with a rare identifier of the query
-# Channels without a search: triggers, conditions, paths, exact mentions, pins to the start of sessions, use by the session.
-PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
+# Channels without a search: triggers, conditions, paths, pins to the start of sessions, use by the session.
+PATTERN, STATE, PATH, PINNED, USED = "pattern", "state", "path", "pinned", "used"
 ACTION = "action"  # a rule about the use of a tool
+WORDS = "shared"  # rare words that it shares with a tool call
 BRIEF = "brief"  # a memory for the start of any session
 BEGUN = "begun"  # no channel: the evidence of the session's progress
-EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, ACTION, PINNED, USED, BRIEF))
+EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, WORDS, ACTION, PINNED, USED, BRIEF))
 AGREEMENT_DEPTH = 5  # the last rank with which a strategy agrees on a memory
 
 BY_RELEVANCE = "; by relevance"  # the end of the reason of an answer in that order
@@ -99,7 +100,7 @@ class Hit:
 
     @property
     def is_exact(self) -> bool:
-        """True where a channel without a search has found it: its owner's cue, or an exact mention."""
+        """True where a channel without a search has found it: its owner's cue, or a rule's action."""
         return not EXACT_CHANNELS.isdisjoint(self.ranks)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, log
 
-from subcog_hooks.recall.hits import ACTION, BEGUN, BRIEF, MENTION, PATH, PATTERN, PINNED, STATE, USED
+from subcog_hooks.recall.hits import ACTION, BEGUN, BRIEF, PATH, PATTERN, PINNED, STATE, USED, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CHANNELS = {  # the share of the doubt that a channel removes
     BRIEF: 0.5,
     ACTION: 0.6,
-    MENTION: 0.6,
+    WORDS: 0.6,
     PATTERN: 0.8,
     PATH: 0.9,
     PINNED: 0.9,

@@ -100,7 +100,7 @@ NAMES = {  # the meaning of each evidence, for `why`
     "pattern": "one of its triggers matches",
     "state": "its conditions hold",
     "path": "it is about this file",
-    "mention": "it names this file, command or symbol",
+    "shared": "it shares rare words with the call",
     "action": "it is a rule about what is about to be done",
     "pinned": "its priority puts it at the start of every session",
     "used": "the session was using it",

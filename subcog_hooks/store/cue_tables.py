@@ -1,4 +1,4 @@
-"""Derived tables by which a prompt, a file or a command finds memories without a search: triggers, globs, names.
+"""Derived tables by which a prompt, a file or a command finds memories: triggers, globs, actions, words.
 
 They follow from the active memories and are written in the same transaction. SQL triggers delete a memory's old rows.
 """
@@ -33,7 +33,7 @@ MAX_RARE = 12  # words, the rarest of a text; all of them find no more
 _MANY_LITERALS = 400
 _HEAD_LENGTH = 7  # characters
 
-_TABLES = ("trigger_keys", "triggers", "path_globs", "mentions")
+_TABLES = ("trigger_keys", "triggers", "path_globs", "governed")
 _IS_PINNABLE = f"trust = '{USER}' AND priority >= {PINNING_PRIORITY}"  # Memory.is_pinnable, as the SQL of the index
 _AUDIENCE = "CASE scope WHEN 'project' THEN 'project:' || project ELSE scope END"
 
@@ -130,17 +130,17 @@ def count_globs(run: Run, seqs: Sequence[int]) -> dict[int, int]:
     return dict(run(sql, (light_json.dumps(list(seqs)),)))
 
 
-def find_mentioning(
-    run: Run, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int
+def find_governing(
+    run: Run, actions: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int
 ) -> dict[str, list[int]]:
-    """Return the newest `max_per_name` memories of these audiences that contain each name exactly, by name."""
+    """Return the newest `limit` rules of these audiences about each action, by action."""
     numbers = _audience_numbers(run, audiences)
     sql = (
-        f"SELECT seq FROM mentions AS m WHERE name = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
+        f"SELECT seq FROM governed AS m WHERE action = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
         f"{_unexpired_sql('m', now_ms)} ORDER BY seq DESC LIMIT ?"
     )
-    seqs_by_name = {name: [seq for (seq,) in run(sql, (name, max_per_name))] for name in names}
-    return {name: seqs for name, seqs in seqs_by_name.items() if seqs}
+    seqs_by_action = {action: [seq for (seq,) in run(sql, (action, limit))] for action in actions}
+    return {action: seqs for action, seqs in seqs_by_action.items() if seqs}
 
 
 def find_sharing(
@@ -228,15 +228,15 @@ def put_cues(connection: apsw.Connection, memory: Memory, audience: str) -> None
     """
     if memory.status != "active":
         return
-    names = _indexed_names(memory.content, memory.standing)
-    if not (names or memory.triggers or memory.paths):
+    governed = _governed_actions(memory.content, memory.standing)
+    if not (governed or memory.triggers or memory.paths):
         return
     number = _put_audience(connection, audience)
     for pattern in dict.fromkeys(memory.triggers):
         if not _put_trigger(connection, memory.seq, pattern, memory.priority, number):
             raise _no_room_error(pattern)
     _put_globs(connection, memory.seq, memory.paths, number)
-    connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, number, memory.seq) for name in names])
+    connection.executemany("INSERT INTO governed VALUES (?, ?, ?)", [(action, number, memory.seq) for action in governed])
 
 
 def rebuild_cues(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]]) -> None:
@@ -248,19 +248,19 @@ def rebuild_cues(connection: apsw.Connection, memories: Iterable[tuple[Memory, s
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
     for memory, audience in memories:
         put_cues(connection, memory, audience)
+    connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
 
 
-def _indexed_names(content: str, standing: bool | None) -> tuple[str, ...]:
-    """Return the names that find a memory: its mentions and, for a rule, the actions that it governs."""
+def _governed_actions(content: str, standing: bool | None) -> Sequence[str]:
+    """Return the actions that a memory governs, if it is a rule."""
     from subcog_hooks.text.actions import actions_of_rule  # only writers come here
-    from subcog_hooks.text.mentions import mentions
 
-    names, governed = mentions(content), actions_of_rule(content)
+    governed = actions_of_rule(content)
     if not governed:  # most notes name no action
-        return names
+        return ()
     from subcog_hooks.text.standing_rules import is_standing
 
-    return (*names, *governed) if is_standing(standing, content) else names
+    return governed if is_standing(standing, content) else ()
 
 
 def _put_audience(connection: apsw.Connection, audience: str) -> int:

@@ -104,20 +104,20 @@ CREATE TABLE path_globs (
   PRIMARY KEY (key, audience, seq, glob)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX path_globs_by_memory ON path_globs (seq);
--- 19 MB for 100,000 memories; 40 with the audiences' names
-CREATE TABLE mentions (
-  name TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, audience, seq)
+-- rules by the actions that they govern
+CREATE TABLE governed (
+  action TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (action, audience, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX mentions_by_memory ON mentions (seq);
+CREATE INDEX governed_by_memory ON governed (seq);
 CREATE TRIGGER changed_cues AFTER UPDATE ON memories BEGIN
   DELETE FROM triggers WHERE seq = old.seq;
   DELETE FROM path_globs WHERE seq = old.seq;
-  DELETE FROM mentions WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
 END;
 CREATE TRIGGER purged_cues AFTER DELETE ON memories BEGIN
   DELETE FROM triggers WHERE seq = old.seq;
   DELETE FROM path_globs WHERE seq = old.seq;
-  DELETE FROM mentions WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
 END;
 CREATE TRIGGER forgotten_trigger_keys AFTER DELETE ON triggers
 BEGIN DELETE FROM trigger_keys WHERE trigger = old.number; END;
@@ -128,4 +128,4 @@ CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires
 WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
 """
 
-SCHEMA = Schema(_SCRIPT + _WORDS, version=9, synchronous="FULL", upgrades={8: _WORDS})
+SCHEMA = Schema(_SCRIPT + _WORDS, version=9, synchronous="FULL")

@@ -192,7 +192,7 @@ class Store(StoreReader):
         self._execute(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
 
     def rebuild_cues(self) -> None:
-        """Rebuild the tables behind `triggers`, `globs` and `mentioning`."""
+        """Rebuild the tables behind `triggers`, `globs` and `governing`."""
         with _Transaction(self):
             active = self._memories("WHERE status = 'active' ORDER BY seq", ())
             cue_tables.rebuild_cues(

@@ -197,13 +197,11 @@ class StoreReader:
 
         return cue_tables.count_globs(self._execute, seqs)
 
-    def mentioning(
-        self, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int = 0
-    ) -> dict[str, list[int]]:
-        """Return the row numbers of the newest `max_per_name` memories that contain each name, by name."""
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+    def governing(self, actions: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> dict[str, list[int]]:
+        """Return the row numbers of the newest `limit` rules about each action, by action."""
+        from subcog_hooks.store import cue_tables  # Few calls come here.
 
-        return cue_tables.find_mentioning(self._execute, names, audiences, max_per_name, now_ms)
+        return cue_tables.find_governing(self._execute, actions, audiences, limit, now_ms)
 
     def sharing(self, words: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, float]]:
         """Return the row numbers of the memories that share rare words, each with a score, the best first."""

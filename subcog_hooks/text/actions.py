@@ -7,8 +7,7 @@ call is looked up by its actions. Reading is no action: `git log`, or a file tha
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.text.familiar_names import LEADS, VALUED
-from subcog_hooks.text.mentions import MAX_COMMAND
+from subcog_hooks.text.command_words import LEADS, MAX_COMMAND, VALUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ never fails.
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.text.familiar_names import LEADS, WRAPPERS
-from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
+from subcog_hooks.text.command_words import LEADS, MAX_COMMAND, WRAPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,6 +241,26 @@ def only_looks(command: str) -> bool:
     (False, False, False, False)
     """
     return all(map(_part_looks, commands_of(command[:MAX_COMMAND])))
+
+
+def commands_of(command: str) -> Iterator[str]:
+    """Yield the commands of one or several lines, with dots in place of quoted texts, so that no sign in them counts.
+
+    They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
+    """
+    pieces: list[str] = []
+    quote = ""
+    start = 0
+    while ends := [position for position in (command.find(sign, start) for sign in (quote or "\"'")) if position >= 0]:
+        pieces.append("." if quote else command[start : min(ends)])
+        quote = "" if quote else command[min(ends)]
+        start = min(ends) + 1
+    command = "".join(pieces) + ("" if quote else command[start:])
+    for sign in ("|", ";", "&"):
+        command = command.replace(sign, "\n")
+    for line in command.replace("\\\n", " ").split("\n"):
+        if line and not line.isspace():
+            yield line
 
 
 def _part_looks(part: str) -> bool:

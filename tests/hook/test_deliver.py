@@ -15,7 +15,7 @@ from subcog_hooks.hook import record
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.choose import OfferTerms, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
-from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
+from subcog_hooks.recall.hits import ACTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
 from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import Memory
@@ -88,7 +88,7 @@ def test_each_candidate_is_told_what_it_lacked(make_call: Opened, home: Home) ->
     call = make_call()
     sessions.record_given(call.state, "s", ("given",), 1, "d")
     exact = exact_of("given", "anchor", "buoy", "crane")
-    exact.channels[MENTION] = (Memory(id="named", content="x", seq=1),)
+    exact.channels[ACTION] = (Memory(id="named", content="x", seq=1),)
     assert hand_over(call, exact, terms(0.7, max_memories=2)) == ["anchor", "buoy"]
     passed = {"anchor": INJECTED, "buoy": INJECTED}
     assert outcomes(decisions(home)[0]) == {"given": GIVEN, **passed, "crane": COUNT, "named": BELOW}

@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.cues.conditions import TOOLS
 from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL
-from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
+from subcog_hooks.recall.hits import PATH, PATTERN
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -204,7 +204,7 @@ def test_a_file_outside_projects_brings_only_matching_memories(
     remember("whole", "Rule two.", paths=(f"{outside}/**",))
     remember("user", "Rule three.", paths=("*.sql",), project=None)
     assert sorted(call(file_path=str(outside / "pool.sql"))) == ["user", "whole"]
-    assert call(file="pool.sql", session="2") == ["project", "user"]
+    assert sorted(call(file="pool.sql", session="2")) == ["project", "user"]
 
 
 def test_a_relative_path_is_taken_from_the_folder_at_hand(call: Call, remember: Callable[..., None], shop: Path) -> None:
@@ -266,25 +266,6 @@ def test_the_first_64k_characters_of_a_text_count(call: Call, remember: Callable
     assert call("Write", file="a.sql", content="x " * 32_768 + "drop table") == []
     assert call("MultiEdit", file="a.sql", edits=[{"new_string": "x " * 32_768}, {"new_string": "drop table"}]) == []
     assert call("Write", file="a.sql", content="x " * 32_000 + "drop table" + "é" * 3_000_000) == ["table"]
-
-
-def test_a_memory_that_names_file_command_or_symbol_comes(call: Call, remember: Callable[..., None]) -> None:
-    remember("money", "utils/money.py rounds half up, in parse_price.")
-    remember("lint", "Before you run `make lint`, install the hooks.")
-    assert call("Read", file="src/utils/money.py") == ["money"]
-    assert call("Bash", command="cd src && FAST=1 make lint") == ["lint"]
-    assert call("Grep", pattern="def parse_price\\(", session="2") == ["money"]
-    assert call("Glob", pattern="utils/money.py", session="3") == ["money"]
-    assert call("Glob", pattern="**/money.py", session="4") == []
-    assert call("Grep", pattern="price", session="5") == []
-
-
-def test_what_many_memories_name_brings_none_of_them(call: Call, remember: Callable[..., None]) -> None:
-    for number, word in enumerate("anchor buoy crane".split()):
-        remember(word, f"The {word} calls parse_price {number} times.")
-    assert len(call("Grep", pattern="parse_price")) == 3
-    remember("dock", "A dock calls parse_price too.")
-    assert call("Grep", pattern="parse_price", session="2") == []
 
 
 def test_only_conditions_on_tool_or_file_are_judged(call: Call, remember: Callable[..., None]) -> None:
@@ -370,14 +351,13 @@ def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[...,
 
 
 def test_a_higher_bar_lets_less_through_and_a_lower_one_no_more(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("named", "a.py is the first.")
     remember("pool", "Rule two.", paths=("*.py",))
     configure(home, "[surfacing]\nmin_relevance = 0.7\n")
     assert call(file="a.py") == ["pool"]
     configure(home, "[surfacing]\nmin_relevance = 0.95\n")
     assert call(file="a.py", session="2") == []
     configure(home, "[surfacing]\nmin_relevance = 0.0\n")
-    assert call(file="a.py", session="3") == ["pool", "named"]
+    assert call(file="a.py", session="3") == ["pool"]
 
 
 def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, remember: Callable[..., None], home: Home) -> None:
@@ -400,11 +380,11 @@ def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..
 
 
 def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("lint", "Before you run `make lint`, install the hooks.", when={"tool": "Bash"}, triggers=("xyzzy",))
+    remember("lint", "Install the hooks first.", when={"tool": "Bash"}, triggers=("xyzzy",))
     assert call("Bash", command="make lint --of xyzzy") == ["lint"]
     (decision,) = decisions(home)
     assert (decision.outcome, decision.event, decision.reason, decision.prompt) == (SPOKE, "PreToolUse", "Bash", None)
-    assert set(decision.candidates[0].ranks) == {MENTION, PATTERN}
+    assert set(decision.candidates[0].ranks) == {PATTERN}
     assert "xyzzy" not in decision.to_text()
     assert sessions.find_giving_decision(State.open(home, 1_000), "s", "lint") == decision.id
 
@@ -502,10 +482,8 @@ def test_the_projects_around_a_nested_file_count_too(call: Call, remember: Calla
     remember("shop", "Never edit these by hand.", paths=("vendor/lib/src/**", "vendor/clone/**"))
     remember("root", "Prices are in cents.", paths=("src/**",))
     remember("lib", "The codec is frozen.", paths=("src/**",), project="git.example.com/acme/lib")
-    remember("named", "Generated: vendor/lib/src/table.c comes from the codec's page.")
     assert call(file=str(clone / "a.c"), session="1") == ["shop"]
     assert call(file=str(lib / "src" / "a.c"), session="2") == ["shop", "lib"]
-    assert call(file=str(lib / "src" / "table.c"), session="3", cwd=str(lib)) == ["shop", "lib", "named"]
     assert call(file=str(clone / "a.c"), session="4", cwd=str(clone)) == []
     assert call(file="src/a.c", session="5", cwd=str(lib)) == ["root"]
     configure(home, "[project]\nparents = false\n")
@@ -516,7 +494,6 @@ def test_the_projects_around_a_nested_file_count_too(call: Call, remember: Calla
 def test_conditions_hold_back_memories_of_any_channel(call: Call, remember: Callable[..., None]) -> None:
     remember("path", paths=("*.py",), when={"permission_mode": "plan"})
     remember("trigger", "Tables are dropped after a backup.", triggers=("drop table",), when={"tool": "Write"})
-    remember("name", "src/db/pool.py has two locks.", when={"branch": "main"})
     assert call(file="src/db/pool.py", new_string="drop table") == []
     assert call("Write", file="src/db/pool.py", content="drop table", mode="plan", session="2") == ["path", "trigger"]
 
@@ -530,9 +507,3 @@ def test_a_search_in_a_file_touches_it_and_in_a_folder_not(call: Call, remember:
     assert call("Glob", pattern="src/db/*.py", session="2") == []
     assert call("Glob", pattern="src/db/gone.py", session="2") == []
     assert call("Glob", pattern="src/db/pool.py", session="2") == ["pool"]
-
-
-def test_a_search_in_a_file_also_looks_for_its_symbol(call: Call, remember: Callable[..., None], shop: Path) -> None:
-    (shop / "pool.py").write_text("")
-    remember("symbol", "parse_args returns None for an empty line.")
-    assert call("Grep", pattern="parse_args", path="pool.py") == ["symbol"]

@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import tool as hook_tool
-from subcog_hooks.recall.hits import ACTION, MENTION
+from subcog_hooks.recall.hits import ACTION
 from subcog_hooks.store.store import Store
 from subcog_hooks.text import actions
 from tests.conftest import Maker
@@ -139,14 +139,6 @@ def test_the_fitting_rule_comes_first(call: Call, remember: Remember) -> None:
     assert call("Bash", command="git commit -m x harbour/package-lock.json") == ["fits"]
 
 
-def test_a_common_file_name_is_written_outside_of_projects(call: Call, remember: Remember, tmp_path: Path) -> None:
-    remember("mine", "Never pass a float to MoneyField.", project=None)
-    outside = str(tmp_path.resolve() / "elsewhere" / "README.md")
-    call("Write", file_path=outside, content="Use MoneyField(1.5)")
-    remember("glob", "Mind the gap.", project=None, paths=("**/package.json",))
-    assert call("Write", file_path=outside.replace("README.md", "package.json"), content="MoneyField(2)") == ["glob"]
-
-
 def test_a_text_that_a_command_is_given_is_no_command(call: Call, remember: Remember) -> None:
     remember("rule", COMMIT)
     assert call("Bash", command="cat > notes.txt <<'EOF'\ngit commit\nEOF\nls") == []
@@ -173,31 +165,6 @@ def test_a_rule_about_one_languages_tools_is_about_no_others(call: Call, remembe
     remember("python", "Always uv, never pip.")
     assert call("Bash", command="pnpm add date-fns") == []
     assert call("Bash", command="pip install requests") == ["python"]
-
-
-def test_a_new_identifier_in_the_text_brings_its_rule(call: Call, remember: Remember, home: Home) -> None:
-    remember("rule", "MoneyField takes minor units; never pass it a float.")
-    there = {"old_string": "MoneyField(1)", "new_string": "MoneyField(2)"}
-    assert call("Edit", file="a.py", **there) == []
-    assert call("Edit", file="a.py", old_string="x", new_string="x = MoneyField(12.5)") == ["rule"]
-    assert set(decisions(home)[0].candidates[0].ranks) == {MENTION}
-
-
-def test_a_name_with_its_owner_is_one_identifier(call: Call, remember: Remember) -> None:
-    remember("rule", "Spread the caller's props before stylex.props.")
-    assert call("Write", file="a.tsx", content="<p {...stylex.props(a)} {...props} />") == ["rule"]
-
-
-def test_what_is_no_rule_needs_two_identifiers(call: Call, remember: Remember) -> None:
-    remember("fact", "load_catalogue was slow, price_table was read twice.")
-    assert call("Edit", file="a.rb", old_string="", new_string="load_catalogue(shop)") == []
-    assert call("Edit", file="a.rb", old_string="", new_string="load_catalogue(price_table)") == ["fact"]
-
-
-def test_an_identifier_that_three_memories_name_says_little(call: Call, remember: Remember) -> None:
-    for number in range(3):
-        remember(f"rule-{number}", f"Never pass a float to MoneyField, number {number}.")
-    assert call("Edit", file="a.py", old_string="", new_string="MoneyField(1.5)") == []
 
 
 def test_a_file_outside_projects_brings_no_rule_of_a_project(call: Call, remember: Remember, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
         "trigger_keys": "SELECT key, literal, seq, pattern, name FROM trigger_keys JOIN triggers AS t ON t.number = trigger"
         " JOIN audiences AS a ON a.number = audience",
         "path_globs": "SELECT key, name, seq, glob FROM path_globs JOIN audiences ON number = audience",
-        "mentions": "SELECT m.name, a.name, seq FROM mentions AS m JOIN audiences AS a ON number = audience",
+        "governed": "SELECT m.action, a.name, seq FROM governed AS m JOIN audiences AS a ON number = audience",
     }
     derived: dict[str, list[tuple[object, ...]]] = {
         table: sorted(store._connection.execute(sql).fetchall(), key=repr) for table, sql in asked.items()
@@ -51,7 +51,7 @@ def unkeyed_trigger(number: int) -> str:
 
 def everything(make: Maker, **fields: object) -> Memory:
     return make(
-        "swordfish_code is in src/db/sword.py",
+        "Never commit the swordfish of db/sword.py.",
         **{"triggers": ("swordfish", unkeyed_trigger(0)), "paths": ("*.fish",), "when": {"sword": 1}, **fields},
     )
 
@@ -60,13 +60,15 @@ def ways_to(store: Store, audiences: tuple[str, ...] = SHOP) -> list[str]:
     ways = {
         "trigger": matching_patterns(store, "swordfish", audiences),
         "glob": on_path(store, "a.fish", audiences),
-        "mention": store.mentioning(["swordfish_code"], audiences, 1),
+        "action": store.governing([COMMIT], audiences, 1, 0),
+        "words": store.sharing(["swordfish"], audiences, 1, 0),
         "condition": store.conditional(audiences, 1),
     }
     return [name for name, results in ways.items() if results]
 
 
-ALL_WAYS = ["trigger", "glob", "mention", "condition"]
+ALL_WAYS = ["trigger", "glob", "action", "words", "condition"]
+COMMIT = "action:commit"
 
 # ---- finding ---------------------------------------------------------------------------------------------------------------
 
@@ -117,18 +119,6 @@ def test_a_glob_is_found_by_the_paths_that_it_may_match(store: Store, make: Make
     assert on_path(store, "src/db/pool.py") == [(memory.seq, "src/db/**")]
     assert on_path(store, "deep/schema.sql") == [(memory.seq, "*.sql")]
     assert on_path(store, "docs/index.md") == []
-
-
-def test_a_name_brings_its_newest_memories(store: Store, make: Maker) -> None:
-    seqs = [
-        memory.seq
-        for memory in store.add([make("Call `parse_args` from src/db/pool.py."), *(make("parse_args") for _ in "abc")])
-    ]
-    assert store.mentioning(["parse_args", "src/db/pool.py", "nothing_of_it"], SHOP, 2) == {
-        "parse_args": [seqs[3], seqs[2]],
-        "src/db/pool.py": [seqs[0]],
-    }
-    assert store.mentioning([], SHOP, 2) == {}
 
 
 def test_conditions_come_by_priority_then_the_newest(store: Store, make: Maker) -> None:
@@ -185,10 +175,10 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
     for now_ms, seqs, pins in ((0, [new.seq, old.seq], ["kept", "pin"]), (2_000, [new.seq], ["kept"]), (2_001, [new.seq], [])):
         assert [trigger.seq for trigger in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
         assert [seq for seq, _ in store.globs(globs.keys_of_path("a.fish"), SHOP, now_ms)] == seqs[::-1]
-        assert store.mentioning(["swordfish_code"], SHOP, 9, now_ms) == {"swordfish_code": seqs}
+        assert store.governing([COMMIT], SHOP, 9, now_ms) == {COMMIT: seqs}
         assert [seq for seq, _ in store.conditional(SHOP, 9, now_ms)] == seqs
         assert [memory.id for memory in store.find_pinned(SHOP, 9, now_ms)] == pins
-    assert store.mentioning(["swordfish_code"], SHOP, 1, 2_000) == {"swordfish_code": [new.seq]}
+    assert store.governing([COMMIT], SHOP, 1, 2_000) == {COMMIT: [new.seq]}
     assert len(store.conditional(SHOP, 1, 2_000)) == 1
 
 
@@ -210,7 +200,7 @@ def test_changed_memory_replaces_its_old_cues(store: Store, make: Maker) -> None
     store.update(
         [
             memory.with_changes(
-                content="harbour_master",
+                content="Never commit the harbour.",
                 triggers=("harbour",),
                 paths=("*.ship",),
                 when={"ship": 2},
@@ -219,10 +209,11 @@ def test_changed_memory_replaces_its_old_cues(store: Store, make: Maker) -> None
             )
         ]
     )
-    assert ways_to(store) == ["condition"]
+    assert ways_to(store) == ["action", "condition"]
     assert matching_patterns(store, "the harbour, 12") == ["harbour"]
     assert on_path(store, "a.ship", USER) == []
-    assert store.mentioning(["harbour_master"], SHOP, 1) == {"harbour_master": [memory.seq]}
+    assert store.governing([COMMIT], SHOP, 1, 0) == {COMMIT: [memory.seq]}
+    assert [seq for seq, _ in store.sharing(["harbour", "swordfish"], SHOP, 9, 0)] == [memory.seq]
     assert store.conditional(SHOP, 9) == [(memory.seq, {"ship": 2})]
 
 
@@ -230,7 +221,7 @@ def test_purging_leaves_no_word_of_a_cue(store: Store, make: Maker, home: Home) 
     memory = store.add([everything(make)])[0]
     store.purge([memory.id])
     store.overwrite_log()
-    assert contents(store) == {"triggers": [], "trigger_keys": [], "path_globs": [], "mentions": [], "keys": [(0,)]}
+    assert contents(store) == {"triggers": [], "trigger_keys": [], "path_globs": [], "governed": [], "keys": [(0,)]}
     with open(home.memories_db, "rb") as file:
         held = file.read()
     assert not [word for word in (b"swordfish", b"*.fish", b"sword.py") if word in held]
@@ -289,8 +280,8 @@ def test_after_any_writes_they_are_what_would_be_derived_anew(
 def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker) -> None:
     store.add([everything(make)])
     written, before = contents(store), store.revision()
-    store._connection.execute("DELETE FROM mentions; DELETE FROM triggers; UPDATE path_globs SET glob = 'x'")
-    assert ways_to(store) == ["glob", "condition"]
+    store._connection.execute("DELETE FROM governed; DELETE FROM triggers; UPDATE path_globs SET glob = 'x'")
+    assert ways_to(store) == ["glob", "words", "condition"]
     store.rebuild_cues()
     assert (contents(store), store.changed_after(before, 1)) == (written, [])
 

@@ -166,13 +166,13 @@ def test_a_store_of_a_later_version_is_not_touched(store: Store, home: Home) -> 
 
 
 def test_a_store_from_before_0_1_0_is_not_touched(store: Store, home: Home) -> None:
-    store._connection.pragma("user_version", SCHEMA.version - 2)
+    store._connection.pragma("user_version", SCHEMA.version - 1)
     for opener in (Store.reader, Store.writer):
         with pytest.raises(
             StoreTooOld, match=r"is of a version before 0\.1\.0; run `subcog export` with the version that wrote"
         ):
             opener(home)
-    assert store._connection.pragma("user_version") == SCHEMA.version - 2
+    assert store._connection.pragma("user_version") == SCHEMA.version - 1
 
 
 def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
