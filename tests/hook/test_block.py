@@ -1,4 +1,4 @@
-"""The block of memories: its form, its limits, and that no stored text can break out of it."""
+"""The block of memories: its form and limits, that no stored text can break out of it; and the gist that a line gives."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A hook call: its project and session, its eligible memories, and the files that it opens."""
+"""A hook call: its project, session and facts, its eligible memories, and the files that it opens."""
 
 import sys
 from pathlib import Path

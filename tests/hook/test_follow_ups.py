@@ -1,4 +1,4 @@
-"""The place of a prompt in its session: at the first prompt the same evidence means more than at a later one."""
+"""The place of a prompt in its session: at the first the same evidence means more, and a later one may follow up."""
 
 import pytest
 
