@@ -1,4 +1,4 @@
-"""Sections of nothing but links and names are told from sections that say something."""
+"""Markdown documents: sections, front matter, status and dates; sections of nothing but links are told from others."""
 
 import pytest
 from hypothesis import given, settings

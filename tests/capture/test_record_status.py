@@ -1,4 +1,4 @@
-"""The status of a decision record, as people write it."""
+"""The status and the dates of a decision record, as people write them."""
 
 import pytest
 

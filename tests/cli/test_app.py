@@ -1,4 +1,4 @@
-"""A command loads its own module, not all of them, and none is left out of the list."""
+"""A command loads its own module, none is left out of the list; and `subcog` alone shows an overview."""
 
 import json
 import re

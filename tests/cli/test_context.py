@@ -1,4 +1,4 @@
-"""Commands while another process updates the vectors: they wait briefly, then go on without."""
+"""Commands while another process updates the vectors wait briefly, then go on without; and bars on a terminal alone."""
 
 from __future__ import annotations
 

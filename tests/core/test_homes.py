@@ -1,4 +1,4 @@
-"""The home folder: its path, and an impossible one."""
+"""The home folder: its path, an impossible one, one that a repository names, and the ones that a user has accepted."""
 
 import json
 import os

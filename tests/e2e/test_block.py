@@ -1,4 +1,4 @@
-"""`subcog block`: what the hook would hand over with a prompt, printed for scripts, with nothing recorded of it."""
+"""`subcog block` and `brief`: what the hook would hand over, printed for scripts, with nothing recorded of it."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Questions that a language model writes for memories: asked of a real server, tried on a copy, stored where they help."""
+"""Questions that a language model writes for memories: asked of a real server, checked, stored where they help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real client as the language model that writes questions: asked once, with nothing of ours or the user's in it."""
+"""The real client as the language model: it writes questions and reads a session, with nothing of ours in it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A session of the real client, the client itself as a model at rest, and the next session: what was said is known there."""
+"""Sessions of the real client: what was typed or said is known in the next one; what the client loads comes once."""
 
 import json
 import os

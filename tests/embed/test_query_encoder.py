@@ -1,4 +1,4 @@
-"""The static encoder: the vectors of its recipe, without numpy, for any text."""
+"""The static encoder: vectors of its recipe, without numpy, for any text; and the encoder of a text's language."""
 
 from __future__ import annotations
 

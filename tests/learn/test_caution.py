@@ -1,4 +1,4 @@
-"""A sentence comes at once only if it follows from its quote: one table of lies, one of honest sentences."""
+"""A sentence comes at once only if it follows from its quote: one table of lies, one of honest sentences; and repetitions."""
 
 from subcog_hooks.learn.caution import find_cautions
 from subcog_hooks.learn.repetition import Utterance, find_repeated

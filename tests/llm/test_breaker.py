@@ -1,4 +1,4 @@
-"""The circuit breaker over a real state.db: three failures, a rest, one try."""
+"""The circuit breaker over a real state.db: three failures, a rest, one try; and answers kept for equal questions."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The address of an LLM: valid forms, and the hosts to which a key may travel."""
+"""The address of an LLM, the hosts to which a key may travel, and one POST within its deadline."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Fusion of lists: weighted scores, reciprocal ranks and further lists; and its invariants."""
+"""Fusion of lists: weighted scores, reciprocal ranks, further lists; its invariants; and memories that repeat others."""
 
 from itertools import pairwise
 

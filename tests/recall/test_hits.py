@@ -1,4 +1,4 @@
-"""How sure an answer is of its hits: every label, the cap of a degraded answer, the label of a looser stage."""
+"""How sure an answer is of its hits: labels, the cap of a degraded answer, and the sum behind a relevance."""
 
 import random
 from itertools import product

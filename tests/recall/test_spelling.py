@@ -1,4 +1,4 @@
-"""Which word of the store was meant: the edits that count, how many, and which of several words it is."""
+"""Which word of the store was meant: edits that count, how many, which of several words; and what to try instead."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Every setting of the ranking in config.toml changes the result of a search."""
+"""Every setting of the ranking changes the result of a search: weights, priors, alpha, recency."""
 
 from math import exp
 from pathlib import Path

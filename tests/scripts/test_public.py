@@ -1,4 +1,4 @@
-"""The public benchmark: its measures by hand, its data read, and a run through the executable on a small conversation."""
+"""The public benchmark: measures by hand, its data read, a run through the executable; peers and manuals beside it."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The Memory model: valid and invalid fields, and the messages about them."""
+"""The Memory model: valid and invalid fields, the messages about them, and its questions."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""state.db: ledger, decisions, pause, and that nothing in it is missed when it is gone."""
+"""state.db: ledger, decisions, pause and counters, and that nothing in it is missed when it is gone."""
 
 import os
 

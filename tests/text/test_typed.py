@@ -1,4 +1,4 @@
-"""Typed parts of a prompt: fenced lines, addresses and editors' additions are removed; long prompts keep their ends."""
+"""Typed parts of a prompt: fences, addresses, editors' additions are removed; long prompts keep their ends and needs."""
 
 import pytest
 from hypothesis import example, given

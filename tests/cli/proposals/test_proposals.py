@@ -1,4 +1,4 @@
-"""The prompts at which an agent opened a memory: which of them can teach it."""
+"""Proposals: prompts at which an agent opened a memory and can teach it, waiting ones, and questions checked."""
 
 import json
 
