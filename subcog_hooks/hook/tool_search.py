@@ -183,7 +183,7 @@ def words_of(need: str) -> list[str]:
     words: dict[str, None] = {}
     for run in need.translate(_TO_BLANKS).split():
         for word in (run, *_split_humps(run)):
-            if len(word) >= MIN_WORD and word.casefold() not in STOP:
+            if len(word) >= MIN_WORD and word.isprintable() and word.casefold() not in STOP:
                 words[word.casefold()] = None
     return list(words)[:MAX_WORDS]
 

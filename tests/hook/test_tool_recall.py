@@ -117,6 +117,12 @@ def test_a_session_gets_five_lines_beside_its_calls(call: Call, store: Store, ma
     assert [len(lines) for lines in given] == [1, 1, 1, 1, 1, 0, 0]
 
 
+def test_odd_characters_break_no_search(call: Call) -> None:
+    written = 'price\ud800\0 \u201cfloats\u201d " AND OR NEAR( * ^ rounded float cents'
+    (line,) = call("Edit", file="src/\ud800fees.py", old_string="", new_string=written)
+    assert "[maybe money]" in line or "Prices" in line
+
+
 def test_an_unrelated_edit_gets_nothing(call: Call, home: Home) -> None:
     assert call("Edit", file="src/button.css", old_string="red", new_string="margin: 0 auto;") == []
     assert decisions(home) == []
