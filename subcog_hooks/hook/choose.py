@@ -342,24 +342,19 @@ def bars_from_settings(settings: Settings, needed: float | None = None) -> Thres
     )
 
 
-@record
-class OfferTerms:
-    """The terms of such an offer.
-
-    max_units: UTF-16 units of the block; attributes: of the block; repeats_given: memories that the session has been given come
-    again; is_brief: a session begins with the block.
-    """
-
-    min_relevance: float
-    max_memories: int
-    max_units: int
-    attributes: Mapping[str, str] = _NOTHING
-    repeats_given: bool = False
-    is_brief: bool = False
-
-
-def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: str) -> Verdict:
-    """Return an offer of these memories: pinned ones first, by priority, then the most relevant.
+def offer_exact(
+    call: HookCall,
+    exact: ExactMatches,
+    reason: str,
+    min_relevance: float,
+    max_memories: int,
+    max_units: int,
+    *,
+    attributes: Mapping[str, str] = _NOTHING,
+    repeats_given: bool = False,
+    is_brief: bool = False,
+) -> Verdict:
+    """Return an offer of these memories, on the terms that `Offer` explains: pinned ones first, then the most relevant.
 
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
@@ -379,20 +374,21 @@ def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: 
         distinct_hits = [others[position] for position in fusion.distinct_positions([hit.memory.content for hit in others])]
         return [hit for hit in relevant if BRIEF in hit.ranks or hit in distinct_hits]
 
+    threshold = Threshold(min_relevance, min_relevance)
     offer = Offer(
         hits,
-        Threshold(terms.min_relevance, terms.min_relevance),
-        terms.max_memories,
-        terms.max_units,
+        threshold,
+        max_memories,
+        max_units,
         distinct,
-        attributes=terms.attributes,
-        repeats_given=terms.repeats_given,
-        is_brief=terms.is_brief,
+        attributes=attributes,
+        repeats_given=repeats_given,
+        is_brief=is_brief,
     )
     return Verdict(
         reason=reason,
         offer=offer,
-        bars=Thresholds(terms.min_relevance, 0.0, terms.max_memories, terms.max_units, terms.min_relevance),
+        bars=Thresholds(min_relevance, 0.0, max_memories, max_units, min_relevance),
         strategies=tuple(exact.channels),
         note=exact.note or None,
     )

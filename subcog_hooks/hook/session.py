@@ -201,7 +201,7 @@ def _hand_over(
 
 
 def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
-    from subcog_hooks.hook.choose import OfferTerms, offer_exact
+    from subcog_hooks.hook.choose import offer_exact
     from subcog_hooks.recall.exact import ExactMatches
 
     max_units = min(MAX_UNITS, int(call.settings["surfacing.max_characters"]))
@@ -209,8 +209,7 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
         from subcog_hooks.hook import brief  # Some users have no brief.
 
         max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
-    terms = OfferTerms(0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
-    return offer_exact(call, ExactMatches(memories), terms, source)
+    return offer_exact(call, ExactMatches(memories), source, 0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
 
 
 def _record_start(call: HookCall, source: str) -> None:

@@ -98,16 +98,18 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
         return None, None  # Most calls end here: no memory is about their target, or the session has been given it.
-    from subcog_hooks.hook.choose import OfferTerms, offer_exact  # Few calls bring memories.
+    from subcog_hooks.hook.choose import offer_exact  # Few calls bring memories.
     from subcog_hooks.recall.exact import ExactMatches
 
-    terms = OfferTerms(
+    verdict = offer_exact(
+        call,
+        ExactMatches(told, search.note),
+        tool,
         max(MIN_RELEVANCE, float(settings["surfacing.min_relevance"])),
         min(MAX_MEMORIES, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
-        {"tool": tool},
+        attributes={"tool": tool},
     )
-    verdict = offer_exact(call, ExactMatches(told, search.note), terms, tool)
     assert verdict.offer is not None
     verdict.offer.point_at_first_of(lines, need or target.file)
     if late is not None:

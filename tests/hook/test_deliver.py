@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver as hook_deliver
 from subcog_hooks.hook import record
 from subcog_hooks.hook.call import HookCall
-from subcog_hooks.hook.choose import OfferTerms, offer_exact
+from subcog_hooks.hook.choose import Verdict, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import ACTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
@@ -44,22 +44,27 @@ def exact_of(*ids: str, channel: str = PATH) -> ExactMatches:
     )
 
 
-def terms(
-    min_relevance: float = 0.5, max_memories: int = 3, max_units: int = 2_000, *, repeats_given: bool = False
-) -> OfferTerms:
-    return OfferTerms(min_relevance, max_memories, max_units, repeats_given=repeats_given)
+Terms = tuple[float, int, int, bool]
 
 
-def deliver(call: HookCall, exact: ExactMatches, on: OfferTerms, write: Callable[[bytes], None]) -> tuple[str, ...]:
+def terms(min_relevance: float = 0.5, max_memories: int = 3, max_units: int = 2_000, *, repeats_given: bool = False) -> Terms:
+    return min_relevance, max_memories, max_units, repeats_given
+
+
+def offer(call: HookCall, exact: ExactMatches, on: Terms) -> Verdict:
+    return offer_exact(call, exact, "Edit", *on[:3], repeats_given=on[3])
+
+
+def deliver(call: HookCall, exact: ExactMatches, on: Terms, write: Callable[[bytes], None]) -> tuple[str, ...]:
     """Offer, deliver and record as at a tool call."""
-    verdict = offer_exact(call, exact, on, "Edit")
+    verdict = offer(call, exact, on)
     hook_deliver.deliver(call, EVENT, verdict, write)
     if verdict.outcome != REPEATED:
         record.record_call(call, EVENT, verdict)
     return verdict.ids
 
 
-def hand_over(call: HookCall, exact: ExactMatches, on: OfferTerms) -> list[str]:
+def hand_over(call: HookCall, exact: ExactMatches, on: Terms) -> list[str]:
     """Deliver, and return the printed ids; the verdict has the same ids."""
     printed: list[bytes] = []
     ids = deliver(call, exact, on, printed.append)
@@ -144,7 +149,7 @@ def test_a_preview_has_the_room_of_a_session(make_call: Opened, home: Home) -> N
             ]
         }
     )
-    preview, verdict = (offer_exact(make_call(""), exact, terms(), "Edit") for _ in range(2))
+    preview, verdict = (offer(make_call(""), exact, terms()) for _ in range(2))
     hook_deliver.preview_delivery(make_call(""), preview)
     assert 0 < preview.units <= 500
     hook_deliver.deliver(make_call("t"), EVENT, verdict, lambda _: None)
