@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.hook.second_look import LateAnswer
-    from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
 
 MAX_MEMORIES = 3  # memories at one call
@@ -89,14 +88,12 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     if search.note:
         call.log(search.note)
     late = _find_late_answer(call, target.file if tool == READING else "")
-    told: Mapping[str, Sequence[Memory]] = channels
-    lines: Sequence[Hit] = ()
-    need = ""
-    if float(settings["surfacing.maybe_relevance"]):
-        need = tool_search.need_of_call(tool, tool_input, target, replaced_text(tool_input))
-        told, lines = tool_search.divide_memories(need, channels, search, call, is_command=tool == "Bash")
+    need = tool_search.need_of_call(tool, tool_input, target, replaced_text(tool_input))
+    told, lines = tool_search.divide_memories(need, channels, search, call, is_command=tool == "Bash")
+    if not float(settings["surfacing.maybe_relevance"]):
+        told, lines = {**told, **channels}, ()
     if late is None and not lines and not search.has_news(told):
-        _note_silent_call(call, tool, target, channels)
+        _note_silent_call(call, tool, target, told)
         return None, None  # Most calls end here: no memory is about their target, or the session has been given it.
     from subcog_hooks.hook.choose import offer_exact  # Few calls bring memories.
     from subcog_hooks.recall.exact import ExactMatches

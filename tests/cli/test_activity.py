@@ -257,7 +257,7 @@ def test_it_says_how_many_mattered_later_in_their_session(
     subcog: Run, home: Home, store: Store, make: Maker, tmp_path: Path
 ) -> None:
     store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
-    store.add([make("Regenerate the client with `make openapi` after each change of the schema.", id="client")])
+    store.add([make("Regenerate openapi client types wherever a schema changes.", id="client")])
     store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(20)])
     follow(home, store)
 
@@ -272,16 +272,16 @@ def test_it_says_how_many_mattered_later_in_their_session(
         assert hear(session, "SessionStart", source="startup")
     assert subcog("report", "--json").json["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
     assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
-    assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"})
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
+    assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"})
     channels = subcog("report", "--json").json["channels"]
     assert channels["brief"] == {"injected": 44, "used": 2, "bad": 0}
     assert sum(part["used"] for part in channels.values()) == 2
     assert hear("b", "SessionStart", source="resume")  # memories given before are given again
     assert subcog("report", "--json").json["channels"]["brief"]["used"] == 2
     assert hear("b", "SessionStart", source="compact")
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
     after = subcog("report", "--json").json["channels"]
     assert sum(part["used"] for part in after.values()) >= 3
 

@@ -14,7 +14,11 @@ from tests.hook.recorded import ODD_INPUTS
 
 HARBOUR: list[dict[str, object]] = [  # what is remembered of the project
     {"id": "pool", "content": "Connections are handed back by whoever took them.", "paths": ["src/db/**"]},
-    {"id": "berths", "content": "The planner in `allocate_berth` retries on SQLSTATE 23P01, three times."},
+    {
+        "id": "berths",
+        "content": "The planner in `allocate_berth` retries on SQLSTATE 23P01, three times.",
+        "triggers": ["allocate_berth"],
+    },
     {"id": "deploy", "content": "Deployments wait for the tide table to be loaded.", "triggers": ["helm (upgrade|install)"]},
     {"id": "shell", "content": "The shells of the harbour's machines are dash.", "when": {"tool": "Bash", "branch": "dash"}},
     {"id": "billing", "content": "Invoices are rounded half up.", "paths": ["src/billing/*.py"]},
@@ -45,17 +49,6 @@ def harbour(bare: Machine, remembered: Path) -> Path:
 # ---- tools ----------------------------------------------------------------------------------------------------------------
 
 
-def test_command_brings_a_memory_that_names_it_in_prose(bare: Machine) -> None:
-    bare.imports(
-        {"id": "routes", "content": "After a new route run make openapi and commit the client."},
-        {"id": "reset", "content": "just db-reset wipes the local database, uploads too."},
-        {"id": "sure", "content": "Please make sure that the berths are free; make quick work of it."},
-    )
-    assert bare.at_call("Bash", command="cd api && make openapi") == ["routes"]
-    assert bare.at_call("Bash", command="just db-reset --yes") == ["reset"]
-    assert_silent(bare.hook(bare.calling("Bash", command="make sure")))
-
-
 def test_a_submodule_has_the_memories_of_its_parent(bare: Machine, harbour: Path) -> None:
     git = harbour / ".git" / "modules" / "codec"
     git.mkdir(parents=True)
@@ -82,13 +75,12 @@ def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path) -> Non
     assert_silent(bare.hook(bare.calling("Edit", cwd=other, file_path=str(other / "src/db/pool.py"))))
 
 
-def test_command_new_text_and_name_bring_their_memory(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
+def test_command_and_new_text_bring_their_memory(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
     edits = [{"new_string": "x"}, {"new_string": "helm install"}]
     cases: list[tuple[str, str, dict[str, object]]] = [
         ("deploy", "Bash", {"command": "cd /srv && helm upgrade --install harbour ./chart"}),
         ("deploy", "Write", {"file_path": "README.md", "content": "Then `helm install harbour`."}),
         ("deploy", "MultiEdit", {"file_path": "README.md", "edits": edits}),
-        ("berths", "Grep", {"pattern": "allocate_berth", "path": "."}),
         ("berths", "Bash", {"command": "grep -rn allocate_berth src"}),
     ]
     for id_, tool, given in cases:
@@ -148,7 +140,7 @@ def test_session_begins_with_what_is_pinned_and_what_holds(beginnings: Machine) 
 
 def test_a_subagent_has_a_context_of_its_own(beginnings: Machine) -> None:
     beginnings.imports(HARBOUR[1])
-    call = beginnings.calling("Grep", "one session", pattern="allocate_berth")
+    call = beginnings.calling("Bash", "one session", command="allocate_berth 7")
 
     def ids_at(**fields: object) -> list[str]:
         return ids_in(beginnings.answer(odd(call, **fields), "PreToolUse"))
@@ -162,7 +154,7 @@ def test_a_subagent_has_a_context_of_its_own(beginnings: Machine) -> None:
 
 def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine) -> None:
     beginnings.imports(HARBOUR[1])
-    assert beginnings.at_call("Grep", "one session", pattern="allocate_berth") == ["berths"]
+    assert beginnings.at_call("Bash", "one session", command="allocate_berth 7") == ["berths"]
     with closing(sqlite3.connect(beginnings.home / "state.db")) as writer:
         writer.execute("BEGIN IMMEDIATE")
         assert "berths" in ids_in(beginnings.begun("compact", "one session"))
@@ -171,9 +163,9 @@ def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine)
 def test_cleared_session_begins_as_a_new_one(beginnings: Machine) -> None:
     beginnings.imports(HARBOUR[1])
     beginnings.begun("startup", "one session")
-    assert beginnings.at_call("Grep", "one session", pattern="allocate_berth") == ["berths"]
+    assert beginnings.at_call("Bash", "one session", command="allocate_berth 7") == ["berths"]
     assert ids_in(beginnings.begun("clear", "the session after it")) == ["always"]
-    assert beginnings.at_call("Grep", "the session after it", pattern="allocate_berth") == ["berths"]
+    assert beginnings.at_call("Bash", "the session after it", command="allocate_berth 7") == ["berths"]
 
 
 def test_other_event_prints_nothing_despite_a_matching_memory(beginnings: Machine, subtests: pytest.Subtests) -> None:

@@ -157,7 +157,7 @@ def test_the_arithmetic_fits_the_terminal(machine: Machine, columns: int) -> Non
 
 
 def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
-    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert bare.at_call("Bash", "s1", command="make openapi") == ["seed"]
     for command in ("make openapi", "git push --force", "mysql s3cretPa55"):
         assert_silent(bare.hook(bare.calling("Bash", "s1", command=command)))
@@ -171,7 +171,7 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
 
 
 def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
-    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert_silent(bare.hook(bare.calling("Bash", "s1", command="git push --force")))
     assert b"git push" in bare.run("why", "--tool").stdout
     assert bare.run("config", "set", "surfacing.log_prompts", "false").code == 0
@@ -181,7 +181,7 @@ def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
 
 
 def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
-    bare.imports({"id": "seed", "content": "After a new route run make openapi."})
+    bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
     decision = json.loads(bare.run("why", "-n", "1", "--json").stdout)[0]["id"]
     assert bare.run("why", decision, "--missed", "seed").code == 2

@@ -1,9 +1,9 @@
 """Rules come when what they are about is about to be done: at an agent's calls of tools, each in a session of its own.
 
 Four projects, written for this (ground_truth/calls): 28 rules and 12 facts each, 60 calls, half of which want nothing. A call
-that wants rules is met when one of them comes. By the first three was chosen what counts as an action, and the weights by which
-notes are taken for rules were fitted to their notes, too. The fourth was written by somebody who knew of none of that, and was
-looked at once all was chosen.
+that wants rules is met when one of them, or its line, comes. By the first three was chosen what counts as an action, and the
+weights by which notes are taken for rules were fitted to their notes, too. The fourth was written by somebody who knew of none
+of that, and was looked at once all was chosen.
 """
 
 import json
@@ -17,6 +17,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import tool
 from subcog_hooks.store.memory import IdMaker
 from subcog_hooks.store.store import Store
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.eval.collection import OWN, rows
 from tests.hook.recorded import printed_ids
 
@@ -24,8 +25,8 @@ PROJECT = "git.example.com/acme/shop"
 CALLS = OWN / "calls"
 CHOSEN, REPORTED = ("shop", "meters", "harbour"), "theatre"
 EACH = 60
-LEAST_MET = {"chosen": 0.86, REPORTED: 0.7}
-MOST_DISTURBED = {"chosen": 0.03, REPORTED: 0.07}
+LEAST_MET = {"chosen": 0.76, REPORTED: 0.79}
+MOST_DISTURBED = {"chosen": 0.1, REPORTED: 0.14}
 
 
 def played(root: Path, folder: Path) -> tuple[list[str], list[str]]:
@@ -60,7 +61,10 @@ def played(root: Path, folder: Path) -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[str], list[str]]]:
-    return {name: played(tmp_path_factory.mktemp(name).resolve(), CALLS / name) for name in (*CHOSEN, REPORTED)}
+    with pytest.MonkeyPatch.context() as usual:
+        for name in AS_LARGE_STORES_WITHOUT_LINES:
+            usual.delenv(name)
+        return {name: played(tmp_path_factory.mktemp(name).resolve(), CALLS / name) for name in (*CHOSEN, REPORTED)}
 
 
 @pytest.mark.parametrize("part", LEAST_MET)
