@@ -1,4 +1,4 @@
-"""The target of a tool call (the file, names, new text and actions), and the memories that match it by cue or search."""
+"""The target of a tool call (the file, new text and actions), and the memories that match it by cue or search."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 
 MAX_NEW_TEXT = 65_536  # characters of the written text that triggers are matched against
+MAX_NEED = 1_500  # characters of a need
+MIN_LINE_RELEVANCE = 0.25  # relevance that a searched memory needs for a line
+MIN_WORD = 3  # characters
+MAX_WORDS = 40  # words of a need
+SLOPE, EVEN = 2.3, 1.43  # fitted to 72 calls of three projects, with stores of 30, 230 and 1,030 memories
+_TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.
+TOLD = 0.8  # relevance from which the best hit is told, not pointed at
+MAX_RULES = 20  # newest rules about one action, of which a call brings one
+MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
+MAX_MATCHES = 30  # memories with matching globs that are loaded
 
 _FILE_FIELDS = ("file_path", "notebook_path")
 _TEXT_FIELDS = ("command", "new_string", "content", "new_source")
@@ -140,23 +151,6 @@ def _has_own_project(inside: str, root: str) -> bool:
     return any(os.path.lexists(os.path.join(root, *folders[:depth], ".git")) for depth in range(1, len(folders) + 1))
 
 
-if TYPE_CHECKING:
-    Channels = Mapping[str, Sequence[Memory]]
-
-MAX_NEED = 1_500  # characters of a need
-MIN_LINE_RELEVANCE = 0.25  # relevance that a searched memory needs for a line
-MIN_WORD = 3  # characters
-MAX_WORDS = 40  # words of a need
-SLOPE, EVEN = 2.3, 1.43  # fitted to 72 calls of three projects, with stores of 30, 230 and 1,030 memories
-_TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
-CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.
-TOLD = 0.8  # relevance from which the best hit is told, not pointed at
-
-MAX_RULES = 20  # newest rules about one action, of which a call brings one
-MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
-MAX_MATCHES = 30  # memories with matching globs that are loaded
-
-
 def need_of_call(tool: str, tool_input: Mapping[str, object], target: ToolTarget, replaced: str) -> str:
     """Return the text that memories are searched by, "" for a call that changes nothing.
 
@@ -206,13 +200,13 @@ def probability(score: float) -> float:
 
 
 def divide_memories(
-    need: str, channels: Channels, search: CueSearch, call: HookCall, *, is_command: bool
-) -> tuple[Channels, Sequence[Hit]]:
+    need: str, channels: Mapping[str, Sequence[Memory]], search: CueSearch, call: HookCall, *, is_command: bool
+) -> tuple[Mapping[str, Sequence[Memory]], Sequence[Hit]]:
     """Return the memories that are told, by channel, and those that a line may point at, the best first. Raises StoreError.
 
     need: "" for a call that changes nothing. Such a call gets lines for a file's memories: they are told when it is changed.
     """
-    hits = search.match_words(need) if need else ()
+    hits: Sequence[Hit] = search.match_words(need) if need else ()
     first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
@@ -224,7 +218,7 @@ def divide_memories(
             further[name] = [memory for memory in memories if memory.id != first]
         else:
             (told if need or name != PATH else further)[name] = memories
-    if hits and hits[0].relevance >= TOLD:
+    if first and hits[0].relevance >= TOLD:
         told[WORDS] = [hits[0].memory]
     relevant = [hit for hit in hits if hit.relevance >= MIN_LINE_RELEVANCE]
     if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.ledger_key):
@@ -249,7 +243,7 @@ def _put_near_first(memories: Sequence[Memory], near_ids: Sequence[str], closene
 
 
 class CueSearch:
-    """The search for live memories about the target, by channel, the most urgent first.
+    """The search for live memories about the target, by channel and by words, the most urgent first.
 
     eligible: the test for memories that may come; given: ids that the session has been given; closeness: of the globs that
     match the file, by row number; distant: ids of rules about the deletion of something else; note: the part that was left
