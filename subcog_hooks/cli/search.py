@@ -1,4 +1,4 @@
-"""`subcog search`: the hook's engine for people. `light_search` answers a script."""
+"""`subcog search`: the hook's engine for people. `searching` answers a script."""
 
 import inspect
 import sys
