@@ -1,4 +1,4 @@
-"""`subcog help`: the topics, Markdown files in `cli/topics`, whose first line is the title."""
+"""`subcog help`: the topics. A topic is a Markdown file in `cli/topics`, and its first line is the title."""
 
 import difflib
 import os

@@ -1,4 +1,4 @@
-"""The stored memories, counted and described, and the ones that need a person's attention, each with its remedy's command.
+"""The stored memories, counted and described. Memories that need attention come with a reason and a command.
 
 Nothing is changed. Likeness is the cosine of document vectors, over all pairs in blocks: 2 s for 10,000 memories.
 """

@@ -1,4 +1,4 @@
-"""`subcog learn`: propose memories from typed sessions, or take back what `capture.sessions = auto` noted."""
+"""`subcog learn`: propose memories from typed sessions, or take back memories that `capture.sessions = auto` noted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

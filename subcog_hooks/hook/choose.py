@@ -273,7 +273,7 @@ class Offer:
         return judgements
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:
-        """Return the outcome of an offer whose hits all stay behind."""
+        """Return the outcome of an offer without an injected hit."""
 
         return silence_reason(judgements, is_enough=self.is_enough)
 
@@ -314,7 +314,7 @@ class Verdict:
         self.ids, self.pointed, self.text, self.units = block.ids, block.pointed, block.text, block.units
 
     def fail(self, outcome: str, reason: str, error: Exception, given: AbstractSet[str]) -> None:
-        """Turn an offer whose delivery failed into a failure. given: ids that the session has been given."""
+        """Record that the delivery of this offer failed. given: ids that the session has been given."""
         self.outcome, self.reason, self.error = outcome, reason, error
         if self.offer is not None:
             self.judgements = self.offer.judge(given)

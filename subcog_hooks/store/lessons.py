@@ -1,4 +1,4 @@
-"""Lessons: the prompts that have taught a memory a question; and openings, the lines whose memories an agent has shown.
+"""Lessons: prompts that have taught a memory a question. Openings: memories that an agent has shown after a line.
 
 No text of a prompt is stored here: a lesson names the decision whose record has it. Every function raises StoreError.
 """

@@ -179,7 +179,7 @@ def _plain_value(value: object) -> Json:
     return [_plain_value(item) for item in value] if isinstance(value, list | tuple) else value  # type: ignore[return-value]
 
 
-FORGOTTEN_AT_ONCE = 100  # decisions whose texts are deleted at a time: 5 ms
+FORGOTTEN_AT_ONCE = 100  # decisions; deleting their texts takes 5 ms
 
 _FLAG = "keeps_prompts"  # set where texts of prompts may remain; its number is the last cleared decision
 

@@ -1,1 +1,1 @@
-"""The terminal itself, for every command: what it prints, reads and shows of progress, and the open store."""
+"""The terminal, for every command: output, input, progress bars, and the open store."""
