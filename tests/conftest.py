@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from subcog_hooks.core.homes import AGENTS
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call, detached, end_events, recall_sources
+from subcog_hooks.hook import call, detached, main, recalled
 from subcog_hooks.store.memory import IdMaker, Memory
 from subcog_hooks.store.store import Store
 
@@ -74,7 +74,7 @@ def usual_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 def closed() -> Iterator[None]:
     """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
     yield
-    for left in (recall_sources._left_open, call._left_open, end_events._left_open):
+    for left in (recalled._left_open, call._left_open, main._left_open):
         for opened in left:
             opened.close()
         left.clear()

@@ -166,9 +166,9 @@ class HookCall:
     def holds(self, memory: Memory) -> bool:
         """Return whether all conditions of a memory hold, and its option is named if it was rejected. Raises StoreError."""
         if memory.namespace == REJECTED:
-            from subcog_hooks.hook import rejected_option  # Few decisions are rejected.
+            from subcog_hooks.hook import facts  # Few decisions are rejected.
 
-            if not rejected_option.names_option(memory.content, self.payload):
+            if not facts.names_option(memory.content, self.payload):
                 return False
         if not memory.when:
             return True

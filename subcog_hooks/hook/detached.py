@@ -1,17 +1,18 @@
-"""Start processes that outlive the hook and hold none of its files, once its answer is written."""
+"""Processes that outlive the hook and hold none of its files, once its answer is written; one keeps a late answer of an LLM."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from subcog_hooks.core import child_environment
+from subcog_hooks.core import child_environment, light_json
+from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
-    from subcog_hooks.core.paths import Home
 
 SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0 stops all background processes, over any setting.
 BACKGROUND_COMMAND = "at-rest"  # It runs the background jobs.
@@ -92,3 +93,30 @@ def yield_to_others() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         except OSError:
             pass  # Some systems allow it to root only.
+
+
+WORDS = ("hook", "--late-answer")  # arguments of the command line
+WRITE_WAIT_MS = 1_000.0  # for another writing process
+
+
+def make_keeper(home: Home) -> Callable[[str, str], None] | None:
+    """Return the function that keeps a late answer under its key; None where no process may outlive the hook.
+
+    It is called in a copy of the hook's process, where SQLite must not be used, and starts a new process.
+    """
+    if not hasattr(os, "fork") or not may_start():
+        return None
+    return lambda key, answer: start_process(home, WORDS, light_json.dumps({"key": key, "answer": answer}).encode())
+
+
+def keep_late_answer() -> None:
+    """Keep the answer on standard input. Raises ValueError, KeyError, StoreError."""
+    from subcog_hooks.intent.detector import ANSWER_KEPT_MS
+    from subcog_hooks.llm import breaker
+    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.state import State
+
+    fields: Any = light_json.loads(os.read(0, MAX_INPUT_BYTES).decode())
+    state = State.open(Home.find(), WRITE_WAIT_MS)
+    breaker.cache_answer(state, fields["key"], fields["answer"], now_ms(), ANSWER_KEPT_MS)
+    state.close()

@@ -1,6 +1,7 @@
 """The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, in any case.
 
-`os._exit` saves 1.6 ms of tearing down modules.
+A watchdog ends the process when the time for its own work is over: SQLite, tantivy or a read from the client may hold the main
+thread then. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import _thread
 import os
 import sys
+import time
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.homes import find_home
-from subcog_hooks.hook.payload import MAX_BYTES
-from subcog_hooks.hook.watchdog import MAX_WORK_MS, Output, end_in_time, process_age_ms
+from subcog_hooks.hook.payload import MAX_BYTES, session_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,128 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.translation import Translator
+    from subcog_hooks.store.state import State
+
+
+MAX_WORK_MS = 1_000.0  # the longest limit for own work
+STARTUP_MS = 25.0  # The interpreter's start takes this time where the process's age cannot be read.
+MAX_CUT_OFFS = 64 * 1024  # bytes of the file of cut-off calls
+_WRITE_GRACE_S = 1.0  # A slow client gets this time to take an answer that has begun.
+
+
+class Output:
+    """The output of an event. The watchdog lets a begun write finish.
+
+    event: its name, "" until it is known; cut_offs: the file for its trace; end_ms: the age at which the process ends.
+    """
+
+    __slots__ = ("_changed", "_prepared", "_writing", "_written", "cut_offs", "end_ms", "event")
+
+    def __init__(self, end_ms: float) -> None:
+        self.event = ""
+        self.cut_offs = ""
+        self.end_ms = end_ms
+        self._prepared = b""
+        self._writing = _thread.allocate_lock()
+        self._written = _thread.allocate_lock()
+        self._written.acquire()
+        self._changed = _thread.allocate_lock()
+        self._changed.acquire()
+
+    def write(self, output: bytes) -> None:
+        """Write the output. Raises OSError when nobody reads it, or when the deadline has passed."""
+        if not self._writing.acquire(blocking=False):
+            raise TimeoutError("the deadline has passed")
+        _write_stdout(output)
+        self._written.release()
+
+    def prepare(self, output: bytes) -> None:
+        """Set the output for a process that ends before it has written any, b"" for none.
+
+        Raises TimeoutError when the deadline has passed: the output then written tells nothing of later work.
+        """
+        self._prepared = output
+        if self._writing.locked():
+            raise TimeoutError("the deadline has passed")
+
+    def end_at(self, age_ms: float) -> None:
+        """Let the watchdog end the process at another age."""
+        self.end_ms = age_ms
+        if self._changed.locked():
+            self._changed.release()
+
+    def give_up_in_time(self, life: Deadline) -> bool:
+        """Wait until the process is to end, then give up. Return whether no output had begun; a begun one is waited for."""
+        while (left_ms := self.end_ms - life.spent_ms()) > 0.0:
+            self._changed.acquire(timeout=left_ms / 1000.0)
+        has_given_up = self.give_up()
+        if not has_given_up:
+            self._written.acquire(timeout=_WRITE_GRACE_S)
+        return has_given_up
+
+    def give_up(self) -> bool:
+        """Write the prepared output, unless an output has begun. Return whether none had. Raises OSError."""
+        if not self._writing.acquire(blocking=False):
+            return False
+        _write_stdout(self._prepared)
+        return True
+
+
+def _write_stdout(output: bytes) -> None:
+    while output:
+        output = output[os.write(1, output) :]
+
+
+def process_age_ms() -> float:
+    """Return the age of this process in milliseconds, as Linux knows it: 12 on an idle machine, 80 on a busy one."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return min(MAX_WORK_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
+    except (OSError, ValueError, IndexError, AttributeError):
+        return STARTUP_MS
+
+
+def end_in_time(output: Output, age_ms: float) -> None:
+    """End the process when its time is over, after a write that has begun. A cut-off event leaves a trace in a file.
+
+    Nothing is imported: the main thread may hold the import lock.
+    """
+    try:
+        if output.give_up_in_time(Deadline(MAX_WORK_MS, age_ms)) and output.event:  # Without an event nothing is asked.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+            descriptor = os.open(output.cut_offs, flags, 0o600)
+            if os.fstat(descriptor).st_size < MAX_CUT_OFFS:
+                os.write(descriptor, b"%d %s\n" % (time.time_ns() // 1_000_000, output.event.encode()))
+    except Exception:  # noqa: BLE001, S110 - the process ends anyway, and there is nowhere to report to
+        pass
+    finally:
+        os._exit(0)
+
+
+MIN_WAIT_MS = 5.0  # The hook waits this long for another writer, even where no time is left.
+
+_left_open: list[State] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
+
+
+def note_session_activity(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
+    """Note that the session is active, unless another process is writing. Raises StoreError."""
+    session = session_of(payload)
+    if not session or not os.path.exists(home.state_db):
+        return
+    from subcog_hooks.store import sessions
+    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.state import State
+
+    state = State.open(home, max(MIN_WAIT_MS, deadline.left_ms()))
+    _left_open.append(state)
+    try:
+        state.begin_briefly()
+    except StoreBusy:
+        return
+    sessions.note_activity(state, session, now_ms())
+    state.commit()
+
 
 # Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
 # down. Other events get no answer.
@@ -73,9 +197,9 @@ def main(translator: Translator | None = None) -> None:
             second_look.main()
             return
         if "--late-answer" in sys.argv[2:]:
-            from subcog_hooks.hook import late_answer  # It has a process of its own, too.
+            from subcog_hooks.hook import detached  # It has a process of its own, too.
 
-            late_answer.main()
+            detached.keep_late_answer()
             return
         age_ms = process_age_ms()
         output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
@@ -91,16 +215,14 @@ def main(translator: Translator | None = None) -> None:
         os._exit(0)
 
 
-def _may_be_note(prompt: object) -> bool:
-    return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
-
-
 def _parse_payload() -> tuple[dict[str, object], str] | None:
     """Return the payload and its event, None for a faulty one, which is logged."""
-    raw = _read_payload()
-    if raw is None:
-        _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
-        return None
+    raw = bytearray()
+    while chunk := os.read(0, _READ_BYTES):
+        raw += chunk
+        if len(raw) > MAX_PAYLOAD:
+            _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
+            return None
     try:
         payload = light_json.loads(raw.removeprefix(_MARK).decode("utf-8", "replace"))
     except ValueError:
@@ -139,7 +261,8 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     output.event = answered_event
     if ignored:
         _log_message(ignored)
-    if answered_event == "UserPromptSubmit" and _may_be_note(payloads[-1].get("prompt")):
+    prompt = payloads[-1].get("prompt") if answered_event == "UserPromptSubmit" else None
+    if isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# ")):
         note_ms = NOTE_MS if translator is None else FOREIGN_NOTE_MS
         output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
         if _answer_note(payloads[-1], translator, home, output):
@@ -203,29 +326,15 @@ def _answer_event(
 
         tool.respond(payload, home, write, deadline)
     elif event == "PostToolUseFailure":
-        from subcog_hooks.hook import tool_failure
+        from subcog_hooks.hook import recalled
 
-        tool_failure.respond(payload, home, write, deadline)
+        recalled.respond_to_error(payload, home, write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hook import session
 
         session.respond(payload, home, write, deadline)
     else:
-        from subcog_hooks.hook import end_events
-
-        end_events.note_session_activity(payload, home, deadline)
-
-
-def _read_payload() -> bytes | None:
-    """Return all of stdin, None when it is larger than a payload may be."""
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := os.read(0, _READ_BYTES):
-        size += len(chunk)
-        if size > MAX_PAYLOAD:
-            return None
-        chunks.append(chunk)
-    return b"".join(chunks)
+        note_session_activity(payload, home, deadline)
 
 
 def _log_error(error: BaseException) -> None:

@@ -127,9 +127,9 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
         remarks = [matches.note] if matches is not None and matches.note else []
         outcome = REPEATED if matches else INTENT
         return Verdict(outcome, detected=detected, examined=examined, borrowed=reading.borrowed, remarks=remarks)
-    from subcog_hooks.hook import prompt_recall  # 10 ms, and most prompts have ended above.
+    from subcog_hooks.hook import recalled  # 10 ms, and most prompts have ended above.
 
-    return prompt_recall.decide_by_recall(reading) if is_asked else prompt_recall.decide_by_cues(reading)
+    return recalled.decide_by_recall(reading) if is_asked else recalled.decide_by_cues(reading)
 
 
 def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: Sequence[str]) -> bool:
@@ -149,9 +149,9 @@ def _late_keeper(reading: PromptReading) -> Callable[[str, str], None] | None:
     call = reading.call
     if call.settings["llm.provider"] == NO_LLM or call.is_trial or not reading.keeps_texts:
         return None
-    from subcog_hooks.hook import late_answer  # Only with an LLM.
+    from subcog_hooks.hook import detached  # Only with an LLM.
 
-    return late_answer.make_keeper(call.home)
+    return detached.make_keeper(call.home)
 
 
 def _shown_to_llm(prompt: str) -> str | None:

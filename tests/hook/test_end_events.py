@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import end_events, main
+from subcog_hooks.hook import main
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
@@ -24,7 +24,7 @@ def state(home: Home) -> State:
 
 
 def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> None:
-    end_events.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
     session = sessions.find_session(state, "s")
     assert session is not None
     assert session.last_at > 1_000_000_000_000
@@ -35,25 +35,21 @@ def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> Non
 @pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
 def test_of_other_sessions_nothing_is_noted(home: Home, state: State, session: object) -> None:
     before = state.run("SELECT * FROM sessions")
-    end_events.note_session_activity({"session_id": session}, home, Deadline(5_000))
+    main.note_session_activity({"session_id": session}, home, Deadline(5_000))
     assert state.run("SELECT * FROM sessions") == before
 
 
 def test_where_there_is_no_state_none_is_made(home: Home) -> None:
-    end_events.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
     assert not os.path.exists(home.root)
 
 
 def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, state: State) -> None:
     state.begin()
     deadline = Deadline(60_000)
-    end_events.note_session_activity({"session_id": "s"}, home, deadline)
+    main.note_session_activity({"session_id": "s"}, home, deadline)
     assert deadline.left_ms() > 30_000
     state.commit()
     session = sessions.find_session(state, "s")
     assert session is not None
     assert session.last_at == 2_000
-
-
-def test_its_events_have_the_shortest_budget() -> None:
-    assert {event for event, budget in main.BUDGETS_MS.items() if budget[0] == 50.0} == {*end_events.EVENTS}

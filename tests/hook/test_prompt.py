@@ -15,7 +15,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call, recall_sources
+from subcog_hooks.hook import call, recalled
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import metrics, state_values
@@ -359,7 +359,7 @@ def test_a_failed_recall_loses_neither_metrics_nor_answer(
         time.sleep(1.0)  # the answer comes in some ten milliseconds
         raise StoreError("memories.db cannot be read")
 
-    monkeypatch.setattr(recall_sources, "open_sources", fail_late)
+    monkeypatch.setattr(recalled, "open_sources", fail_late)
     with pytest.raises(StoreError):
         ask()
     assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 1

@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import deliver, prompt, prompt_recall, record
+from subcog_hooks.hook import deliver, prompt, recalled, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import metrics, recorded_decisions, sessions, state_values, verdicts
@@ -178,7 +178,7 @@ def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
     with LlmServer(says("none", 0.95)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         decision = decide()
-    assert (decision.outcome, decision.reason) == (INTENT, prompt_recall.VETO)
+    assert (decision.outcome, decision.reason) == (INTENT, recalled.VETO)
     assert outcomes(decision)["first"] == INTENT
     assert decision.intent is not None
     assert (decision.intent.llm_status, LLM in dict(decision.stages)) == ("success", True)

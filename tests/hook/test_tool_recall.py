@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import tool, tool_failure
+from subcog_hooks.hook import recalled, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -52,7 +52,7 @@ def call(home: Home, shop: Path) -> Call:
         printed: list[bytes] = []
         if error:
             payload |= {"error": error, "is_interrupt": session == "stopped"}
-            tool_failure.respond(payload, home, printed.append, Deadline(5_000))
+            recalled.respond_to_error(payload, home, printed.append, Deadline(5_000))
         else:
             tool.respond(payload, home, printed.append, Deadline(5_000))
         context = json.loads(printed[0])["hookSpecificOutput"]["additionalContext"] if printed else ""

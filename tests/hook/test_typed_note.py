@@ -3,7 +3,6 @@
 import pytest
 
 from subcog_hooks.hook import typed_note
-from subcog_hooks.hook.main import _may_be_note
 from subcog_hooks.hook.typed_note import MAX_TYPED, note_in_prompt
 from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER, NO_NOTES
 
@@ -26,12 +25,10 @@ SESSIONS = [  # what the client says of a session, how it was started, whether a
 def test_a_note_is_told_by_how_it_begins(prompt: str) -> None:
     assert note_in_prompt(prompt, BY_REMEMBER) == note_in_prompt(prompt, BY_HASH) == NOTE
     assert note_in_prompt(prompt, NO_NOTES) == ""
-    assert _may_be_note(prompt)
 
 
 def test_a_hash_counts_where_the_person_wants_it() -> None:
     assert (note_in_prompt(f"# {NOTE}", BY_HASH), note_in_prompt(f"# {NOTE}", BY_REMEMBER)) == (NOTE, "")
-    assert _may_be_note(f"# {NOTE}")
 
 
 def test_anything_else_goes_on_as_a_prompt() -> None:

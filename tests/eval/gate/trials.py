@@ -19,7 +19,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook import deliver, recall_sources
+from subcog_hooks.hook import deliver, recalled
 from subcog_hooks.hook import prompt as hook
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.prompt_reading import PromptReading
@@ -146,7 +146,7 @@ class Hook:
             answer.hits = [copy(hit) for hit in answer.hits]
             return answer
 
-        with patch.object(recall_sources, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
+        with patch.object(recalled, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
             yield
 
 

@@ -1,30 +1,85 @@
-"""Decide on a prompt that may need memories: recall them, and make an offer or a silent verdict."""
+"""The searches of the hook: for a prompt, and (PostToolUseFailure) for the error of a failed tool call."""
 
 from __future__ import annotations
 
-from subcog_hooks.core.errors import StoreError
-from subcog_hooks.hook import choose, recall_sources
+import os
+
+from subcog_hooks.core.errors import StoreError, SubcogError
+from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.hook import choose
+from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
+from subcog_hooks.hook.deliver import deliver
+from subcog_hooks.hook.payload import FAILURE_EVENT, text_of
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
+from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.masking import mask_secrets
+from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
+from subcog_hooks.store.memory import is_loaded_by_client
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
+from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
+from subcog_hooks.store.vector_reader import VectorReader
+from subcog_hooks.store.verdicts import INTENT, LLM, RECALL, REPEATED, SPENT
+from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.detector import Examined
-    from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.defaults import Settings
+
+
+VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
+
+_left_open: list[VectorReader | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
+
+
+def close_left_open() -> None:
+    """Close the files that searches in this process have left open, where the process goes on."""
+    while _left_open:
+        _left_open.pop().close()
+
+
+def open_sources(call: HookCall) -> Sources:
+    """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
+    numbers = tuning.tuning_from_settings(call.settings)
+    index = LexicalIndex.open(call.home)
+    store = call.store
+    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):
+        return Sources(index, store, None, numbers)
+    try:
+        encoder = query_encoder.StaticEncoder.open()
+        _left_open.append(encoder)
+        vectors = VectorReader.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+    except ExtensionMissing:
+        return Sources(index, store, None, numbers)
+    except SubcogError as error:
+        call.log(f"recall by words alone: {error}")
+        return Sources(index, store, None, numbers)
+    _left_open.append(vectors)
+    return Sources(index, store, recall_vectors.SearchSpace(vectors, encode_by_language(encoder.encode)), numbers)
+
+
+def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount the hits about missing files, and mark the hits that the client has loaded."""
+    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+
+        absent_files.discount_absent(hits, call)
+
 
 AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
 RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
@@ -42,7 +97,7 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
     if reading.cue_matches and call.deadline.work_left_ms() < RECALL_MS:
         return decide_by_cues(reading, "triggers and conditions alone: no time was left to search")
     try:
-        sources = recall_sources.open_sources(call)
+        sources = open_sources(call)
         answer = _recall_prompt(reading, sources)
     except IndexUnusable as error:
         if not reading.cue_matches:
@@ -136,7 +191,7 @@ def _offer_hits(
     settings = call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, intent, position, numbers)
-    recall_sources.discount_absent(hits, call)
+    discount_absent(hits, call)
     is_small = (
         index is not None
         and not reading.detected.reading.is_foreign  # The weights for other languages are fitted to small stores, too.
@@ -211,3 +266,71 @@ def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], 
 def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
 
     return recall_words.rarity_in_index(sources.index)
+
+
+MAX_MEMORIES = 1  # memories beside one error
+
+
+def respond_to_error(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    """Answer one failed tool call: call `write` once with the output, or not at all. Raises StoreError."""
+    error = text_of(payload, "error")
+    if error.strip() and payload.get("is_interrupt") is not True:
+        with_sound_state(home, lambda: _respond_to_error(payload, error, home, write, deadline))
+
+
+def _respond_to_error(
+    payload: dict[str, object], error: str, home: Home, write: Callable[[bytes], None], deadline: Deadline
+) -> None:
+    call = open_call(payload, home, deadline)
+    if call is None:
+        return
+    settings = call.settings
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
+        return
+    verdict = _decide_on_error(error, call)
+    if verdict is None:
+        return
+    from subcog_hooks.hook import record  # A prompt's answer does not wait for it.
+
+    deliver(call, FAILURE_EVENT, verdict, write)
+    if verdict.outcome not in (REPEATED, SPENT):
+        record.record_call(call, FAILURE_EVENT, verdict)
+
+
+def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
+    """Return an offer of the memories about an error, None where none is relevant. Raises StoreError.
+
+    A memory is compared with the whole error and with the line that names the failure; the better comparison counts.
+    """
+    settings = call.settings
+    tool_input = call.payload.get("tool_input")
+    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    text = ends_of(f"{command}\n{error}")
+    failure = prepare_prompt(error).failure
+    sources = open_sources(call)
+    answer = pipeline.recall_for_parts(text, [failure] if failure else [], sources, call.eligible, call.deadline)
+    discount_absent(answer.hits, call)
+    bar = float(settings["surfacing.min_relevance"])
+    has_room = sessions.has_room_for_line(call.state, call.ledger_key)
+    line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
+    if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
+        return None
+    offer = Offer(
+        pipeline.sort_by_relevance(answer.hits),
+        choose.relevance_threshold(bar, is_enough=True, is_seeking=False),
+        min(MAX_MEMORIES, int(settings["surfacing.max_memories"])),
+        int(settings["surfacing.max_characters"]),
+        lambda relevant: pipeline.remove_repeats(relevant, sources.tuning),
+        attributes={"tool": text_of(call.payload, "tool_name")},
+        tells_relevance=True,
+        pointer_bar=line_bar,
+        max_lines=1,
+        prompt=failure or text,
+    )
+    return Verdict(
+        reason=text_of(call.payload, "tool_name"),
+        offer=offer,
+        bars=bars_from_settings(settings),
+        strategies=answer.strategies,
+        note=answer.note,
+    )
