@@ -90,7 +90,7 @@ def _memory_units(block: str) -> int:
 
 
 def _score_record(scored: BriefScore) -> dict[str, float]:
-    parts = {name: round(value, 2) for name, value in briefs.score_parts(scored).items()}
+    parts = {name: round(value, 2) for name, value in scored.parts.items()}
     return {"worth": round(scored.total, 2), **parts}
 
 
@@ -111,7 +111,7 @@ def _explanation_view(scored: list[BriefScore], delivery: Verdict, next_items: l
 
 
 def _memory_line(scored: BriefScore) -> Text:
-    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.score_parts(scored).items())
+    parts = ", ".join(f"{name} {value:+.2f}" for name, value in scored.parts.items())
     preview = " ".join(scored.memory.content.split())[:PREVIEW_CHARACTERS]
     return Text.assemble((f"{safe(scored.memory.id)}  ", ACCENT), f"{scored.total:+.2f}  ({parts})  ", (safe(preview), DIM))
 
@@ -133,4 +133,4 @@ def block(
     if as_json:
         terminal.raw(dry_run.block_to_json(answer))
     else:
-        terminal.verbatim(answer.verdict.text)
+        terminal.verbatim(answer.text)

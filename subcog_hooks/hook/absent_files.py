@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import PATH
 from subcog_hooks.store import project, state_values
 from subcog_hooks.store.memory import IN_CONTEXT, is_loaded_by_client
@@ -20,17 +21,13 @@ _WILDCARDS = frozenset("*?[{")
 
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the hits about deleted files, and mark the hits that the client has loaded. Raises StoreError."""
-    _discount_gone_files(hits, call)
-    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        mark_loaded(hits, call)
+    """Discount the hits about deleted files, and mark the hits that the client has loaded. Raises StoreError.
 
-
-def _discount_gone_files(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the project's memories whose files were seen here and are all missing. The call keeps the existing files.
-
-    A memory that comes by the path of the touched file is not discounted: that file may be about to exist.
+    Deleted: the files were seen here and are all missing; the call keeps the existing ones. A memory that comes by the path of
+    the touched file is not discounted: that file may be about to exist.
     """
+    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
+        _mark_loaded(hits, call)
     for hit in hits:
         memory, here = hit.memory, call.here
         if not memory.paths or here is None or not here.root or memory.project not in here.names:
@@ -67,9 +64,11 @@ def find_beginnings(paths: Sequence[str], root: str) -> list[str]:
     return beginnings
 
 
-def mark_loaded(hits: Sequence[Hit], call: HookCall) -> None:
+def _mark_loaded(hits: Sequence[Hit], call: HookCall) -> None:
     """Mark the hits that the client has loaded for a session in this folder."""
-    folder, start_folder = _relative_folder(call), _start_folder_name(call)
+    # The folder of the transcript is the client's name of the folder in which the session began.
+    start_folder = os.path.basename(os.path.dirname(text_of(call.payload, "transcript_path")))
+    folder = _relative_folder(call)
     root = call.here.root if call.here else ""
     for hit in hits:
         source = hit.memory.source
@@ -105,12 +104,6 @@ def _exists_in_worktree(source: str, root: str) -> bool:
     file = name.rpartition(":")[0].partition("#")[0]
     is_own = bool(root) and "/" in owner and not file.startswith("/")
     return not is_own or os.path.isfile(os.path.join(root, file))
-
-
-def _start_folder_name(call: HookCall) -> str:
-    """Return the client's name of the folder in which the session began: the folder of its transcript."""
-    transcript = call.payload.get("transcript_path")
-    return os.path.basename(os.path.dirname(transcript)) if isinstance(transcript, str) else ""
 
 
 def _relative_folder(call: HookCall) -> str:

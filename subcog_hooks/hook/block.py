@@ -251,13 +251,14 @@ def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry
 
 
 def _entry_head(entry: Entry) -> str:
-    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_remarks(entry)}] "
-
-
-def _remarks(entry: Entry) -> str:
-    """Return the text behind the id: the memory's relevance, and its author unless the user noted it."""
-    relevance = "" if entry.relevance is None else f", relevance {_clamped_probability(entry.relevance):.2f}"
-    return f"{relevance}, {entry.noted}" if entry.noted else relevance
+    """Return the text before an entry's own: its kind, day, id and relevance, and its author unless the user noted it."""
+    day = "undated"
+    if entry.date != UNDATED:
+        time_of = time.gmtime(max(0, min(entry.date // 1000, _LAST_SECOND)))
+        day = f"{time_of.tm_year:04}-{time_of.tm_mon:02}-{time_of.tm_mday:02}"
+    relevance = "" if entry.relevance is None else f", relevance {min(1.0, max(0.0, entry.relevance)):.2f}"
+    noted = f", {entry.noted}" if entry.noted else ""
+    return f"[{_label(entry.namespace)} {day} {_label(entry.id)}{relevance}{noted}] "
 
 
 def make_harmless(text: str) -> str:
@@ -301,17 +302,6 @@ def _label(text: str) -> str:
     if len(text) <= _LONGEST_LABEL and _LABEL.issuperset(text):
         return text or "-"
     return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"
-
-
-def _clamped_probability(number: float) -> float:
-    return number if 0.0 <= number <= 1.0 else float(number > 1.0)
-
-
-def _iso_day(date: int) -> str:
-    if date == UNDATED:
-        return "undated"
-    day = time.gmtime(max(0, min(date // 1000, _LAST_SECOND)))
-    return f"{day.tm_year:04}-{day.tm_mon:02}-{day.tm_mday:02}"
 
 
 MAX_SCANNED = 8_000  # characters of a memory

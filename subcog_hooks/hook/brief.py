@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from math import log
 
+from subcog_hooks.core.records import record
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.store import project, sessions
@@ -56,39 +57,36 @@ FACT_NAMESPACES = frozenset("context progress changelog changes history releases
 _SEPARATORS = str.maketrans(dict.fromkeys("\n\t`'\"()[]{}<>.,:;!?/\\|=+*&#@~-_", " "))
 
 
+@record
 class BriefScore:
     """The score of a memory at the start of a session.
 
-    demand, kind, age, branch, trust: its parts; age and the penalty for an agent's note are negative.
+    parts: by the names that `subcog brief --json` prints; those of age and of trust are negative.
     """
 
-    __slots__ = ("age", "branch", "demand", "kind", "memory", "trust")
-
-    def __init__(self, memory: Outline, demand: float, age_rank: float, branch_share: float = 0.0) -> None:
-        """demand: relevance to earlier prompts; age_rank: 0.0 for the newest of all memories to 1.0 for the oldest."""
-        self.memory = memory
-        self.demand = DEMAND_WEIGHT * log(1.0 + demand / FAINT_DEMAND)
-        self.kind = kind_of(memory)
-        self.age = -AGE_WEIGHT * age_rank
-        self.branch = BRANCH_WEIGHT * branch_share
-        self.trust = -AGENT_PENALTY if memory.noted == AUTHOR_PHRASES[AGENT] else 0.0
+    memory: Outline
+    parts: Mapping[str, float]
 
     @property
     def total(self) -> float:
         """The sum of all parts."""
-        return self.demand + self.kind + self.age + self.branch + self.trust
-
-    @property
-    def key(self) -> tuple[float, int, int]:
-        """The sort key in a brief: by total, then by age, then in the order of storing, which is a document's."""
-        return -self.total, -self.memory.created_at, self.memory.seq
+        return sum(self.parts.values())
 
 
-def kind_of(memory: Outline) -> float:
-    """Return the advantage of a standing memory. Facts and states have a small disadvantage."""
-    if memory.standing:
-        return STANDING_KIND
-    return FACT_KIND if memory.namespace.lower() in FACT_NAMESPACES else 0.0
+def score_memory(memory: Outline, demand: float, age_rank: float, branch_share: float = 0.0) -> BriefScore:
+    """Return the score of a memory.
+
+    demand: relevance to earlier prompts; age_rank: 0.0 for the newest of all memories to 1.0 for the oldest.
+    """
+    is_fact = memory.namespace.lower() in FACT_NAMESPACES
+    parts = {
+        "sought": DEMAND_WEIGHT * log(1.0 + demand / FAINT_DEMAND),
+        "kind": STANDING_KIND if memory.standing else FACT_KIND if is_fact else 0.0,
+        "age": -AGE_WEIGHT * age_rank,
+        "branch": BRANCH_WEIGHT * branch_share,
+        "trust": -AGENT_PENALTY if memory.noted == AUTHOR_PHRASES[AGENT] else 0.0,
+    }
+    return BriefScore(memory, parts)
 
 
 def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
@@ -97,24 +95,21 @@ def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     Memories with triggers, paths or conditions are left out: their cues bring them.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    memories = _without_unused(call, call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand)))
+    memories = call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    # Memories of models that nothing has told, opened or edited for long are of no use.
+    old_ms = call.now_ms - sessions.UNUSED_MS
+    if old := {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}:
+        unused = old & sessions.find_unused(call.state, call.project, call.now_ms)
+        memories = [memory for memory in memories if memory.id not in unused]
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
     memories.sort(key=lambda memory: (-memory.created_at, memory.seq))
     last = max(1, len(memories) - 1)
     shares = _branch_shares(branch_words(branch), memories)
     return [
-        BriefScore(memory, demand.get(memory.id, 0.0), position / last, shares.get(memory.id, 0.0))
+        score_memory(memory, demand.get(memory.id, 0.0), position / last, shares.get(memory.id, 0.0))
         for position, memory in enumerate(memories)
     ]
-
-
-def _without_unused(call: HookCall, memories: list[Outline]) -> list[Outline]:
-    """Leave out the memories of models that nothing has told, opened or edited for long. A brief is no use of them."""
-    old_ms = call.now_ms - sessions.UNUSED_MS
-    old = {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}
-    unused = old & sessions.find_unused(call.state, call.project, call.now_ms) if old else old
-    return [memory for memory in memories if memory.id not in unused]
 
 
 def branch_words(branch: str) -> list[str]:
@@ -149,7 +144,8 @@ def rank_memories(call: HookCall) -> Iterator[BriefScore]:
     root = call.here.root if call.here else ""
     branch = (project.find_branch(root) if root else None) or ""
     here = ties.Surroundings(sys.platform, branch, text_of(call.payload, "cwd"), root, ties.iso_day(call.now_ms))
-    for score in sorted(score_memories(call, branch), key=lambda score: score.key):
+    # Equal totals come by age, then in the order of storing, which is a document's.
+    for score in sorted(score_memories(call, branch), key=lambda s: (-s.total, -s.memory.created_at, s.memory.seq)):
         if not ties.is_elsewhere(score.memory.content, score.memory.created_at, here):
             yield score
 
@@ -175,7 +171,7 @@ def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memor
         if units > room or line > block_room or memory.id in ids_before:
             return False
         words = _words_of(memory.content)
-        if any(_word_overlap(words, other) >= MIN_OVERLAP for other in chosen_words):
+        if any(len(words & other) >= MIN_OVERLAP * max(1, len(words | other)) for other in chosen_words):
             return False
         chosen[position] = memory
         chosen_words.append(words)
@@ -186,7 +182,7 @@ def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memor
     for position, memory in enumerate(ordered):
         if room < MIN_ROOM_UNITS or misses > MAX_MISSES:
             break
-        groups = _groups_of(memory)
+        groups = [PROJECT if memory.scope == PROJECT else ALL_PROJECTS, *([STANDING] if memory.standing else [])]
         # The length is computed only while memories of these groups may still fit.
         full = [group for group in groups if group_misses[group] > MAX_MISSES]
         units = 0 if full else text_units(memory)
@@ -205,10 +201,6 @@ def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memor
             break
         try_memory(position, memory, text_units(memory))
     return [chosen[position] for position in sorted(chosen)]
-
-
-def _groups_of(memory: Outline) -> list[str]:
-    return [PROJECT if memory.scope == PROJECT else ALL_PROJECTS, *([STANDING] if memory.standing else [])]
 
 
 def block_units(memories: Sequence[Memory]) -> int:
@@ -232,12 +224,3 @@ def _block_entry(memory: Outline | Memory) -> Entry:
 
 def _words_of(text: str) -> frozenset[str]:
     return frozenset([bare for word in text[:MAX_LINE_UNITS].lower().split() if (bare := word.strip(".,;:!?()\"'`"))])
-
-
-def _word_overlap(words: frozenset[str], others: frozenset[str]) -> float:
-    return len(words & others) / max(1, len(words | others))
-
-
-def score_parts(score: BriefScore) -> Mapping[str, float]:
-    """Return the parts of a score, by the names that `subcog brief --json` prints."""
-    return {"sought": score.demand, "kind": score.kind, "age": score.age, "branch": score.branch, "trust": score.trust}

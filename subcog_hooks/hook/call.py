@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreCorrupt
+from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
@@ -44,8 +45,6 @@ def close_left_open() -> None:
 class Stages:
     """The finished stages. rows: name and milliseconds of each."""
 
-    __slots__ = ("_deadline", "_spent_ms", "rows")
-
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._spent_ms = 0.0
@@ -58,50 +57,26 @@ class Stages:
         self._spent_ms = spent_ms
 
 
+@record
 class HookCall:
     """One call of the hook.
 
-    here: the project of its folder, None outside of any; session: "" when the client names none; now_ms: its time, since the
+    session: "" when the client names none; here: the project of its folder, None outside of any; now_ms: its time, since the
     epoch; id: of its decision; stages: their durations; seen_files: existing files that memories are about.
     """
 
-    __slots__ = (
-        "_eligible",
-        "_facts",
-        "_store",
-        "deadline",
-        "here",
-        "home",
-        "id",
-        "now_ms",
-        "payload",
-        "seen_files",
-        "session",
-        "settings",
-        "stages",
-        "state",
-    )
+    payload: Mapping[str, object]
+    session: str
+    here: Project | None
+    settings: Settings
+    state: State
+    home: Home
+    deadline: Deadline
 
-    def __init__(
-        self,
-        payload: Mapping[str, object],
-        session: str,
-        here: Project | None,
-        settings: Settings,
-        state: State,
-        home: Home,
-        deadline: Deadline,
-    ) -> None:
-        self.payload = payload
-        self.session = session
-        self.here = here
-        self.settings = settings
-        self.state = state
-        self.home = home
-        self.deadline = deadline
+    def __post_init__(self) -> None:
         self.now_ms = now_ms()
         self.id = IdMaker().new(self.now_ms)
-        self.stages = Stages(deadline)
+        self.stages = Stages(self.deadline)
         self.seen_files: set[str] = set()
         self._eligible: Eligibility | None = None
         self._store: StoreReader | None = None
@@ -177,6 +152,7 @@ class HookCall:
         return conditions.conditions_hold(memory.when, self.facts())
 
     def log(self, message: str) -> None:
+        """Write a line to the log."""
         log(self.home, message)
 
 

@@ -17,7 +17,7 @@ from subcog_hooks.store.verdicts import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
@@ -75,26 +75,8 @@ _SWITCHED_OFF = {
 _READ_BYTES = 1 << 16
 
 
-class PromptBlock:
-    """The block that the hook would hand over with a prompt. relevances: by id, of all hits."""
-
-    __slots__ = ("relevances", "verdict")
-
-    def __init__(self, verdict: Verdict) -> None:
-        self.verdict = verdict
-        self.relevances = {judgement.hit.memory.id: round(judgement.hit.relevance, 4) for judgement in verdict.judgements}
-
-    def to_json(self) -> Json:
-        """Return an object with the block, its UTF-16 units, its memories, and the memories that its lines point at."""
-        memories, lines = self._describe_ids(self.verdict.ids), self._describe_ids(self.verdict.pointed)
-        return {"text": self.verdict.text, "characters": self.verdict.units, "memories": memories, "lines": lines}
-
-    def _describe_ids(self, ids: Sequence[str]) -> list[Json]:
-        return [{"id": id_, "relevance": self.relevances[id_]} for id_ in ids]
-
-
-def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> PromptBlock | None:
-    """Return the block that the hook would hand over with a prompt in this folder; None for no block.
+def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> Verdict | None:
+    """Return the delivery that the hook would make with a prompt in this folder; None for no block.
 
     say: takes remarks, a line at a time. Raises StoreError, and any error that stops the hook.
     """
@@ -102,12 +84,12 @@ def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> Pr
     if ignored:
         say(ignored)
     home.pause_background_jobs()
-    blocks: list[PromptBlock | None] = []
+    blocks: list[Verdict | None] = []
     with_sound_state(home, lambda: blocks.append(_preview_block(prompt, folder, home, say)))
     return blocks[-1]
 
 
-def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> PromptBlock | None:
+def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> Verdict | None:
     payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
     call = open_call(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if call is None:
@@ -121,16 +103,18 @@ def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], No
     if verdict.offer is None:
         return None
     deliver.preview_delivery(call, verdict)
-    return PromptBlock(verdict) if verdict.text else None
+    return verdict if verdict.text else None
 
 
 def print_block_for_prompt(prompt: str, as_json: bool, is_quiet: bool) -> int:
     """Answer `subcog block` on this process's streams. Return the exit code; never raises. prompt: or STDIN."""
     try:
         text = read_stdin() if prompt == STDIN else prompt
-        block = block_for_prompt(text, working_folder(), _ignore_message if is_quiet else _print_stderr)
+        block = block_for_prompt(text, working_folder(), (lambda _: None) if is_quiet else _print_stderr)
         if block is not None:
-            _print_stdout(block_to_json(block) if as_json else block.verdict.text + "\n")
+            output = (block_to_json(block) if as_json else block.text + "\n").encode("utf-8", "replace")
+            while output:
+                output = output[os.write(1, output) :]
     except BrokenPipeError:
         return 0  # The reader has seen enough.
     except Exception as error:  # noqa: BLE001 - any error becomes one line, as in the terminal
@@ -139,11 +123,15 @@ def print_block_for_prompt(prompt: str, as_json: bool, is_quiet: bool) -> int:
     return 0 if block else EXIT_NOTHING_FOUND
 
 
-def block_to_json(block: PromptBlock) -> str:
-    """Return the block as a line of ASCII JSON."""
+def block_to_json(block: Verdict) -> str:
+    """Return a delivery as a line of ASCII JSON: the block, its UTF-16 units, and the memories that it tells and points at."""
     from subcog_hooks.core import light_json  # Only --json needs it.
 
-    return light_json.dumps(block.to_json()) + "\n"
+    relevance_of = {judgement.hit.memory.id: round(judgement.hit.relevance, 4) for judgement in block.judgements}
+    memories: list[Json] = [{"id": id_, "relevance": relevance_of[id_]} for id_ in block.ids]
+    lines: list[Json] = [{"id": id_, "relevance": relevance_of[id_]} for id_ in block.pointed]
+    whole: Json = {"text": block.text, "characters": block.units, "memories": memories, "lines": lines}
+    return light_json.dumps(whole) + "\n"
 
 
 def read_stdin() -> str:
@@ -160,13 +148,3 @@ def _print_stderr(message: str) -> None:
     from subcog_hooks.core.log import escape_controls  # Messages are rare.
 
     os.write(2, f"subcog: {escape_controls(message)}\n".encode("utf-8", "replace"))
-
-
-def _ignore_message(_: str) -> None:
-    pass
-
-
-def _print_stdout(text: str) -> None:
-    output = text.encode("utf-8", "replace")
-    while output:
-        output = output[os.write(1, output) :]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook.payload import PROMPT_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import PROMPT_EVENT, input_of, session_of, text_of
 from subcog_hooks.store import project, sessions, state_values
 
 TYPE_CHECKING = False
@@ -35,8 +34,17 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
         facts["permission_mode"] = mode
     if tool := text_of(payload, "tool_name"):
         facts["tool"] = tool
-    if session:
-        facts.update(_history_facts(payload, session, here.identity if here else "", state, now_ms))
+    if not session:
+        return facts
+    known_session = sessions.find_session(state, session)
+    days = sessions.days_since_last(state, session, here.identity if here else "", now_ms)
+    prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
+    facts |= {"prompts": prompts, "first_prompt": prompts == 1}
+    facts |= {"first_session": days is None, "returning_user": days is not None}
+    if source := text_of(payload, "source") or (known_session.source if known_session else ""):
+        facts["source"] = source
+    if days is not None:
+        facts["days_since_last_session"] = days
     return facts
 
 
@@ -54,25 +62,9 @@ def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
     return facts
 
 
-def _history_facts(
-    payload: Mapping[str, object], session: str, project_name: str, state: State, now_ms: int
-) -> dict[str, Scalar]:
-    known_session = sessions.find_session(state, session)
-    days = sessions.days_since_last(state, session, project_name, now_ms)
-    prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
-    facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1}
-    facts |= {"first_session": days is None, "returning_user": days is not None}
-    if source := text_of(payload, "source") or (known_session.source if known_session else ""):
-        facts["source"] = source
-    if days is not None:
-        facts["days_since_last_session"] = days
-    return facts
-
-
 MIN_PART = 5  # letters of a name that may be part of a longer one
 MAX_TITLE = 200  # characters
 MAX_TEXT = 20_000  # characters of a prompt or of a tool's input
-_WORD = re.compile(r"[^\W_]{2,}")
 _GENERAL = frozenset(  # words of titles that are no option
     "use using do not don adopt store keep move migrate replace introduce add switch support run build write make allow have"
     " split merge create remove drop put let enable disable implement the for and in to of with on by from into as at our all"
@@ -90,21 +82,20 @@ def names_option(content: str, payload: Mapping[str, object]) -> bool:
     >>> names_option("Use Go", {"prompt": "shall we write it in go?"}), names_option("Use NATS", {"prompt": "add signatures"})
     (True, False)
     """
-    words = [word for word in _WORD.findall(content[:MAX_TITLE].partition("\n")[0]) if word.lower() not in _GENERAL]
+    words = [word for word in _words_of(content[:MAX_TITLE].partition("\n")[0]) if word.lower() not in _GENERAL]
     names = [word.lower() for word in words if not word.islower() and not word.isdecimal()]
-    text = _text_of(payload)
-    text_words = frozenset(_WORD.findall(text))
+    fields = input_of(payload)
+    edits = fields.get("edits")
+    values = [payload.get("prompt"), *fields.values()]
+    for edit in edits if isinstance(edits, list) else ():
+        values += edit.values() if isinstance(edit, dict) else ()
+    text = "\n".join([value[:MAX_TEXT] for value in values if isinstance(value, str)]).lower()
+    text_words = frozenset(_words_of(text))
     if names:  # A long name may be part of another, as kafka is of kafkajs.
         return any(name in text if len(name) >= MIN_PART else name in text_words for name in names)
     return bool(words) and text_words.issuperset(words)
 
 
-def _text_of(payload: Mapping[str, object]) -> str:
-    """Return the prompt, else the strings of a tool's input and of its edits, in lower case."""
-    tool_input = payload.get("tool_input")
-    fields = tool_input if isinstance(tool_input, dict) else {}
-    edits = fields.get("edits")
-    values = [payload.get("prompt"), *fields.values()]
-    for edit in edits if isinstance(edits, list) else ():
-        values += edit.values() if isinstance(edit, dict) else ()
-    return "\n".join([value[:MAX_TEXT] for value in values if isinstance(value, str)]).lower()
+def _words_of(text: str) -> list[str]:
+    """Return the words of two letters or digits, or more."""
+    return [word for word in "".join([char if char.isalnum() else " " for char in text]).split() if len(word) > 1]

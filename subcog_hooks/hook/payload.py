@@ -35,6 +35,12 @@ def text_of(payload: Mapping[str, object], name: str, max_chars: int | None = No
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
+def input_of(payload: Mapping[str, object]) -> dict[str, object]:
+    """Return the input of a tool call, {} where the client names none."""
+    tool_input = payload.get("tool_input")
+    return tool_input if isinstance(tool_input, dict) else {}
+
+
 def session_of(payload: Mapping[str, object]) -> str:
     """Return the session's id, "" when the client names none."""
     return text_of(payload, "session_id")[:MAX_SESSION]

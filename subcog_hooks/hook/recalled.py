@@ -11,7 +11,7 @@ from subcog_hooks.hook import choose
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.deliver import deliver
-from subcog_hooks.hook.payload import FAILURE_EVENT, text_of
+from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
@@ -303,8 +303,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     A memory is compared with the whole error and with the line that names the failure; the better comparison counts.
     """
     settings = call.settings
-    tool_input = call.payload.get("tool_input")
-    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    command = text_of(input_of(call.payload), "command")
     text = ends_of(f"{command}\n{error}")
     failure = prepare_prompt(error).failure
     sources = open_sources(call)

@@ -70,7 +70,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         _forget_given(call)
         _write_unless_busy(call, lambda: sessions.forget_printed_ids(call.state, call.session))
         return
-    if kind == RESUMED and _was_compacting(call):
+    session = sessions.find_session(call.state, call.session) if kind == RESUMED else None
+    if session is not None and session.source == COMPACTING:
         source = COMPACT  # The session was ended before its new start.
     elif kind == COMPACTING or (kind and sessions.find_printed_ids(call.state, call.session) is not None):
         if kind != FIRST:
@@ -85,7 +86,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         return
     shows_remarks = OF_CLIENT not in payload  # A remark that other clients drop does not count as shown.
     untold, news = (state_values.find_untold(call.state), state_values.find_news(call.state)) if shows_remarks else ([], [])
-    remark = (_news_text(call, untold, news) or _reminder_text(call)) if shows_remarks else ""
+    news_text = "; ".join(filter(None, (_noted_text(call, untold), *news)))
+    remark = (f"subcog: {news_text}" if news_text else _reminder_text(call)) if shows_remarks else ""
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
@@ -102,11 +104,6 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         write(add_message(b"{}", remark))
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold, news))
-
-
-def _was_compacting(call: HookCall) -> bool:
-    session = sessions.find_session(call.state, call.session)
-    return session is not None and session.source == COMPACTING
 
 
 def _hand_over_start(
@@ -139,12 +136,8 @@ def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> 
         state_values.note_reminder(call.state, call.now_ms)
 
 
-def _news_text(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> str:
-    """Return the line about memories stored without an answer, and other news, "" for none. Raises StoreError."""
-    return f"subcog: {'; '.join(parts)}" if (parts := [*filter(None, [_noted_text(call, untold)]), *news]) else ""
-
-
 def _noted_text(call: HookCall, untold: Sequence[str]) -> str:
+    """Return the text about memories that were stored without an answer, "" for none. Raises StoreError."""
     memories = [memory for memory in call.store.by_ids(untold).values() if memory.is_live(call.now_ms)] if untold else []
     if not memories:
         return ""
@@ -272,18 +265,13 @@ def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, use
             call.log(note)
     memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]
     if room := int(call.settings[BRIEF_UNITS_SETTING]):
+        from subcog_hooks.hook import brief  # Some users have no brief.
+
         before = {memory.id: memory for channel in memories.values() for memory in channel}
-        memories[BRIEF] = _brief_memories(call, tuple(before.values()), room)
+        chosen = brief.select_fitting((score.memory for score in brief.rank_memories(call)), room, tuple(before.values()))
+        whole = store.by_ids([outline.id for outline in chosen])
+        memories[BRIEF] = [whole[outline.id] for outline in chosen if outline.id in whole]
     return memories
-
-
-def _brief_memories(call: HookCall, before: Sequence[Memory], room: int) -> list[Memory]:
-    """Return the most useful other memories that fit. before: memories that come in any case. Raises StoreError."""
-    from subcog_hooks.hook import brief  # Some users have no brief.
-
-    chosen = brief.select_fitting((score.memory for score in brief.rank_memories(call)), room, before)
-    memories = call.store.by_ids([outline.id for outline in chosen])
-    return [memories[outline.id] for outline in chosen if outline.id in memories]
 
 
 def _live_memories(ids: Sequence[str], call: HookCall) -> list[Memory]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM, SHOW = "subcog", "show"
 MAX_OPENED = 10  # memories by one command
+MAX_ID = 64  # characters
 MAX_UNITS = 25_000  # UTF-16 units; the client cuts a command's output at 30,000.
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # The client sets it for the commands of its agent.
 OPENING_WAIT_MS = 200.0
@@ -58,11 +59,9 @@ def may_run_command(command: str, call: HookCall) -> bool:
 
 def are_ids(words: Sequence[object]) -> bool:
     """Return whether words are ids, and no more than one command opens."""
-    return 0 < len(words) <= MAX_OPENED and all(isinstance(word, str) and _is_memory_id(word) for word in words)
-
-
-def _is_memory_id(word: str) -> bool:
-    return bool(word) and len(word) <= 64 and word[0] != "-" and _ID.issuperset(word)
+    return 0 < len(words) <= MAX_OPENED and all(
+        isinstance(word, str) and 0 < len(word) <= MAX_ID and word[0] != "-" and _ID.issuperset(word) for word in words
+    )
 
 
 def _own_script() -> str:

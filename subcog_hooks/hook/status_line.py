@@ -43,16 +43,12 @@ def _status_line(payload: dict[str, object]) -> str:
     state = None
     if os.path.exists(home.state_db):
         state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
-    given, opened = _count_handed_over(state, session_of(payload))
-    session = ", ".join(f"{count} {what}" for count, what in ((given, "given"), (opened, "opened")) if count)
+    id_ = session_of(payload)
+    counts = (
+        ((sessions.count_given(state, id_), "given"), (lessons.count_opened(state, id_), "opened")) if id_ and state else ()
+    )
+    session = ", ".join(f"{count} {what}" for count, what in counts if count)
     waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""
     settings = loading.load(home, here.root if here else None, CompiledSettings(state) if state else None)
     off = "" if settings["surfacing.enabled"] else "hook off"
     return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits, off)))
-
-
-def _count_handed_over(state: State | None, session: str) -> tuple[int, int]:
-    """Return how many memories a session was given, and how many it opened from lines. Raises StoreError."""
-    if not session or not state:
-        return 0, 0
-    return sessions.count_given(state, session), lessons.count_opened(state, session)

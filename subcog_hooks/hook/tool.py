@@ -9,7 +9,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.conditions import READING, TOOLS
 from subcog_hooks.hook import tool_search
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import TOOL_EVENT, input_of, session_of, text_of
 from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.memory import now_ms
@@ -78,10 +78,7 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     settings = call.settings
     if not settings["surfacing.enabled"] or not settings["surfacing.tools"]:
         return None, None
-    tool = text_of(call.payload, "tool_name")
-    tool_input = call.payload.get("tool_input")
-    if not isinstance(tool_input, dict):
-        tool_input = {}
+    tool, tool_input = text_of(call.payload, "tool_name"), input_of(call.payload)
     target = read_target(tool, tool_input, call)
     search = CueSearch(target, call)
     channels = search.run_channels()
@@ -116,8 +113,7 @@ def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
 
 def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
     """Let the agent open the session's memories unasked. Return whether the command does that."""
-    tool_input = payload.get("tool_input")
-    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    command = text_of(input_of(payload), "command")
     if " show " not in command:
         return False
     from subcog_hooks.hook import show_command  # Few commands open memories.
@@ -142,8 +138,7 @@ def _find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
 
 def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
     """Note whether the person is asked before a command stores a memory, which cannot see it. Raises StoreError."""
-    tool_input = payload.get("tool_input")
-    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    command = text_of(input_of(payload), "command")
     mode, session = text_of(payload, "permission_mode"), session_of(payload)
     is_asked = mode in ASKING_MODES
     # Where nobody is asked, a script may hide the command; where the person is asked, the command is visible.

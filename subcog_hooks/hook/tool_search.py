@@ -62,7 +62,12 @@ class ToolTarget:
 
 def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> ToolTarget:
     """Return the target of a tool call."""
-    path = _named_file(tool, tool_input)
+    if tool == "Glob":  # A pattern without wildcards is a path.
+        pattern = text_of(tool_input, "pattern", globs.MAX_PATH)
+        path = pattern if set("*?[{").isdisjoint(pattern) else ""
+    else:
+        fields = ("path",) if tool in SEARCHES else _FILE_FIELDS
+        path = next((text for field in fields if (text := text_of(tool_input, field, globs.MAX_PATH + 1))), "")
     owner, absolute, file = _locate_file(path, call) if path else (call.here, "", "")
     if file and tool in SEARCHES and not os.path.isfile(absolute):  # A searched folder brings no memories.
         owner, absolute, file = call.here, "", ""
@@ -74,15 +79,6 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
 
         done = actions.actions_of_call(tool, text, file)
     return ToolTarget(owner, absolute, file, text, done, around)
-
-
-def _named_file(tool: str, tool_input: Mapping[str, object]) -> str:
-    """Return the path in a tool's input, "" for none. A pattern of `Glob` without wildcards is a path."""
-    if tool == "Glob":
-        pattern = text_of(tool_input, "pattern", globs.MAX_PATH)
-        return pattern if set("*?[{").isdisjoint(pattern) else ""
-    fields = ("path",) if tool in SEARCHES else _FILE_FIELDS
-    return next((text for field in fields if (text := text_of(tool_input, field, globs.MAX_PATH + 1))), "")
 
 
 def _new_text(tool_input: Mapping[str, object]) -> str:
@@ -123,9 +119,8 @@ def _locate_file(path: str, call: HookCall) -> tuple[Project | None, str, str]:
     inside = globs.relative_path(whole, here.root) if here else None
     if here is not None and inside is not None and not _has_own_project(inside, here.root):
         return here, whole, inside
-    owner = (
-        project.find_project(whole) if os.path.isabs(whole) else None
-    )  # The path may lead to another worktree, or have links.
+    # The path may lead to another worktree, or have links.
+    owner = project.find_project(whole) if os.path.isabs(whole) else None
     inside = globs.relative_path(os.path.realpath(whole), owner.root) if owner else None
     if owner is not None and inside is not None:
         return owner, whole, inside
@@ -210,8 +205,11 @@ def divide_memories(
     first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
-    near_ids = [hit.memory.id for hit in hits]
-    by_path = _put_near_first(channels.get(PATH, ()), near_ids, search.closeness)
+    # Of equally close memories of a file, those that the search finds come first, in its order.
+    rank_of = {hit.memory.id: rank for rank, hit in enumerate(hits)}
+    by_path = sorted(
+        channels.get(PATH, ()), key=lambda memory: (-search.closeness[memory.seq], rank_of.get(memory.id, len(rank_of)))
+    )
     for name, memories in {**channels, PATH: by_path}.items():
         if name == ACTION:
             told[name] = [memory for memory in memories if memory.id == first]
@@ -234,12 +232,6 @@ def divide_memories(
         ordered = [*relevant, *of_cues]
     candidates = {hit.memory.id: hit for hit in reversed(ordered)}
     return told, [hit for id_, hit in reversed(candidates.items()) if id_ not in seen]
-
-
-def _put_near_first(memories: Sequence[Memory], near_ids: Sequence[str], closeness: Mapping[int, float]) -> list[Memory]:
-    """Return a file's memories with those of `near_ids` first among equally close ones, in the order of `near_ids`."""
-    rank_of = {id_: rank for rank, id_ in enumerate(near_ids)}
-    return sorted(memories, key=lambda memory: (-closeness[memory.seq], rank_of.get(memory.id, len(rank_of))))
 
 
 class CueSearch:

@@ -22,6 +22,7 @@ from subcog_hooks.hook.payload import (
     START_EVENT,
     START_KIND,
     TOOL_EVENT,
+    input_of,
     session_of,
     text_of,
 )
@@ -79,7 +80,15 @@ class Translator:
 
     def _read_prompt(self, payload: dict[str, object]) -> list[dict[str, object]]:
         whole = text_of(payload, "prompt")
-        prompt = _without_own_blocks(whole)
+        prompt = whole
+        for begin, end in _OWN_BLOCKS:  # A client sends ours back.
+            kept, position = [], 0
+            while (at := prompt.find(begin, position)) >= 0 and (stop := prompt.find(end, at)) >= 0:
+                kept.append(prompt[position:at])
+                position = stop + len(end)
+                while prompt[position : position + 1].isspace():
+                    position += 1
+            prompt = "".join((*kept, prompt[position:]))
         if not prompt.strip():
             return []
         # Gemini drops such prompts from a session that it resumes, and our texts with them.
@@ -89,11 +98,10 @@ class Translator:
         return [*({**start, START_KIND: kind} for kind in kinds), {**payload, "prompt": prompt}]
 
     def _read_call(self, payload: dict[str, object]) -> list[dict[str, object]]:
-        tool, tool_input = text_of(payload, "tool_name"), payload.get("tool_input")
+        tool, tool_input = text_of(payload, "tool_name"), input_of(payload)
         response = payload.get("tool_response")
         if payload["hook_event_name"] == TOOL_EVENT and isinstance(response, dict) and response.get("error"):
             return []  # The client drops a text beside a failed tool.
-        tool_input = tool_input if isinstance(tool_input, dict) else {}
         if tool == "apply_patch":
             return [
                 {**payload, "tool_name": "Edit", "tool_input": edit} for edit in patched_files(text_of(tool_input, "command"))
@@ -157,16 +165,3 @@ def find_translator(arguments: Sequence[str]) -> Translator | None:
     if client is None or client.contract is None:
         raise ValueError(f"no client {name!r} has hooks")
     return Translator(client.name, client.contract)
-
-
-def _without_own_blocks(prompt: str) -> str:
-    """Return a prompt without the blocks of ours that a client sends back in it."""
-    for begin, end in _OWN_BLOCKS:
-        kept, position = [], 0
-        while (start := prompt.find(begin, position)) >= 0 and (stop := prompt.find(end, start)) >= 0:
-            kept.append(prompt[position:start])
-            position = stop + len(end)
-            while prompt[position : position + 1].isspace():
-                position += 1
-        prompt = "".join((*kept, prompt[position:]))
-    return prompt

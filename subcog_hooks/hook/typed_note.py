@@ -68,7 +68,7 @@ def answer_typed_note(
     prepare: sets the output for a process that is ended before.
     """
     prompt = text_of(payload, "prompt")
-    to_output = _foreign_output if OF_CLIENT in payload else _stored_output
+    to_output = _stop_output if OF_CLIENT in payload else _hiding_output
     if note_in_prompt(prompt, BY_REMEMBER):
         prepare(_not_stored_output(BUSY_REASON))  # Reading the settings may take too long, too.
     folder = text_of(payload, "cwd")
@@ -95,20 +95,20 @@ def answer_typed_note(
     return True
 
 
-def _stored_output(message: str) -> bytes:
+def _hiding_output(message: str) -> bytes:
+    """Return the output that stops a prompt, and lets Claude Code hide it. Codex takes no field that it does not know."""
     hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}
     reason = f"{message}\n{CLEARING_HINT}"
     return light_json.dumps({"decision": "block", "reason": reason, "hookSpecificOutput": hidden}).encode()
 
 
-def _foreign_output(message: str) -> bytes:
-    """Return the output for another client: Codex takes no field that it does not know."""
+def _stop_output(message: str) -> bytes:
     return light_json.dumps({"decision": "block", "reason": message}).encode()
 
 
 def _not_stored_output(reason: str) -> bytes:
     """Return the output that stops a prompt whose note is not stored. The person sees it, and can send it once more."""
-    return _foreign_output(f"subcog: not stored, because {reason}")
+    return _stop_output(f"subcog: not stored, because {reason}")
 
 
 def is_attended(payload: dict[str, object]) -> bool:

@@ -126,13 +126,13 @@ def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make:
     store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
     store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
     store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
-    assert [(score.memory.id, score.kind) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 0.0)]
+    assert [(score.memory.id, score.parts["kind"]) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 0.0)]
 
 
 def test_a_note_without_a_namespace_loses_nothing(store: Store, make: Maker, home: Home) -> None:
     for namespace in (DEFAULT_NAMESPACE, "patterns", "decisions", "blockers", "tech-debt", "harbour"):
         store.add([make(f"Note of {namespace}.", id=namespace, namespace=namespace, created_at=5)])
-    assert {score.kind for score in _rank_all(home)} == {0.0}
+    assert {score.parts["kind"] for score in _rank_all(home)} == {0.0}
 
 
 def test_standing_memories_leave_room_for_others(store: Store, make: Maker, begin: Begin) -> None:
@@ -175,8 +175,8 @@ def test_memories_of_earlier_prompts_come_before_newer_ones(store: Store, make: 
     assert sessions.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
     state.close()
     weights = {score.memory.id: score for score in _rank_all(home)}
-    assert weights["f005"].demand > 0.5
-    assert weights["f299"].demand == 0.0
+    assert weights["f005"].parts["sought"] > 0.5
+    assert weights["f299"].parts["sought"] == 0.0
     assert "f006" not in weights  # of another project, and too old to be looked at
 
 
@@ -204,7 +204,7 @@ def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: 
     store.add([make("The crane has two hooks.", id="agent", namespace="context", trust="agent", created_at=102)])
     store.add([make("The quay has two cranes.", id="person", namespace="context", created_at=101)])
     add_many(store, make, 100)
-    positions = {score.memory.id: (position, score.trust) for position, score in enumerate(_rank_all(home))}
+    positions = {score.memory.id: (position, score.parts["trust"]) for position, score in enumerate(_rank_all(home))}
     assert positions["person"] == (0, 0.0)
     assert positions["agent"][0] > 10
     assert positions["agent"][1] == -1.5
@@ -254,7 +254,7 @@ def test_a_branchs_name_counts_no_more_than_three_rare_words(
     store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
     state = State.open(home, 1_000)
     call = HookCall({}, "", project.find_project(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
-    branch = {score.memory.id: score.branch for score in brief.rank_memories(call)}
+    branch = {score.memory.id: score.parts["branch"] for score in brief.rank_memories(call)}
     assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
     assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
     state.close()
