@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 MAX_NEW_TEXT = 65_536  # characters of the written text that triggers are matched against
 MAX_NEED = 1_500  # characters of a need
-MIN_LINE_RELEVANCE = 0.25  # relevance that a searched memory needs for a line
+MIN_LINE_RELEVANCE = 0.1  # relevance that a searched memory needs for a line
 MIN_WORD = 3  # characters
 MAX_WORDS = 40  # words of a need
-SLOPE, EVEN = 2.3, 1.43  # fitted to 72 calls of three projects, with stores of 30, 230 and 1,030 memories
+SLOPE, EVEN = 2.7, 1.8  # fitted to 90 calls of three projects, with stores of 30, 230 and 1,030 memories
 _TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.
-TOLD = 0.8  # relevance from which the best hit is told, not pointed at
+TOLD = 0.5  # relevance from which the best hit is told, not pointed at
 MAX_RULES = 20  # newest rules about one action, of which a call brings one
 MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
 MAX_MATCHES = 30  # memories with matching globs that are loaded
