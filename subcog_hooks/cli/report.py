@@ -74,7 +74,7 @@ def _say_remarks(happened: Activity) -> None:
         terminal.say(f"the model at rest was asked today: {line}")
     if happened.cut_off:
         runs = pluralize(happened.cut_off, "run")
-        terminal.say(f"{runs} cut off: this machine was busy; `subcog why --list` shows when")
+        terminal.say(f"{runs} cut off: this machine was busy; `subcog why list` shows when")
 
 
 def _serve() -> None:

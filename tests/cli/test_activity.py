@@ -240,7 +240,7 @@ def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, st
         decided("d2", candidates=[candidate("m1", 0.7), candidate("m3", 0.1)]),
         decided("tool", candidates=[by_trigger], **TOOL),
     )
-    assert subcog("why", "--bad", "m1", "d2").code == 0
+    assert subcog("why", "bad", "m1", "d2").code == 0
     assert subcog("report", "--json").json["channels"] == {
         "semantic": {"injected": 4, "used": 0, "bad": 1},
         "exact": {"injected": 2, "used": 0, "bad": 1},
@@ -249,7 +249,7 @@ def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, st
     rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
     head = rows.index("found by handed over of use later called bad")
     assert rows[head + 1 : head + 4] == ["meaning 4 0 0% 1 25%", "an exact name 2 0 0% 1 50%", "a trigger 2 0 0% 0 0%"]
-    subcog("why", "--bad", "m1", "d2", "--undo")
+    subcog("why", "bad", "m1", "d2", "--undo")
     assert subcog("report", "--json").json["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
 
 

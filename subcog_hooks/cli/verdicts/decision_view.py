@@ -64,7 +64,7 @@ MAX_EXPLAINED = 3  # candidates
 TERM_BAR = 16  # columns
 NAME_WIDTH = 13  # columns for the name of an evidence
 RIGHT, WRONG = "green", "red"
-FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in the order of a candidate's factors
+FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
 def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:

@@ -82,7 +82,7 @@ def find_decision(state: State, id_or_prefix: str) -> Decision:
     """Return the decision with this id or unique prefix. Raises NoDecision, UsageError."""
     decision = recorded_decisions.find_decision(state, id_or_prefix)
     if decision is None:
-        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
+        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why list` shows the latest")
     if decision.id != id_or_prefix:
         ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
@@ -99,7 +99,7 @@ class PromptChoice(NamedTuple):
     latest of any project; is_sure: the person wants no question.
     """
 
-    id: str | None = None
+    id: str = ""
     everywhere: bool = False
     is_sure: bool = False
 
@@ -128,15 +128,17 @@ class PromptChoice(NamedTuple):
         names = here.names if here else ("",)
         return decisions if self.everywhere else [decision for decision in decisions if decision.project in names]
 
-    def require_named(self, prompt: Decision, command: str) -> None:
-        """Raise UsageError where the prompt is a guess that nobody can be asked about. command: names the prompt instead."""
-        if not (self.id or self.is_sure or terminal.interactive):
+    def require_meant(self, prompt: Decision, command: str, question: str) -> None:
+        """Ask whether a guessed prompt is meant. command: names the prompt instead.
+
+        Raises UsageError where nobody can be asked, typer.Exit after a no.
+        """
+        if self.id or self.is_sure:
+            return
+        if not terminal.interactive:
             latest = f"the latest prompt{'' if self.everywhere else ' here'} is {prompt_text(prompt, MAX_CHARS)!r}"
             raise UsageError(f"{latest}, and nobody can be asked whether it is meant", f"`{command} {prompt.id}`, or --yes")
-
-    def confirm(self, question: str) -> None:
-        """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
-        if not (self.id or self.is_sure or terminal.confirm(question)):
+        if not terminal.confirm(question):
             raise nothing_found("nothing was changed")
 
 
@@ -234,27 +236,22 @@ def bar_text(needed: float) -> str:
     return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
 
 
-def decision_line(decision: Decision) -> str:
-    """Format a decision as a line.
+def run_line(run: Decision | SilentCall | CutOff) -> str:
+    """Format a run of the hook as a line.
 
-    It has the id, time, outcome, number of memories, and the prompt's first words or the event.
+    It has the decision's id, the time, the outcome, the number of memories, and the prompt's first words or the event. A silent
+    tool call has the names looked up, and the reason of silence.
     """
-    outcome, prompt = safe(decision.outcome), prompt_text(decision, MAX_CHARS)
-    return f"{safe(decision.id)}  {local_time(decision.at_ms)}  {outcome:<13}  {len(decision.injected)}  {prompt}"
-
-
-def silent_line(call: SilentCall) -> str:
-    """Format a tool call without a decision as a line: time, tool, names looked up, reason of silence."""
-    about = safe(", ".join(call.about)) or "a command without a name to look up"
-    held_back = (call.given, "given in this session before"), (call.lines, "had a line, or none was left for it")
-    why = ", ".join(f"{', '.join(map(safe, ids))} {had}" for ids, had in held_back if ids) or "no memory is about it"
-    return f"{'-':<14}  {local_time(call.at_ms)}  silent         0  {safe(call.tool)}: {about}; {why}"
-
-
-def cut_off_line(cut_off: CutOff) -> str:
-    """Format a run that was cut off as a line: time and event."""
-    what = f"{safe(cut_off.event)}: this machine was too busy to finish it"
-    return f"{'-':<14}  {local_time(cut_off.at_ms)}  cut off        0  {what}"
+    if isinstance(run, Decision):
+        id_, outcome, count, about = safe(run.id), safe(run.outcome), len(run.injected), prompt_text(run, MAX_CHARS)
+    elif isinstance(run, CutOff):
+        id_, outcome, count, about = f"{'-':<14}", "cut off", 0, f"{safe(run.event)}: this machine was too busy to finish it"
+    else:
+        names = safe(", ".join(run.about)) or "a command without a name to look up"
+        held_back = (run.given, "given in this session before"), (run.lines, "had a line, or none was left for it")
+        why = ", ".join(f"{', '.join(map(safe, ids))} {had}" for ids, had in held_back if ids) or "no memory is about it"
+        id_, outcome, count, about = f"{'-':<14}", "silent", 0, f"{safe(run.tool)}: {names}; {why}"
+    return f"{id_}  {local_time(run.at_ms)}  {outcome:<13}  {count}  {about}"
 
 
 def prompt_text(decision: Decision, max_chars: int) -> str:
