@@ -167,32 +167,19 @@ def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]
     return lines
 
 
-MIN_MEANING_COLUMNS = 150  # columns that a table with the meaning needs
-
-
-def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
-    """Draw the settings as a table, or as a list on a narrow terminal.
-
-    rows: each with its value and the value's source, "" for the default.
-    """
+def settings_view(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
+    """Draw the settings. rows: each with its value and the value's source, "" for the default."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    table = plain_table()
-    for column in ("setting", "value", "from", "allowed", "meaning"):
-        table.add_column(column, no_wrap=column == "setting", overflow="fold")
-    is_table = terminal.out.width >= MIN_MEANING_COLUMNS
     blocks: list[RenderableType] = []
     for key, shown, source in rows:
         value = Text(shown, style=ACCENT if source else "")
         meaning = ". ".join(filter(None, (key.help, key.permission, key.variable and f"Variable: {key.variable}")))
-        if is_table:
-            table.add_row(key.name, value, source, key.expected, meaning)
-        else:
-            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM))
-            blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
-    return table if is_table else Group(*blocks)
+        blocks.append(Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM)))
+        blocks.append(Padding(Text(meaning), (0, 0, 0, 4)))
+    return Group(*blocks)
 
 
 HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))

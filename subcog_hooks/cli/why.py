@@ -14,8 +14,8 @@ from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
+from subcog_hooks.cli.verdicts.decision_view import compare_words
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.cli.verdicts.shared_words import compare_words
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
 from subcog_hooks.store.hook_traces import CutOff, SilentCall

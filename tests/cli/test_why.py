@@ -118,17 +118,6 @@ def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home
 
 
 @pytest.mark.usefixtures("spoken")
-def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    wide(monkeypatch)
-    rows = [" ".join(line.split()) for line in subcog("why").out.splitlines()]
-    assert "relevance to 0.25 id namespace ranks outcome memory" in rows
-    assert (
-        "0.70 ██┃████ +0.45 m1 decisions 1 by an exact name, 2 by meaning injected Keys of service 1 are rotated by hand."
-        in rows
-    )
-
-
-@pytest.mark.usefixtures("spoken")
 @pytest.mark.parametrize("columns", [20, 40, 80])
 def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)

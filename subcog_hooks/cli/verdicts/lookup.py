@@ -34,18 +34,47 @@ DECIDED_BY_RELEVANCE = (
     outcomes.INTENT,
 )
 
-_SILENT = {  # reasons; `sentence` adds numbers to some
-    outcomes.PAUSED: "the hook was paused; `subcog resume` ends it",
-    outcomes.OFF: "switched off by a setting",
-    outcomes.NOMEM: "[nomem] was in the prompt",
-    outcomes.NOT_TYPED: "it is a command of the client, or the client sent it by itself",
-    outcomes.INTENT: "it does not seem to need a memory",
-    outcomes.BELOW: "nothing was relevant enough",
-    outcomes.NOTHING_FOUND: "no memory is similar to it or shares a word with it",
-    outcomes.REPEATED: "the relevant memories were given earlier in this session",
-    outcomes.SPENT: "the session has had all its characters (surfacing.session_characters)",
-    outcomes.OUT_OF_TIME: "out of time",
-    outcomes.FAILED: "it failed",
+
+class Phrases(NamedTuple):
+    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: what became of a memory."""
+
+    name: str = ""
+    silence: str = ""
+    fate: str = ""
+
+
+PHRASES = {
+    outcomes.SPOKE: Phrases("memories given"),
+    outcomes.LINES: Phrases("only pointed at memories"),
+    outcomes.PAUSED: Phrases("paused", "the hook was paused; `subcog resume` ends it"),
+    outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
+    outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
+    outcomes.NOT_TYPED: Phrases(
+        "sent by the client, not typed", "it is a command of the client, or the client sent it by itself"
+    ),
+    outcomes.INTENT: Phrases("needs no memory", "it does not seem to need a memory"),
+    outcomes.BELOW: Phrases("nothing relevant enough", "nothing was relevant enough", "not relevant enough"),
+    outcomes.NOTHING_FOUND: Phrases("no memory similar to it", "no memory is similar to it or shares a word with it"),
+    outcomes.REPEATED: Phrases("given before in the session", "the relevant memories were given earlier in this session"),
+    outcomes.SPENT: Phrases(
+        "the session has had its share",
+        "the session has had all its characters (surfacing.session_characters)",
+        "the session has had its characters",
+    ),
+    outcomes.OUT_OF_TIME: Phrases("out of time", "out of time"),
+    outcomes.FAILED: Phrases("failed", "it failed"),
+    outcomes.HANDED_OVER: Phrases("given with the next call"),
+    outcomes.MOVED_ON: Phrases("the session has moved on"),
+    outcomes.INJECTED: Phrases(fate="handed over"),
+    outcomes.FOUND: Phrases(fate="found by a second look"),
+    outcomes.POINTED: Phrases(fate="pointed at by a line"),
+    outcomes.GIVEN: Phrases(fate="given in this session before"),
+    outcomes.LOADED: Phrases(fate="Claude Code puts it before the model itself"),
+    outcomes.DUPLICATE: Phrases(fate="nearly repeats a better one"),
+    outcomes.COUNT: Phrases(fate="others took the places"),
+    outcomes.ROOM: Phrases(fate="others took the room"),
+    outcomes.STALE: Phrases(fate="the files that it is about are gone"),
+    outcomes.BAD: Phrases(fate="marked as wrong for such prompts"),
 }
 CHANNEL_NAMES = {
     "lexical_exact": "all words",
@@ -180,7 +209,7 @@ def sentence(decision: Decision) -> str:
         return f"spoke: {len(decision.injected)} of {candidates} handed over{lines}, {decision.units} characters"
     if decision.outcome == outcomes.LINES:
         return f"lines: pointed at {len(decision.pointed)} of {candidates}, {decision.units} characters"
-    why = _SILENT.get(decision.outcome, safe(decision.outcome))
+    why = phrases_of(decision.outcome).silence or safe(decision.outcome)
     held_back = {candidate.outcome for candidate in decision.candidates}
     if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
         why = "the client puts the relevant memories before the model itself"
@@ -267,6 +296,10 @@ def quoted_prompt(decision: Decision) -> str:
     """Return a prompt in quotes with its time and project."""
     project = f" in {safe(decision.project)}" if decision.project else ""
     return f"{prompt_text(decision, MAX_CHARS)!r} ({local_time(decision.at_ms)}{project})"
+
+
+def phrases_of(outcome: str) -> Phrases:
+    return PHRASES.get(outcome, Phrases())
 
 
 def event_name(decision: Decision) -> str:
