@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from subcog_hooks.capture.jsonl import format_time
-from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.log import to_json
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
-
-    from subcog_hooks.cli.model_rank import ModelRanking
 
 
 WIDE = 100  # columns that a table with the text needs
@@ -96,34 +93,8 @@ def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
-def first_screen(view: RenderableType) -> RenderableType:
-    """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
-    from rich.segment import SegmentLines
-
-    lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
-    return SegmentLines(lines, new_lines=True)
-
-
 PREVIEW = 600  # characters of a memory in the table; `show` prints all of it
 WEAK = "yellow"
-
-
-def print_answer(page: ResultPage, *, is_explained: bool) -> None:
-    """Print one page of an answer."""
-    answer = page.answer
-    print_remarks(page)
-    if answer.hits and terminal.out.is_terminal and not is_explained:
-        terminal.out.print(answer_view(answer))
-    else:
-        for number, hit in enumerate(answer.hits, page.offset + 1):
-            memory = hit.memory
-            status = "" if memory.status == "active" else f"  ({memory.status})"
-            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
-            terminal.pieces((line, ""), indent=2)
-            if is_explained:
-                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
-    if answer.hits and page.offset and terminal.out.is_terminal:
-        terminal.say(f"from result {page.offset + 1}")
 
 
 def answer_view(answer: Answer) -> RenderableType:
@@ -230,6 +201,18 @@ TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRanking:
+    """The ranking of an answer by a model (`search --rank`).
+
+    by: the provider and model, "" without a ranking; places: rank by memory id; note: why no ranking was made, "" otherwise.
+    """
+
+    by: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ResultPage:
     """One page of an answer.
 
@@ -247,24 +230,36 @@ class ResultPage:
     ranked: ModelRanking | None = None
 
 
-def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
-    """Return the output format that the options ask for. Raises UsageError for several."""
-    inputs.refuse_several({"--json": as_json, "--jsonl": jsonl, "--ids": ids})
-    return JSON if as_json else JSONL if jsonl else IDS if ids else TABLE
-
-
 def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
-    """Print one page of an answer for a program. shape: JSON, JSONL or IDS."""
+    """Print one page of an answer. shape: TABLE, JSON, JSONL or IDS."""
     answer = page.answer
     if shape == JSON:
-        terminal.json(_answer_fields(page, remarks_on_page(page)), indent=1)
+        terminal.json(_answer_fields(page), indent=1)
         return
     print_remarks(page)
     if shape == JSONL:
         rows = [result_row(answer, hit, explain=is_explained) | _rank_by_model(page.ranked, hit) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
-    else:
+    elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
+    else:
+        _print_table(page, is_explained=is_explained)
+
+
+def _print_table(page: ResultPage, *, is_explained: bool) -> None:
+    answer = page.answer
+    if answer.hits and terminal.out.is_terminal and not is_explained:
+        terminal.out.print(answer_view(answer))
+    else:
+        for number, hit in enumerate(answer.hits, page.offset + 1):
+            memory = hit.memory
+            status = "" if memory.status == "active" else f"  ({memory.status})"
+            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
+            terminal.pieces((line, ""), indent=2)
+            if is_explained:
+                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
+    if answer.hits and page.offset and terminal.out.is_terminal:
+        terminal.say(f"from result {page.offset + 1}")
 
 
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
@@ -280,7 +275,7 @@ def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
 def print_remarks(page: ResultPage) -> None:
     """Print the remarks on an answer."""
     answer = page.answer
-    for remark in remarks_on_page(page):
+    for remark in _remarks_on(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
         terminal.say("low confidence: the first of these is near in meaning, and nothing else supports it")
@@ -325,7 +320,7 @@ def memory_fields(memory: Memory) -> dict[str, object]:
     }
 
 
-def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
+def _answer_fields(page: ResultPage) -> dict[str, object]:
     answer = page.answer
     hits = answer.hits
     return {
@@ -333,7 +328,7 @@ def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object
         "query_type": answer.query_type,
         "confidence": answer.confidence,
         "degraded": answer.is_degraded,
-        "note": "; ".join(remarks) or None,
+        "note": "; ".join(_remarks_on(page)) or None,
         "suggestions": answer.suggestions,
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
@@ -350,7 +345,7 @@ def _rank_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
     return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 
 
-def remarks_on_page(page: ResultPage) -> list[str]:
+def _remarks_on(page: ResultPage) -> list[str]:
     """Return the remarks on an answer: notes, corrections, suggestions and hidden memories."""
     answer = page.answer
     remarks = [answer.note] if answer.note else []

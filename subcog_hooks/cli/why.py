@@ -109,8 +109,8 @@ def list_(
         _list_decisions(limit, as_json=as_json)
 
 
-commands.command(name="bad")(wrong_and_missed.bad)
-commands.command(name="missed")(wrong_and_missed.missed)
+commands.command(name="bad")(wrong_and_missed.mark_bad)
+commands.command(name="missed")(wrong_and_missed.mark_missed)
 
 
 def _list_decisions(limit: int, *, as_json: bool) -> None:

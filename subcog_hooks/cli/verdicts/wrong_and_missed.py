@@ -32,7 +32,7 @@ Everywhere = Annotated[bool, Option("--everywhere", help="Without a decision: th
 Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
 
 
-def bad(
+def mark_bad(
     memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
     """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
@@ -42,7 +42,7 @@ def bad(
     (_unmark if undo else _mark)(memory, PromptChoice(decision, everywhere, is_sure=yes))
 
 
-def missed(
+def mark_missed(
     memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
     """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
