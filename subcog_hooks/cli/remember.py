@@ -168,7 +168,7 @@ def remember(
             status=author.status(),
             created_at=now,
             updated_at=now,
-            expires_at=read_expiry(expires, now) if expires is not None else None,
+            expires_at=inputs.read_expiry(expires, now) if expires is not None else None,
         )
     )
     if patterns and memory.when:
@@ -271,22 +271,6 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")
-
-
-def read_expiry(text: str, now: int) -> int:
-    """Return the time of `--expires` in milliseconds. Raises InvalidMemory for an invalid or past time."""
-    try:
-        expires_ms = (
-            now + int(text[:-1]) * 86_400_000
-            if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
-            else jsonl.parse_time(text)
-        )
-        jsonl.format_time(expires_ms)  # raises OverflowError after the year 9999
-    except (ValueError, OverflowError) as error:
-        raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
-    if expires_ms <= now:
-        raise InvalidMemory(f"--expires is {text}, which is past", "give a date to come, or days such as 30d")
-    return expires_ms
 
 
 MAX_TRIED = 4  # calls that are tried for an action

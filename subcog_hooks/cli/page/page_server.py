@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, sum_removed
-from subcog_hooks.cli import editor, embedding, inventory
+from subcog_hooks.cli import amendment, embedding, inventory
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.inventory import Inventory
@@ -186,7 +186,7 @@ def _read_memory(id_: str) -> dict[str, object]:
     """Return the text and fields of a memory to edit."""
     with context.reading() as store:
         memory = _get_memory(store, id_)
-    return {"content": memory.content, "fields": editor.form_fields(memory), "version": _version_of(memory)}
+    return {"content": memory.content, "fields": amendment.form_fields(memory), "version": _version_of(memory)}
 
 
 def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object]:
@@ -245,11 +245,11 @@ def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
     content, fields = request.get("content"), request.get("fields")
     if not isinstance(content, str) or not content.strip():
         raise UsageError("the text is empty", "write it, or forget the memory")
-    if not isinstance(fields, dict) or fields.keys() != editor.form_fields(memory).keys():
+    if not isinstance(fields, dict) or fields.keys() != amendment.form_fields(memory).keys():
         raise UsageError("the form lacks a field", "load the page again")
     if request.get("version") != _version_of(memory):
         raise UsageError(f"{memory.id} was changed since then, elsewhere", "copy your text, and load the page again")
-    changes = editor.read_form({name: str(value) for name, value in fields.items()}, content, memory)
+    changes = amendment.read_form({name: str(value) for name, value in fields.items()}, content, memory)
     is_changed, removed = _amend(store, memory, changes) if changes else (False, "")
     return f"{'Saved.' if is_changed else 'Nothing changed.'} {removed}".strip()
 
