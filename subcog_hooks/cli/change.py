@@ -85,7 +85,7 @@ def edit(
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if project is not None or user:
-        changes |= ALL_PROJECTS if user else author.project_fields(project or "")
+        changes |= ALL_PROJECTS if user else {"scope": "project", "project": author.names_of(project or "")[0]}
     if expires is not None:
         changes["expires_at"] = None if expires == "never" else inputs.read_expiry(expires, now_ms())
     if question is not None or no_questions:

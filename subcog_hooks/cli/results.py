@@ -172,13 +172,12 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
         wide = replace(scope, statuses=statuses, include_expired=True)
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
         hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
-        hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
+        for hit in hits:
+            evidence = {name: value for name, value, _ in hit.terms}
+            covers = evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
+            if covers and not hit.memory.is_live(now):
+                hidden.append(hit.memory)
     return hidden
-
-
-def _covers(hit: Hit) -> bool:
-    evidence = {name: value for name, value, _ in hit.terms}
-    return evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
 
 
 def hidden_remark(memories: Sequence[Memory]) -> str:

@@ -36,7 +36,6 @@ from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
-from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,17 +98,14 @@ def _open_space(
     for open_space in openers:
         try:
             space = open_space()
-            return space, missed[0] if missed else _lag_note(space.vectors, store)
+            if not missed and space.vectors.watermark() < store.revision():
+                missed.append("the newest memories have no vectors yet, and are found by words alone")
+            return space, missed[0] if missed else None
         except ExtensionMissing as error:  # no other model can do without it
             return None, error.message
         except (StoreError, ModelError) as error:
             missed.append(error.message)
     return None, f"found by words alone: {missed[-1]}"
-
-
-def _lag_note(vectors: VectorReader, store: Store) -> str | None:
-    is_behind = vectors.watermark() < store.revision()
-    return "the newest memories have no vectors yet, and are found by words alone" if is_behind else None
 
 
 def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
