@@ -10,7 +10,6 @@ from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.command_table import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
-from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, Memory
 from subcog_hooks.store.store import Store
@@ -138,10 +137,8 @@ def show(
     Example: subcog show 1m7x59
     """
     with context.reading() as store:
-        if store is None:
-            raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
         memory = context.find_memory(store, id_)
-        wrong_for = [mark.decision for mark in store.marks([memory.seq])]
+        wrong_for = [mark.decision for mark in store.marks([memory.seq])] if store else []
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return

@@ -1,6 +1,7 @@
 """`subcog why`: the hook's decision on a prompt and its reasons; lists of decisions; marks of wrong and missed memories."""
 
 import json
+import operator
 import re
 from collections.abc import Sequence
 from typing import Annotated
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typer._click import Context, Parameter
 
 END_OF_OPTIONS = "--"
+_TIME = operator.attrgetter("at_ms")
 _ID = re.compile(r"[\w-]*", re.ASCII)  # of a decision; any other word is a prompt
 
 
@@ -118,7 +120,7 @@ def _list_decisions(limit: int, *, as_json: bool) -> None:
         decisions = recorded_decisions.find_latest(state, limit)
     cut_offs = hook_traces.read_cut_offs(context.home(), now_ms())
     runs: list[Decision | CutOff] = [*decisions, *cut_offs]
-    runs = sorted(runs, key=_age)[:limit]
+    runs = sorted(runs, key=_TIME, reverse=True)[:limit]
     if as_json:
         terminal.raw(json.dumps([_run_fields(run) for run in runs], indent=1) + "\n")
     else:
@@ -146,15 +148,11 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
-        runs: list[Decision | SilentCall] = sorted([*silent, *spoken], key=_age)
+        runs: list[Decision | SilentCall] = sorted([*silent, *spoken], key=_TIME, reverse=True)
         _print_lines(runs[:limit])
     if not silent and not spoken:
         is_logged = context.settings()["surfacing.log_prompts"]
         raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
-
-
-def _age(run: Decision | SilentCall | CutOff) -> int:
-    return -run.at_ms
 
 
 def _print_lines(runs: Sequence[Decision | SilentCall | CutOff]) -> None:

@@ -99,22 +99,10 @@ def test_without_a_home_metrics_are_zero_and_no_file_is_made(subcog: Run, home: 
     samples = read_exposition(done.out)
     assert done.code == 0
     assert set(samples.values()) == {0.0}
-    assert {dict(labels).get("source") for name, labels in samples if name == f"{DURATION}_count"} == {"keyword"}
     assert not Path(home.root).exists()
 
 
-def test_an_llm_that_is_not_configured_is_left_out(subcog: Run) -> None:
-    for arguments in (("--details",), ("--json",), ("--prometheus",)):
-        assert "llm" not in subcog("report", *arguments).out.lower()
-
-
-@pytest.mark.usefixtures("with_metrics")
-def test_llm_metrics_are_shown_after_the_llm_is_removed(subcog: Run) -> None:
-    assert "search_intent_llm_started 5" in subcog("report", "--prometheus").out
-
-
-def test_with_an_llm_every_metric_is_there_with_zero(subcog: Run) -> None:
-    assert subcog("config", "set", "llm.provider", "openai").code == 0
+def test_every_metric_is_there_with_zero(subcog: Run) -> None:
     samples = read_exposition(subcog("report", "--prometheus").out)
     assert ("search_intent_llm_started", ()) in samples
     for name, label, values in (

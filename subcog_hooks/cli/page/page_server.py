@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _read_memory(id_: str) -> dict[str, object]:
     """Return the text and fields of a memory to edit."""
     with context.reading() as store:
-        memory = _get_memory(store, id_)
+        memory = context.find_memory(store, id_)
     return {"content": memory.content, "fields": amendment.form_fields(memory), "version": _version_of(memory)}
 
 
@@ -197,7 +197,7 @@ def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object
     if not isinstance(action, str) or action not in _CHANGES:
         raise UsageError("the change is none that this page makes", "load the page again")
     with context.writing() as store:
-        memory = _get_memory(store, id_)
+        memory = store.get(id_)
         message = _CHANGES[action](store, memory, request)
     permission_rules.take_back_ended(context.home())
     embedding.start_background_jobs()
@@ -206,13 +206,6 @@ def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object
         changed = list(store.by_ids([id_]).values()) if store else []
     cards = [card_fields(card) for card in make_cards(changed, contents)]
     return {"message": message, "cards": cards, "figures": [value for _, value in figures(contents)]}
-
-
-def _get_memory(store: Store | None, id_: str) -> Memory:
-    if store is None:
-        context.require_store(id_)
-    assert store is not None
-    return store.get(id_)
 
 
 def _version_of(memory: Memory) -> str:

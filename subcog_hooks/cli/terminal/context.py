@@ -157,7 +157,7 @@ def has_store(folder: Home) -> bool:
 def require_store(id_: str) -> None:
     """Raise NoMemory where there is no store yet, so no memory has this id. Raises StoreError."""
     if not has_store(home()):
-        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
+        find_memory(None, id_)
 
 
 @contextmanager
@@ -295,17 +295,24 @@ def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: boo
             terminal.say(f"no {'other ' * is_given}memory is in the namespace {safe(name)[:80]!r}{meant}")
 
 
-def find_memory(store: Store, id_or_prefix: str) -> Memory:
+def find_memory(store: Store | None, id_or_prefix: str) -> Memory:
     """Return the memory with this id or unique prefix. Raises NoMemory, and UsageError for an ambiguous prefix."""
+    if store is None:
+        raise NoMemory(f"no memory has the id {safe(id_or_prefix)[:80]}", "nothing has been remembered yet")
     if not id_or_prefix:
         raise UsageError("the id is empty", "`subcog list` shows the ids")
     if not id_or_prefix.startswith("subcog://"):
-        ids = store.with_prefix(id_or_prefix, 3)
+        ids = store.with_prefix(id_or_prefix, 4)
         if id_or_prefix not in ids and len(ids) == 1:
             return store.get(ids[0])
         if id_or_prefix not in ids and len(ids) > 1:
-            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}{', …' * (len(ids) > 2)})", "give more of it")
+            raise ambiguous_prefix(id_or_prefix, ids)
     return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
+
+
+def ambiguous_prefix(prefix: str, ids: Sequence[str]) -> UsageError:
+    """Return the error for the beginning of several ids."""
+    return UsageError(f"{prefix} begins several ids ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})", "give more of it")
 
 
 def find_memories(store: Store, ids: Sequence[str]) -> list[Memory]:

@@ -23,8 +23,6 @@ from subcog_hooks.hook.session import RESUME
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
-from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import hook_traces, lessons, metrics, recorded_decisions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.hook_traces import SilentCall
@@ -71,7 +69,6 @@ LINES_GIVEN = Family(POINTED, COUNTER, "Lines that pointed the agent at a memory
 LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a line.")
 LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LINES_GIVEN, LINES_OPENED, LOOKS)
-OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 
 EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
@@ -255,8 +252,6 @@ def read_activity(home: Home, store: Store | None) -> Activity:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
             opened = frozenset(lessons.find_openings(state))
-    if loading.load(home)["llm.provider"] == NO_LLM:
-        _remove_unused_llm(by_family)
     used = Usage(decisions, date.today())  # noqa: DTZ011 - the days of the person who looks
     bad: set[tuple[str, str]] = set()
     if store:
@@ -276,23 +271,13 @@ def _zero_metric(family: Family, value: str) -> Counter | Histogram:
     return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
 
 
-def _remove_unused_llm(by_family: dict[str, Values]) -> None:
-    """Remove the metrics of an LLM, unless one was ever asked."""
-    of_llm = [(name, value) for name, values in OF_LLM.items() for value in values]
-    asked = [by_family[name][value] for name, value in of_llm]
-    if not any(map(_count, asked)):
-        for name, value in of_llm:
-            del by_family[name][value]
-
-
 def activity_record(activity: Activity) -> dict[str, object]:
     """Return the activity as an object for scripts, its metrics by their names."""
     by_family = activity.by_family
     record: dict[str, object] = {}
     for family in FAMILIES:
-        if values := by_family[family.name]:
-            records = {value: _metric_record(metric) for value, metric in values.items()}
-            record[family.name] = records if family.label else records[""]
+        records = {value: _metric_record(metric) for value, metric in by_family[family.name].items()}
+        record[family.name] = records if family.label else records[""]
     used = activity.used
     return {
         **record,
@@ -317,7 +302,7 @@ def activity_record(activity: Activity) -> dict[str, object]:
 def metrics_text(activity: Activity) -> str:
     """Return the metrics in Prometheus' text format."""
     by_family = activity.by_family
-    return "".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES if by_family[family.name])
+    return "".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES)
 
 
 def figure_rows(activity: Activity) -> list[tuple[str, str]]:

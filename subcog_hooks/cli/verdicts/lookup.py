@@ -115,9 +115,7 @@ def find_decision(state: State, id_or_prefix: str) -> Decision:
     if decision.id != id_or_prefix:
         ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
-            raise UsageError(
-                f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})", "give more of it"
-            )
+            raise context.ambiguous_prefix(id_or_prefix, ids)
     return decision
 
 

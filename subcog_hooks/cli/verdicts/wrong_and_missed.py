@@ -65,9 +65,7 @@ def _mark(id_: str, choice: PromptChoice) -> None:
     if marked.prompt is None:
         fact = f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it"
         raise UsageError(fact, lookup.why_not_stored())
-    context.require_store(id_)
     with context.reading() as store:
-        assert store is not None
         memory = context.find_memory(store, id_)
     if memory.status == "deleted":
         raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
@@ -142,12 +140,10 @@ def _learn(id_: str, choice: PromptChoice) -> None:
         prompt = choice.find(state, ONLY_PROMPTS)
         if prompt.prompt is None:
             raise UsageError(f"the prompt of {prompt.id} was not kept, so it teaches nothing", lookup.why_not_stored())
-        context.require_store(id_)
         with context.reading() as store:
-            assert store is not None
             memory = context.find_memory(store, id_)
             _require_teachable(memory, prompt)
-            if memory.id in past_prompts.find_coming([prompt], store)[0]:
+            if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
                 terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
                 return
         question = f"Teach {memory.id} a question of {lookup.quoted_prompt(prompt)}?"
