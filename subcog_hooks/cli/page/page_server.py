@@ -191,14 +191,11 @@ def _read_memory(id_: str) -> dict[str, object]:
 
 def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object]:
     """Make a change as `edit`, `forget` and `review` make it. Return a message, the changed cards and the figures."""
-    action, id_ = request.get("action"), request.get("id")
+    id_ = request.get("id")
     if not isinstance(id_, str):
         raise UsageError("the change names no memory", "load the page again")
-    if not isinstance(action, str) or action not in _CHANGES:
-        raise UsageError("the change is none that this page makes", "load the page again")
     with context.writing() as store:
-        memory = store.get(id_)
-        message = _CHANGES[action](store, memory, request)
+        message = _make_change(store, store.get(id_), request)
     permission_rules.take_back_ended(context.home())
     embedding.start_background_jobs()
     contents = inventory.load_inventory()
@@ -212,19 +209,23 @@ def _version_of(memory: Memory) -> str:
     return hash_content(jsonl.dump(memory))
 
 
-def _keep(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
-    waiting.accept(store, [waiting.find_pending(store, memory.id)])
-    return "Kept. Your agents are given it from now on."
-
-
-def _drop(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
-    waiting.reject(store, [waiting.find_pending(store, memory.id)])
-    return "Dropped."
-
-
-def _forget(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
-    mark_forgotten(store, [memory])
-    return "Forgotten. No agent is given it any more."
+def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    """Make a change, and return what to tell the person. Raises UsageError for one that the page does not make."""
+    match request.get("action"):
+        case "keep":
+            waiting.accept(store, [waiting.find_pending(store, memory.id)])
+            return "Kept. Your agents are given it from now on."
+        case "drop":
+            waiting.reject(store, [waiting.find_pending(store, memory.id)])
+            return "Dropped."
+        case "forget":
+            mark_forgotten(store, [memory])
+            return "Forgotten. No agent is given it any more."
+        case "restore":
+            return _restore(store, memory, request)
+        case "edit":
+            return _edit(store, memory, request)
+    raise UsageError("the change is none that this page makes", "load the page again")
 
 
 def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
@@ -254,12 +255,3 @@ def _amend(store: Store, memory: Memory, changes: Mapping[str, object]) -> tuple
     if after is not None:
         context.update_index_and_vectors(store)
     return after is not None, describe_removed(sum_removed(removed)) if sum_removed(removed) else ""
-
-
-_CHANGES: dict[str, Callable[[Store, Memory, Mapping[str, object]], str]] = {
-    "keep": _keep,
-    "drop": _drop,
-    "forget": _forget,
-    "restore": _restore,
-    "edit": _edit,
-}

@@ -292,7 +292,7 @@ def moment_remark(memory: Memory, governed: Sequence[str]) -> str:
 
 
 def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
-    when = " and ".join(_first_values(condition_texts(memory.when)))
+    when = _join_first(condition_texts(memory.when), " and ")
     expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
     if when and not has_cues:
@@ -304,21 +304,17 @@ def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
         moments.append("at the start of sessions, as far as there is room")
     moments.append("when a prompt is about it")
     if memory.keywords:
-        moments.append(f"when it names {_alternatives(memory.keywords)}")
+        moments.append(f"when it names {_join_first(memory.keywords, ' or ')}")
     if memory.triggers:
-        moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
+        moments.append(f"when a prompt or a command matches {_join_first(memory.triggers, ' or ')}")
     if memory.paths:
-        moments.append(f"when a tool touches {_alternatives(memory.paths)}")
+        moments.append(f"when a tool touches {_join_first(memory.paths, ' or ')}")
     if governed:
         moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
 
 
-def _alternatives(values: Sequence[str]) -> str:
-    return " or ".join(_first_values(values))
-
-
-def _first_values(values: Sequence[str]) -> list[str]:
+def _join_first(values: Sequence[str], word: str) -> str:
     more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
-    return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]
+    return word.join([*map(safe, values[:MAX_MOMENTS_SHOWN]), *more])

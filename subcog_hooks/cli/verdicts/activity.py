@@ -45,30 +45,31 @@ class Family(NamedTuple):
     values: tuple[str, ...] = ("",)
 
 
-STARTED = Family(detector.STARTED, COUNTER, "Calls of an LLM that were started.")
-COMPLETED = Family(
-    detector.COMPLETED, COUNTER, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)
+FAMILIES = (
+    Family(detector.STARTED, COUNTER, "Calls of an LLM that were started."),
+    Family(
+        detector.COMPLETED, COUNTER, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)
+    ),
+    Family(
+        detector.TIMEOUTS,
+        COUNTER,
+        "Calls of an LLM that took too long, by what ended the wait.",
+        "reason",
+        (detector.BY_DEADLINE, detector.BY_SETTING),
+    ),
+    Family(
+        detector.DURATION,
+        HISTOGRAM,
+        "How long it took to tell what a prompt asks for, by who told it.",
+        "source",
+        (KEYWORD, LLM, HYBRID),
+    ),
+    Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
+    Family(INJECTED, COUNTER, "Memories that were handed over."),
+    Family(POINTED, COUNTER, "Lines that pointed the agent at a memory."),
+    Family(OPENED, COUNTER, "Memories that the agent opened from a line."),
+    Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
 )
-TIMEOUTS = Family(
-    detector.TIMEOUTS,
-    COUNTER,
-    "Calls of an LLM that took too long, by what ended the wait.",
-    "reason",
-    (detector.BY_DEADLINE, detector.BY_SETTING),
-)
-DURATION = Family(
-    detector.DURATION,
-    HISTOGRAM,
-    "How long it took to tell what a prompt asks for, by who told it.",
-    "source",
-    (KEYWORD, LLM, HYBRID),
-)
-SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
-HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
-LINES_GIVEN = Family(POINTED, COUNTER, "Lines that pointed the agent at a memory.")
-LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a line.")
-LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
-FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LINES_GIVEN, LINES_OPENED, LOOKS)
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 
 EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
@@ -385,14 +386,14 @@ def _detail_tables(activity: Activity) -> Iterator[tuple[Sequence[str], Sequence
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
         by_event.append((EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations))
     yield ("time taken", "count", "p50", "p95", "p99"), by_event
-    given, opened = (_count(activity.by_family[family.name][""]) for family in (LINES_GIVEN, LINES_OPENED))
+    given, opened = (_count(activity.by_family[name][""]) for name in (POINTED, OPENED))
     if given:
         lines = [("given", f"{given:.0f}", ""), ("opened", f"{opened:.0f}", f"{opened / given:.0%}")]
         for band in activity.bands:
             share = f"{band.opened / band.given:.0%}"
             lines.append((f"opened, from {band.lowest:.2f}", f"{band.opened} of {band.given}", share))
         yield ("lines", "", "share"), lines
-    looks = {outcome: looked for outcome, metric in activity.by_family[LOOKS.name].items() if (looked := _count(metric))}
+    looks = {outcome: looked for outcome, metric in activity.by_family[SECOND_LOOKS].items() if (looked := _count(metric))}
     total = sum(looks.values())
     rows = [(_outcome_name(outcome), f"{looked:.0f}", f"{looked / total:.0%}") for outcome, looked in looks.items()]
     yield ("second looks", "", "share"), rows
