@@ -237,7 +237,7 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
         return
     print_remarks(page)
     if shape == JSONL:
-        rows = [result_row(answer, hit, explain=is_explained) | _rank_by_model(page.ranked, hit) for hit in answer.hits]
+        rows = [result_row(answer, hit, explain=is_explained) | _model_rank_of(page.ranked, hit) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
     elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
@@ -336,11 +336,11 @@ def _answer_fields(page: ResultPage) -> dict[str, object]:
         "page": page.page,
         "has_more": answer.has_more,
         **({"ranked_by": page.ranked.by or None} if page.ranked else {}),
-        "results": [result_row(answer, hit, explain=True) | _rank_by_model(page.ranked, hit) for hit in hits],
+        "results": [result_row(answer, hit, explain=True) | _model_rank_of(page.ranked, hit) for hit in hits],
     }
 
 
-def _rank_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
+def _model_rank_of(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
     return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 
 
