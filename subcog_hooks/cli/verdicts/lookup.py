@@ -1,10 +1,9 @@
 """Finds decisions of the hook by id and describes them in sentences, without drawing."""
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
@@ -100,10 +99,9 @@ EVENT_NAMES = {
 @contextmanager
 def open_state() -> Iterator[State]:
     """Yield the state. Raises NoDecision when there is none yet, StoreError."""
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
-    with closing(State.open(home, context.STATE_WAIT_MS, terminal.say)) as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        if state is None:
+            raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
         yield state
 
 
