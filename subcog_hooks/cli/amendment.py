@@ -1,22 +1,208 @@
-"""Changes of stored memories: amendments with a remark about similar ones, and erasure for good."""
+"""Changes of stored memories: as a text in $EDITOR or a form; made, replaced, forgotten and erased."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
-from subcog_hooks.cli import editor
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import log
-from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
+from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
+from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
+from subcog_hooks.cues import condition_checks
 from subcog_hooks.store import index_writer, questions, sessions
-from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
+from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
+
+_HEADER = """\
+# Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
+# Each trigger, path, condition and question has a line of its own: add lines, or take some away."""
+_DASHES = "---"
+_JOINED = ("tags", "keywords")  # Their entries share one line.
+_STANDING = {"yes": True, "no": False, "": None}  # None: the memory's text decides.
+# Each entry has its own line, as it may contain commas.
+_REPEATED = {"trigger": "triggers", "path": "paths", "when": "when", "question": "questions"}
+
+
+@contextmanager
+def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> Iterator[dict[str, object]]:
+    """Yield the fields that the person changes in $EDITOR. Raises UsageError, StoreError.
+
+    The file lies in a folder of its own in the home, as editors put copies beside it. It is removed, except where the text that
+    was written cannot be used: the error names its path. origin: the author of new questions; keeps_status: the status is left
+    out of the text.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _usual_editor()
+    edits = context.home().edits
+    fields = _fields(memory, keeps_status=keeps_status)
+    make_private_folder(edits)
+    with ExitStack() as cleanup:
+        try:
+            folder = tempfile.mkdtemp(prefix=f"{memory.id}-", dir=edits)
+            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+            path = os.path.join(folder, f"{memory.id}.md")
+            create_private_file(path)
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(_editor_text(memory, fields))
+        except OSError as error:
+            raise UsageError(
+                f"no file to edit can be made in {edits}: {error.strerror}", "check its permissions and the disk"
+            ) from error
+        try:
+            done = subprocess.run([*_split_command(command, is_windows=os.name == "nt"), path], check=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"the editor {command!r} cannot be started: {error}", "set EDITOR") from error
+        if done.returncode:
+            raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
+        try:
+            with open(path, "rb") as file_read:
+                written = file_read.read()
+        except OSError as error:
+            raise UsageError(f"{path} is gone: {error.strerror}", "nothing was changed") from error
+        try:
+            yield _read_changes(inputs.decode(written, "the edited text"), memory, fields, origin)
+        except SubcogError as error:
+            cleanup.pop_all()
+            kept = f"nothing was changed; what you wrote is in {path}"
+            raise type(error)(error.message, f"{error.hint}; {kept}" if error.hint else kept) from error
+
+
+def _usual_editor() -> str:
+    """Return the editor of every machine. Raises UsageError where nobody can type into it."""
+    if not terminal.interactive:
+        raise UsageError("no editor is set, and no terminal is there", "give options, or set EDITOR")
+    return "notepad" if os.name == "nt" else "vi"
+
+
+def _split_command(command: str, *, is_windows: bool) -> list[str]:
+    """Return the words of a command line. Windows runs `code.cmd` only by its whole path.
+
+    >>> _split_command(r'"C:\\Program Files\\Ed\\ed.exe" --wait', is_windows=True)
+    ['C:\\\\Program Files\\\\Ed\\\\ed.exe', '--wait']
+    """
+    program, *arguments = shlex.split(command, posix=not is_windows)
+    if is_windows:
+        program, *arguments = (word.strip('"') for word in (program, *arguments))
+    return [shutil.which(program) or program, *arguments]
+
+
+def find_edit_folders(home: Home) -> list[str]:
+    """Return the folders of texts that are being edited, or that a failed edit has left."""
+    try:
+        return [os.path.join(home.edits, name) for name in sorted(os.listdir(home.edits))]
+    except OSError:
+        return []
+
+
+def remove_edits(home: Home, ids: Iterable[str]) -> None:
+    """Remove the edited texts of these memories. Raises StoreError."""
+    name_pattern = re.compile(f"({'|'.join(map(re.escape, ids))})-[a-z0-9_]{{8}}")
+    for folder in find_edit_folders(home):
+        if name_pattern.fullmatch(os.path.basename(folder)):
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                raise StoreError(f"{folder} cannot be removed: {error.strerror}", "delete it") from error
+
+
+def form_fields(memory: Memory) -> dict[str, str]:
+    """Return the fields of a memory that a form edits, beside its text and status; an entry a line."""
+    lists = {name: "\n".join(entries) for name, entries in _entries(memory).items()}
+    return {**_fields(memory, keeps_status=True), **lists}
+
+
+def read_form(fields: Mapping[str, str], content: str, memory: Memory) -> dict[str, object]:
+    """Return the changed fields of a form, by the rules of the editor's text. Raises InvalidMemory."""
+    lines = [f"{name}: {line}" for name, text in fields.items() for line in text.split("\n")]
+    before = _fields(memory, keeps_status=True)
+    return _read_changes("\n".join([*lines, _DASHES, content]) + "\n", memory, before, PERSON)
+
+
+def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
+    lists = {name: ", ".join(map(_one_line_entry, getattr(memory, name))) for name in _JOINED}
+    standing = next(word for word, value in _STANDING.items() if value is memory.standing)
+    numbers = {"priority": str(memory.priority), "standing": standing}
+    status = {} if keeps_status else {"status": memory.status}
+    return {"namespace": memory.namespace, **status, **numbers, **lists}
+
+
+def _entries(memory: Memory) -> dict[str, list[str]]:
+    return {
+        "trigger": list(map(_one_line_entry, memory.triggers)),
+        "path": list(map(_one_line_entry, memory.paths)),
+        "when": list(map(_one_line_entry, inputs.condition_texts(memory.when))),
+        "question": [question.text for question in memory.questions],
+    }
+
+
+def _one_line_entry(entry: str) -> str:
+    return entry.strip() if entry.isprintable() else " ".join(entry.split())
+
+
+def _editor_text(memory: Memory, fields: Mapping[str, str]) -> str:
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    lines += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
+    return "\n".join([_HEADER, *lines, _DASHES, memory.content]) + "\n"
+
+
+def _read_changes(text: str, memory: Memory, before: Mapping[str, str], origin: str) -> dict[str, object]:
+    """Return the fields that a text changes. before: the fields of one value that the text began with."""
+    if "\r\n" not in memory.content:
+        text = text.replace("\r\n", "\n")  # The editor wrote line ends of its own.
+    head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
+    if not dashes:
+        raise InvalidMemory("the line of dashes is gone")
+    entries_before = _entries(memory)
+    entries: dict[str, list[str]] = {name: [] for name in _REPEATED}
+    changes: dict[str, object] = {}
+    for line in head.split("\n"):
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if line.startswith("#") or not line.strip():
+            continue
+        if not colon or name not in (*before, *entries):
+            raise InvalidMemory(f"{name!r} is not a field that can be edited here")
+        if name in entries:
+            entries[name] += [value] if value else []
+        elif value != before[name]:
+            changes[name] = _parse_field(name, value)
+    for name, lines in entries.items():
+        if lines != entries_before[name]:
+            changes[_REPEATED[name]] = _parse_entries(name, lines, memory, origin)
+    if content.strip() and content.removesuffix("\n") not in (memory.content, memory.content.replace("\r\n", "\n")):
+        changes["content"] = content.removesuffix("\n")
+    return changes
+
+
+def _parse_field(name: str, text: str) -> object:
+    if name == "priority":
+        if not (text.isascii() and text.isdecimal() and len(text) <= 3):
+            raise InvalidMemory(f"priority is {text[:80]!r}", "expected a whole number, 0 to 100")
+        return int(text)
+    if name == "standing":
+        if text not in _STANDING:
+            raise InvalidMemory(f"standing is {text[:80]!r}", "expected yes, no, or nothing where its text is to tell")
+        return _STANDING[text]
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
+
+
+def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
+    if name == "when":
+        return condition_checks.parse_conditions(lines)
+    if name == "question":
+        return questions.questions_by(lines, origin, memory.questions)
+    stored = {_one_line_entry(entry): entry for entry in reversed(getattr(memory, _REPEATED[name]))}
+    return tuple(dict.fromkeys(stored.get(line, line) for line in lines))  # An unchanged line is the entry as it was stored.
 
 
 def erase(store: Store, memories: Sequence[Memory]) -> None:
@@ -24,7 +210,7 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
     home = context.home()
     store.purge([memory.id for memory in memories])
     with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
-        cleanup.callback(editor.remove_edits, home, [memory.id for memory in memories])
+        cleanup.callback(remove_edits, home, [memory.id for memory in memories])
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)
@@ -37,22 +223,21 @@ def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:
     context.update_index_and_vectors(store)
 
 
-def _check_current(old: Memory, successor: str) -> None:
-    """Raise UsageError where a memory is forgotten, or replaced by another one than its new successor."""
-    if old.status == "deleted":
-        raise UsageError(f"{old.id} is forgotten, and stays so", f"to replace it: subcog edit {old.id} --status active")
-    if old.status == "superseded" and old.superseded_by not in (None, successor):
-        raise UsageError(f"{old.id} is superseded by {old.superseded_by} already", "replace that one")
-
-
 def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
-    """Replace a memory by another, which is stored with it if it is new. Raises UsageError as `_check_current` does."""
+    """Replace a memory by another, which is stored with it if it is new.
+
+    Raises UsageError where the old one is forgotten, or replaced by another one already.
+    """
     added = [] if store.by_ids([new.id]) else [new]
     is_written = False
     while not is_written:
         since = store.revision()
-        _check_current(store.get(old.id), new.id)
-        after = store.get(old.id).with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
+        before = store.get(old.id)
+        if before.status == "deleted":
+            raise UsageError(f"{old.id} is forgotten, and stays so", f"to replace it: subcog edit {old.id} --status active")
+        if before.status == "superseded" and before.superseded_by not in (None, new.id):
+            raise UsageError(f"{old.id} is superseded by {before.superseded_by} already", "replace that one")
+        after = before.with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms())
         is_written = store.write_unless_changed(since, new=added, changed=[after])
     terminal.say(f"{old.id} is superseded by {new.id}")
 

@@ -7,9 +7,8 @@ from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import amendment, embedding, state
+from subcog_hooks.cli.amendment import edit_in_editor
 from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
-from subcog_hooks.cli.editor import Editor
-from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.errors import UsageError
@@ -86,9 +85,9 @@ def edit(
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if project is not None or user:
-        changes |= ALL_PROJECTS if user else author.project_fields(project or "")
+        changes |= ALL_PROJECTS if user else {"scope": "project", "project": author.names_of(project or "")[0]}
     if expires is not None:
-        changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
+        changes["expires_at"] = None if expires == "never" else inputs.read_expiry(expires, now_ms())
     if question is not None or no_questions:
         changes["questions"] = _option_values(question) or ()
     if len(ids) > 1 and (content is not None or not changes):
@@ -137,7 +136,7 @@ def _change_memories(
     if changes:
         return amendment.amend_all(memories, change, store, removed)
     (shown,) = memories
-    with Editor(shown, asked_by) as edits:
+    with edit_in_editor(shown, asked_by) as edits:
         return amendment.amend_all(
             memories,
             lambda stored: _lower_trust(stored, amendment.apply_edits(shown, stored, edits), as_user=as_user),

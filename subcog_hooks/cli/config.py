@@ -69,7 +69,7 @@ def list_() -> None:
     if terminal.is_drawn:
         from subcog_hooks.cli import results  # it loads rich
 
-        terminal.page(results.settings_table(rows))
+        terminal.page(results.settings_view(rows))
         return
     for key, value, source in rows:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")

@@ -10,7 +10,7 @@ from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
 from subcog_hooks.cli.checks.findings import Findings, print_report
-from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import UsageError
@@ -92,7 +92,7 @@ def doctor(
 def _fix_index_and_vectors() -> None:
     with context.writing() as store:
         store.rebuild_cues()
-        with progress.track_items("indexing", sum(store.counts().values())) as advance:
+        with output.track_items("indexing", sum(store.counts().values())) as advance:
             index = index_writer.rebuild_index(context.home(), store, advance)
         terminal.result(f"indexed {count_memories(index.documents)}")
         if embedded := embedding.embed_now(store, afresh=True):

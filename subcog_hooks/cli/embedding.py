@@ -7,7 +7,7 @@ from functools import partial
 
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.job_list import JOBS
-from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
@@ -71,7 +71,7 @@ def _embed_space(
     with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
-        with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
+        with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
             done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
         vector_sync.part_cells_anew(home, space.name, vectors)

@@ -10,7 +10,7 @@ from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
 from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
-from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.llm import providers
@@ -57,7 +57,7 @@ def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget
     model = f"{safe(calls.provider.name)} ({safe(calls.provider.model)})"
     call_count = pluralize(-(-len(texts) // enrichment_questions.BATCH), "call")
     terminal.say(f"{model} is sent the texts of {count_memories(len(texts))}, in {call_count}")
-    with progress.track_items("asking", len(texts)) as advance:
+    with output.track_items("asking", len(texts)) as advance:
         for checked in enrichment.ask_about(texts, calls):
             _print_checked(checked if dry_run else enrichment.store_questions(checked, state))
             advance(1)

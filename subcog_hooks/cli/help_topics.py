@@ -62,7 +62,11 @@ def explain_topic(
     Example: subcog help deciding
     """
     if topic is None:
-        _list_topics()
+        names = all_topics()
+        width = max(map(len, names))
+        for name in names:
+            terminal.result(f"{name:<{width}}  {title(name)}")
+        terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
         return
     with open(_path(find_topic(topic)), encoding="utf-8") as file:
         text = _COMMENT.sub("", file.read())
@@ -70,14 +74,6 @@ def explain_topic(
         _draw_markdown(text)
     else:
         terminal.raw(text)
-
-
-def _list_topics() -> None:
-    names = all_topics()
-    width = max(map(len, names))
-    for name in names:
-        terminal.result(f"{name:<{width}}  {title(name)}")
-    terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
 
 
 def _draw_markdown(text: str) -> None:

@@ -15,7 +15,7 @@ from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import embedding, import_from, state
 from subcog_hooks.cli.command_table import AsUser, project_option
-from subcog_hooks.cli.terminal import author, context, inputs, progress
+from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -90,7 +90,7 @@ def import_(
         if store and not dry_run:
             opened.enter_context(_report_interruption(store))
         if reading is None:
-            with progress.track_items("reading", None) as advance:
+            with output.track_items("reading", None) as advance:
                 report = import_from.import_path(source or "", store, options, advance)
         else:
             report = import_from.import_source(reading, store, options)
@@ -135,7 +135,7 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
 
 def _finish_import(report: ImportReport, store: Store | None, *, dry_run: bool) -> None:
     if store and not dry_run:
-        with progress.track_items("indexing", 2 * import_from.count_changes(report)) as advance:
+        with output.track_items("indexing", 2 * import_from.count_changes(report)) as advance:
             import_from.finish_import(report, store, advance)
 
 

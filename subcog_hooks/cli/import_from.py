@@ -14,7 +14,7 @@ from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absen
 from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.agents import claude_notes
-from subcog_hooks.cli.terminal import author, context, progress
+from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
@@ -99,7 +99,7 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
     absence = reading.find_absence(store, options) if store else Absence()
     if not (reading.rows or reading.left_out or absence.lost or absence.kept):
         raise UsageError(*reading.missing)
-    with progress.track_items("reading", len(reading.rows)) as advance:
+    with output.track_items("reading", len(reading.rows)) as advance:
         return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
 
 

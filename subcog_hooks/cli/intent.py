@@ -1,7 +1,7 @@
 """`subcog why "PROMPT"` and `intent --batch`: the intent of a prompt that was never sent, and the hook's decision on it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Annotated
 
 from rich.console import Group, RenderableType
@@ -71,13 +71,6 @@ def examine_prompts(texts: Iterable[str]) -> Iterator[Examined]:
     settings = context.settings()
     if settings["search_intent.use_llm"]:
         providers.provider_of(settings, context.home())  # raises if it cannot be used, whether these prompts need it or not
-    with _open_sources() as (state, rarity_of):
-        for text in texts:
-            yield _examine_prompt(text, settings, state, rarity_of)
-
-
-@contextmanager
-def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
     with ExitStack() as opened:
         state = None
         try:
@@ -85,7 +78,9 @@ def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
         except StoreError as error:  # the state is a cache: the intent is the same without it
             terminal.say_once(error.message)
         store = opened.enter_context(context.reading())
-        yield state, words.rarity_in_index(context.index_of(store)) if store else None
+        rarity_of = words.rarity_in_index(context.index_of(store)) if store else None
+        for text in texts:
+            yield _examine_prompt(text, settings, state, rarity_of)
 
 
 def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:

@@ -8,7 +8,7 @@ from typer import Option
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import erase
 from subcog_hooks.cli.proposals import asking, enrichment, learning_runs, waiting
-from subcog_hooks.cli.terminal import context, inputs, progress
+from subcog_hooks.cli.terminal import context, inputs, output
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, day, nothing_found, redact_line, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
@@ -144,7 +144,7 @@ def learn(
         files = [transcript for transcript in files if transcript.latest >= options.since]
     learning_runs.print_reading(files, waiting, transcripts or learning_runs.clients_folder())
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
-        with progress.track_items("reading", sum(transcript.size for transcript in files)) as advance:
+        with output.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
         if report.proposed and store and not dry_run:
             context.update_index_and_vectors(store)
@@ -188,7 +188,7 @@ def _ask_model(
     files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
 ) -> asking.AskingReport:
     asking.disclose(provider, files)
-    with progress.track_items("asking", sum(transcript.size for transcript in files)) as advance:
+    with output.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
     for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)

@@ -1,6 +1,5 @@
 """`subcog list` and `subcog show`: memories without a search."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -11,9 +10,8 @@ from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.command_table import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
-from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.cues import triggers
-from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
+from subcog_hooks.store.memory import PERSON, STATUSES, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.standing_rules import certainty_of, is_standing
@@ -68,7 +66,10 @@ def list_(
             context.note_unknown_project(store, project)
             context.note_unknown_namespaces(store, namespace or ())
             is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
-            hint = "" if total or is_narrowed else _namesake_hint(store)
+            if not total and not is_narrowed and (here := context.here()):
+                from subcog_hooks.cli.checks.store_checks import find_namesakes  # Few lists are empty.
+
+                hint = "; `subcog doctor` names projects that may be this one" if find_namesakes(store, here) else ""
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
@@ -92,13 +93,6 @@ def list_(
             raise nothing_found("no memories" + hint)
         verb = "is" if total == 1 else "are"
         raise nothing_found(f"there {verb} only {count_memories(total)}; give a smaller --page")
-
-
-def _namesake_hint(store: Store) -> str:
-    from subcog_hooks.cli.checks.store_checks import find_namesakes  # Few lists are empty.
-
-    here = context.here()
-    return "; `subcog doctor` names projects that may be this one" if here and find_namesakes(store, here) else ""
 
 
 def _select_page(
@@ -143,23 +137,12 @@ def show(
     Example: subcog show 1m7x59
     """
     with context.reading() as store:
-        if store is None:
-            raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
         memory = context.find_memory(store, id_)
-        wrong_for = [mark.decision for mark in store.marks([memory.seq])]
+        wrong_for = [mark.decision for mark in store.marks([memory.seq])] if store else []
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    more_rows = (("rules", permission_rules.describe_rules(memory)), ("wrong for", ", ".join(wrong_for)))
-    for name, value in (*_field_rows(memory), *filter(operator.itemgetter(1), more_rows)):
-        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""), indent=14)
-    terminal.result("")
-    for line in memory.content.split("\n"):
-        indent = line[: len(line) - len(line.lstrip(" \t"))]
-        terminal.result(indent + safe(line))
-
-
-def _field_rows(memory: Memory) -> list[tuple[str, str]]:
+    standing = f"by its text, {_certainty_text(memory)}" if is_standing(None, memory.content) else ""
     rows = [
         ("id", memory.id),
         ("urn", memory.urn),
@@ -170,12 +153,20 @@ def _field_rows(memory: Memory) -> list[tuple[str, str]]:
         ("updated", jsonl.format_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
         ("expires", jsonl.format_time(memory.expires_at) if memory.expires_at is not None else ""),
         *cue_rows(memory),
-        ("standing", _standing_text(memory)),
+        ("standing", standing if memory.standing is None else "yes" if memory.standing else "no"),
         ("priority", priority_text(memory)),
         ("source", memory.source),
         ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
+        ("rules", permission_rules.describe_rules(memory)),
+        ("wrong for", ", ".join(wrong_for)),
     ]
-    return [row for row in rows if row[1]]
+    for name, value in rows:
+        if value:
+            terminal.pieces((f"{name:<14}", DIM), (safe(value), ""), indent=14)
+    terminal.result("")
+    for line in memory.content.split("\n"):
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        terminal.result(indent + safe(line))
 
 
 def cue_rows(memory: Memory) -> list[tuple[str, str]]:
@@ -187,23 +178,13 @@ def cue_rows(memory: Memory) -> list[tuple[str, str]]:
         *_value_rows("triggers", memory.triggers),
         *_value_rows("paths", memory.paths),
         *_value_rows("when", inputs.condition_texts(memory.when)),
-        *_value_rows("questions", [_question_text(question) for question in memory.questions]),
+        *_value_rows("questions", [q.text if q.by == PERSON else f"{q.text} ({q.by})" for q in memory.questions]),
     ]
 
 
 def priority_text(memory: Memory) -> str:
     """Return a memory's priority and whether it is pinned, "" without one."""
     return str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""
-
-
-def _standing_text(memory: Memory) -> str:
-    if memory.standing is not None:
-        return "yes" if memory.standing else "no"
-    return f"by its text, {_certainty_text(memory)}" if is_standing(None, memory.content) else ""
-
-
-def _question_text(question: AnsweredQuestion) -> str:
-    return question.text if question.by == PERSON else f"{question.text} ({question.by})"
 
 
 def _value_rows(name: str, values: Sequence[str]) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table, config, embedding
-from subcog_hooks.cli.terminal import context, progress
+from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
@@ -118,7 +118,7 @@ def pull(
     home = context.home()
     home.create()
     known_names = {space.name for space in models.installed_spaces(home) if not models.missing_files(space)}
-    with progress.track_bytes(name) as advance:
+    with output.track_bytes(name) as advance:
         space = pull_model(home, name, from_, advance)
     if space.name in known_names:
         terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")

@@ -16,7 +16,8 @@ def show_overview() -> int:
         waiting = store.count_pending() if store else 0
         shared = store.count_active(()) if store else 0
         own = store.count_active(project.names) - shared if store and project else 0
-    agents = _find_agents_with_hook()
+    agents = ["Claude Code"] * registration.inspect_registration().is_running
+    agents += [client.title for client in client_settings.find_clients(has_hook=True)]
     is_paused, last = _read_last_prompt()
     here = f"{own:,} for {safe(project.identity)}" if project else "this folder is in no project"
     terminal.result(f"Notes   {shared:,} for all your projects; {here}")
@@ -26,12 +27,6 @@ def show_overview() -> int:
     step = _next_step(shared + own, waiting, has_hook=bool(agents), is_paused=is_paused, has_asked=bool(last))
     terminal.result(f"Next    {step}")
     return 0
-
-
-def _find_agents_with_hook() -> list[str]:
-    look = registration.inspect_registration()
-    clients = [client.title for client in client_settings.find_clients(has_hook=True)]
-    return ["Claude Code"] * look.is_running + clients
 
 
 def _read_last_prompt() -> tuple[bool, str]:

@@ -168,7 +168,7 @@ def remember(
             status=author.status(),
             created_at=now,
             updated_at=now,
-            expires_at=read_expiry(expires, now) if expires is not None else None,
+            expires_at=inputs.read_expiry(expires, now) if expires is not None else None,
         )
     )
     if patterns and memory.when:
@@ -207,7 +207,7 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
     for existing in store.by_hash(memory.content_hash):
         is_waiting = existing.status == memory.status == PENDING
         if context.audience(existing) == context.audience(memory) and (is_waiting or existing.is_live(memory.created_at)):
-            after = _add_fields(existing, _fields_to_add(memory, has_priority=has_priority), store)
+            after = _add_fields(existing, memory, store, has_priority=has_priority)
             if old and old.id != existing.id:
                 mark_superseded(store, old, after)
             return after
@@ -219,38 +219,33 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
     else:
         store.add([memory])
     if not old and not is_asked and (similar := similar_to(memory, store)):
-        _show_similar(similar, memory)
+        for near in similar:
+            terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
+        terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
     context.update_index_and_vectors(store)
     return memory
 
 
-def _fields_to_add(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
+def _add_fields(existing: Memory, memory: Memory, store: Store, *, has_priority: bool) -> Memory:
+    """Add the fields of a memory to one that has the same text, and return that."""
     is_given = {"priority": has_priority, "standing": memory.standing is not None}
-    return {field: value for field, value in values.items() if value or is_given.get(field)}
-
-
-def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Memory:
-    if author.is_agent() and existing.trust == USER and merge_changes(existing, fields):
+    values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
+    fields = {field: value for field, value in values.items() if value or is_given.get(field)}
+    changes = merge_changes(existing, fields)
+    if changes and author.is_agent() and existing.trust == USER:
         raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
-    if merge_changes(existing, fields):
+    if changes:
         author.require_storing_rights(existing, as_user=False)
-    names = [_MERGED_FIELDS[field] for field in merge_changes(existing, fields)]
     after = amend(existing, lambda stored: apply_changes(stored, merge_changes(stored, fields)), store, [])
     if after is None:
         terminal.say(f"already remembered as {existing.id}; `subcog edit {existing.id}` changes its fields")
         return existing
+    names = [_MERGED_FIELDS[field] for field in changes]
     is_singular = names in (["priority"], ["date of expiry"], ["standing"])
     listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
     context.update_index_and_vectors(store)
     return after
-
-
-def _show_similar(similar: list[NearDuplicate], memory: Memory) -> None:
-    for near in similar:
-        terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
-    terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
 
 
 def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
@@ -273,22 +268,6 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         terminal.say(f"{answer[:20]!r} is none of these")
 
 
-def read_expiry(text: str, now: int) -> int:
-    """Return the time of `--expires` in milliseconds. Raises InvalidMemory for an invalid or past time."""
-    try:
-        expires_ms = (
-            now + int(text[:-1]) * 86_400_000
-            if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
-            else jsonl.parse_time(text)
-        )
-        jsonl.format_time(expires_ms)  # raises OverflowError after the year 9999
-    except (ValueError, OverflowError) as error:
-        raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
-    if expires_ms <= now:
-        raise InvalidMemory(f"--expires is {text}, which is past", "give a date to come, or days such as 30d")
-    return expires_ms
-
-
 MAX_TRIED = 4  # calls that are tried for an action
 
 
@@ -309,15 +288,12 @@ def find_promised(memory: Memory) -> Sequence[str]:
         if any(_brings(memory, tool, tool_input, folder) for tool, tool_input in calls):
             promised.append(action)
         else:
-            remedy = _describe_remedy(memory, [tool_input["command"] for tool, tool_input in calls if tool == "Bash"])
+            commands = [tool_input["command"] for tool, tool_input in calls if tool == "Bash"]
+            remedy = f'; to make it come: subcog edit {memory.id} --trigger "{commands[0]}"' if commands else ""
+            if not context.settings()["surfacing.tools"]:
+                remedy = ": surfacing.tools is false"
             terminal.say(f"it does not come when the agent is about to {actions.describe_action(action)}{remedy}")
     return promised
-
-
-def _describe_remedy(memory: Memory, commands: Sequence[str]) -> str:
-    if not context.settings()["surfacing.tools"]:
-        return ": surfacing.tools is false"
-    return f'; to make it come: subcog edit {memory.id} --trigger "{commands[0]}"' if commands else ""
 
 
 def _brings(memory: Memory, tool: str, tool_input: dict[str, str], folder: str) -> bool:

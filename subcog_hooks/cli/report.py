@@ -12,8 +12,7 @@ from typer import Option
 from subcog_hooks.cli import inventory
 from subcog_hooks.cli.inventory import Group, Inventory
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.page.page_changes import make_cards
-from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_line, write_page
+from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_line, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
@@ -50,7 +49,9 @@ def report(
     forms = {"--json": as_json, "--html": html is not None} if details or prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
     if serve:
-        _serve()
+        from subcog_hooks.cli.page import page_server  # it loads http.server
+
+        page_server.serve(partial(_build_page, is_served=True), _figure_rows)
         return
     with context.reading() as store:
         happened = activity.read_activity(context.home(), store)
@@ -74,14 +75,7 @@ def _say_remarks(happened: Activity) -> None:
         terminal.say(f"the model at rest was asked today: {line}")
     if happened.cut_off:
         runs = pluralize(happened.cut_off, "run")
-        terminal.say(f"{runs} cut off: this machine was busy; `subcog why --list` shows when")
-
-
-def _serve() -> None:
-    from subcog_hooks.cli.page import page_server  # it loads http.server
-    from subcog_hooks.cli.page.page_changes import ServedReport
-
-    page_server.serve(ServedReport(partial(_build_page, is_served=True), _figure_rows))
+        terminal.say(f"{runs} cut off: this machine was busy; `subcog why list` shows when")
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:

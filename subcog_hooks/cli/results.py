@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from subcog_hooks.capture.jsonl import format_time
-from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.log import to_json
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
-
-    from subcog_hooks.cli.model_rank import ModelRanking
 
 
 WIDE = 100  # columns that a table with the text needs
@@ -96,34 +93,8 @@ def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
-def first_screen(view: RenderableType) -> RenderableType:
-    """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
-    from rich.segment import SegmentLines
-
-    lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
-    return SegmentLines(lines, new_lines=True)
-
-
 PREVIEW = 600  # characters of a memory in the table; `show` prints all of it
 WEAK = "yellow"
-
-
-def print_answer(page: ResultPage, *, is_explained: bool) -> None:
-    """Print one page of an answer."""
-    answer = page.answer
-    print_remarks(page)
-    if answer.hits and terminal.out.is_terminal and not is_explained:
-        terminal.out.print(answer_view(answer))
-    else:
-        for number, hit in enumerate(answer.hits, page.offset + 1):
-            memory = hit.memory
-            status = "" if memory.status == "active" else f"  ({memory.status})"
-            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
-            terminal.pieces((line, ""), indent=2)
-            if is_explained:
-                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
-    if answer.hits and page.offset and terminal.out.is_terminal:
-        terminal.say(f"from result {page.offset + 1}")
 
 
 def answer_view(answer: Answer) -> RenderableType:
@@ -167,32 +138,19 @@ def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]
     return lines
 
 
-MIN_MEANING_COLUMNS = 150  # columns that a table with the meaning needs
-
-
-def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
-    """Draw the settings as a table, or as a list on a narrow terminal.
-
-    rows: each with its value and the value's source, "" for the default.
-    """
+def settings_view(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
+    """Draw the settings. rows: each with its value and the value's source, "" for the default."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    table = plain_table()
-    for column in ("setting", "value", "from", "allowed", "meaning"):
-        table.add_column(column, no_wrap=column == "setting", overflow="fold")
-    is_table = terminal.out.width >= MIN_MEANING_COLUMNS
     blocks: list[RenderableType] = []
     for key, shown, source in rows:
         value = Text(shown, style=ACCENT if source else "")
         meaning = ". ".join(filter(None, (key.help, key.permission, key.variable and f"Variable: {key.variable}")))
-        if is_table:
-            table.add_row(key.name, value, source, key.expected, meaning)
-        else:
-            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM))
-            blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
-    return table if is_table else Group(*blocks)
+        blocks.append(Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM)))
+        blocks.append(Padding(Text(meaning), (0, 0, 0, 4)))
+    return Group(*blocks)
 
 
 HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
@@ -214,13 +172,12 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
         wide = replace(scope, statuses=statuses, include_expired=True)
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
         hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
-        hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
+        for hit in hits:
+            evidence = {name: value for name, value, _ in hit.terms}
+            covers = evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
+            if covers and not hit.memory.is_live(now):
+                hidden.append(hit.memory)
     return hidden
-
-
-def _covers(hit: Hit) -> bool:
-    evidence = {name: value for name, value, _ in hit.terms}
-    return evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
 
 
 def hidden_remark(memories: Sequence[Memory]) -> str:
@@ -243,6 +200,18 @@ TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRanking:
+    """The ranking of an answer by a model (`search --rank`).
+
+    by: the provider and model, "" without a ranking; places: rank by memory id; note: why no ranking was made, "" otherwise.
+    """
+
+    by: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ResultPage:
     """One page of an answer.
 
@@ -260,24 +229,36 @@ class ResultPage:
     ranked: ModelRanking | None = None
 
 
-def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
-    """Return the output format that the options ask for. Raises UsageError for several."""
-    inputs.refuse_several({"--json": as_json, "--jsonl": jsonl, "--ids": ids})
-    return JSON if as_json else JSONL if jsonl else IDS if ids else TABLE
-
-
 def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
-    """Print one page of an answer for a program. shape: JSON, JSONL or IDS."""
+    """Print one page of an answer. shape: TABLE, JSON, JSONL or IDS."""
     answer = page.answer
     if shape == JSON:
-        terminal.json(_answer_fields(page, remarks_on_page(page)), indent=1)
+        terminal.json(_answer_fields(page), indent=1)
         return
     print_remarks(page)
     if shape == JSONL:
-        rows = [result_row(answer, hit, explain=is_explained) | _rank_by_model(page.ranked, hit) for hit in answer.hits]
+        rows = [result_row(answer, hit, explain=is_explained) | _model_rank_of(page.ranked, hit) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
-    else:
+    elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
+    else:
+        _print_table(page, is_explained=is_explained)
+
+
+def _print_table(page: ResultPage, *, is_explained: bool) -> None:
+    answer = page.answer
+    if answer.hits and terminal.out.is_terminal and not is_explained:
+        terminal.out.print(answer_view(answer))
+    else:
+        for number, hit in enumerate(answer.hits, page.offset + 1):
+            memory = hit.memory
+            status = "" if memory.status == "active" else f"  ({memory.status})"
+            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
+            terminal.pieces((line, ""), indent=2)
+            if is_explained:
+                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
+    if answer.hits and page.offset and terminal.out.is_terminal:
+        terminal.say(f"from result {page.offset + 1}")
 
 
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
@@ -293,7 +274,7 @@ def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
 def print_remarks(page: ResultPage) -> None:
     """Print the remarks on an answer."""
     answer = page.answer
-    for remark in remarks_on_page(page):
+    for remark in _remarks_on(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
         terminal.say("low confidence: the first of these is near in meaning, and nothing else supports it")
@@ -338,7 +319,7 @@ def memory_fields(memory: Memory) -> dict[str, object]:
     }
 
 
-def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
+def _answer_fields(page: ResultPage) -> dict[str, object]:
     answer = page.answer
     hits = answer.hits
     return {
@@ -346,7 +327,7 @@ def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object
         "query_type": answer.query_type,
         "confidence": answer.confidence,
         "degraded": answer.is_degraded,
-        "note": "; ".join(remarks) or None,
+        "note": "; ".join(_remarks_on(page)) or None,
         "suggestions": answer.suggestions,
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
@@ -355,15 +336,15 @@ def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object
         "page": page.page,
         "has_more": answer.has_more,
         **({"ranked_by": page.ranked.by or None} if page.ranked else {}),
-        "results": [result_row(answer, hit, explain=True) | _rank_by_model(page.ranked, hit) for hit in hits],
+        "results": [result_row(answer, hit, explain=True) | _model_rank_of(page.ranked, hit) for hit in hits],
     }
 
 
-def _rank_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
+def _model_rank_of(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
     return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 
 
-def remarks_on_page(page: ResultPage) -> list[str]:
+def _remarks_on(page: ResultPage) -> list[str]:
     """Return the remarks on an answer: notes, corrections, suggestions and hidden memories."""
     answer = page.answer
     remarks = [answer.note] if answer.note else []

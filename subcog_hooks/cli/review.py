@@ -9,9 +9,8 @@ from typer import Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.duplicates import NearDuplicate, group_copies
 from subcog_hooks.cli import embedding
-from subcog_hooks.cli.amendment import amend, apply_edits
+from subcog_hooks.cli.amendment import amend, apply_edits, edit_in_editor
 from subcog_hooks.cli.command_table import AsUser, Texts, id_option
-from subcog_hooks.cli.editor import Editor
 from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.terminal import author, context
@@ -291,7 +290,7 @@ class _ReviewSession:
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    with whole_lines(), Editor(memory, keeps_status=True) as edits:
+    with whole_lines(), edit_in_editor(memory, keeps_status=True) as edits:
         kept = {**edits, "status": "active"}
         after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
     if after is None:

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.live import Live
+from rich.segment import SegmentLines
 
 from subcog_hooks.cli import results, searching
-from subcog_hooks.cli.results import first_screen
 from subcog_hooks.cli.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
+from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import VERY_HIGH
@@ -26,7 +27,9 @@ def search(**values: Any) -> None:
     """
     options = SearchOptions()
     options.query = values["query"] or ()
-    options.shape = results.output_format(as_json=values["json"], jsonl=values["jsonl"], ids=values["ids"])
+    shapes = [option.name for option in OPTIONS if option.kind == SHAPE]
+    inputs.refuse_several({f"--{shape}": values[shape] for shape in shapes})
+    options.shape = next((shape for shape in shapes if values[shape]), results.TABLE)
     for option in OPTIONS:
         if option.kind != SHAPE and option.name != ONLY_TERMINAL:
             value = values[option.name]
@@ -37,16 +40,10 @@ def search(**values: Any) -> None:
         team_results.require_supported(options)
         raise typer.Exit(team_results.run_team_search(options, is_fast=options.fast))
 
-    def show(page: results.ResultPage) -> None:
-        if options.shape == results.TABLE:
-            results.print_answer(page, is_explained=options.explain)
-        else:
-            results.print_results(page, options.shape, is_explained=options.explain)
-
     is_screen = sys.stdout.isatty() and terminal.is_drawn  # Nothing else can be erased and drawn again.
     is_table = is_screen and options.shape == results.TABLE
     is_refined = is_table and options.mode == HYBRID and not options.fast and not options.explain
-    raise typer.Exit(searching.run_search(options, show, _show_word_hits if is_refined else None))
+    raise typer.Exit(searching.run_search(options, _show_word_hits if is_refined else None))
 
 
 def _make_parameter(option: Option) -> inspect.Parameter:
@@ -80,5 +77,7 @@ def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
     if not first.hits or first.stage != VERY_HIGH:
         yield
         return
-    with Live(first_screen(results.answer_view(first)), console=terminal.out, transient=True, auto_refresh=False):
+    lines = terminal.out.render_lines(results.answer_view(first), pad=False)[: max(1, terminal.out.height - 1)]
+    first_screen = SegmentLines(lines, new_lines=True)  # More lines would scroll away, and could not be erased.
+    with Live(first_screen, console=terminal.out, transient=True, auto_refresh=False):
         yield

@@ -18,7 +18,7 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, prefer_utf8, terminal
 from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, ProviderError, StoreError, UsageError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
@@ -36,20 +36,19 @@ from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
-from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from subcog_hooks.cli.model_rank import ModelRanking
     from subcog_hooks.embed.by_language import Encode
+    from subcog_hooks.llm.providers import Provider
 
-
-if TYPE_CHECKING:
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
 
 MIN_SIMILARITY = "search.min_similarity"
+RANK_S = 60.0  # timeout of the ranking by a model
+RANK_DEPTH = 15  # hits that the model sees (S3)
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
 
 
@@ -99,17 +98,14 @@ def _open_space(
     for open_space in openers:
         try:
             space = open_space()
-            return space, missed[0] if missed else _lag_note(space.vectors, store)
+            if not missed and space.vectors.watermark() < store.revision():
+                missed.append("the newest memories have no vectors yet, and are found by words alone")
+            return space, missed[0] if missed else None
         except ExtensionMissing as error:  # no other model can do without it
             return None, error.message
         except (StoreError, ModelError) as error:
             missed.append(error.message)
     return None, f"found by words alone: {missed[-1]}"
-
-
-def _lag_note(vectors: VectorReader, store: Store) -> str | None:
-    is_behind = vectors.watermark() < store.revision()
-    return "the newest memories have no vectors yet, and are found by words alone" if is_behind else None
 
 
 def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
@@ -215,13 +211,15 @@ class StoreSearch:
         return replace(self, request=records.replace(self.request, mode=LEXICAL)).answer(fast=True)
 
 
-def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
+def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> int:
     """Run the search that the options describe and print the answer; return the exit code.
 
-    show: prints an answer, except in a batch; meanwhile: a context for the time of the search, such as a preview by words.
-    Raises UsageError, StoreError, ConfigError, ProviderError, and the errors of printing.
+    meanwhile: a context for the time of the search, such as a preview by words. Raises UsageError, StoreError, ConfigError,
+    ProviderError, and the errors of printing.
     """
-    settings = _settings_for(options)
+    settings = context.settings(obeys_variables=True)
+    if options.min_similarity is not None:
+        settings = _with_min_similarity(settings, options.min_similarity)
     count = options.limit or int(settings["search.limit"])
     scope = context.filter_of_options(
         namespaces=options.namespace,
@@ -234,7 +232,7 @@ def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None
     )
     text = inputs.readable(" ".join(options.query))
     _require_consistent(options, text)
-    ranking = _ranking_of(options)
+    ranking_provider = _find_ranking_provider() if options.rank else None
     facts = inputs.stated_facts(map(inputs.readable, options.state)) if options.state else None
     is_explained = options.explain or options.shape == results.JSON
     request = Request(
@@ -248,42 +246,37 @@ def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None
         offset = (options.page - 1) * count
         answer = Answer([], ())
         answer.query_type = classify_query(text)
-        depth = max(count, ranking.depth) if ranking else count
-        search = StoreSearch(request, store, settings, depth, offset) if store else None
+        search = StoreSearch(request, store, settings, max(count, RANK_DEPTH * options.rank), offset) if store else None
         if options.progressive:
             results.print_stage(results.PRELIMINARY, search.by_words() if search else answer, is_explained=is_explained)
         if search:
             with meanwhile(search) if meanwhile else nullcontext():
                 answer = search.answer(fast=options.fast)
-        if ranking:
-            ranking.order(text, answer, count)
+        ranked = _rank_by_model(text, answer, count, ranking_provider) if ranking_provider else None
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
         hidden = []
         if store and not options.status and not offset:
             hidden = results.find_hidden(text, scope, store, context.index_of(store))
-        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, hidden, ranking)
+        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, hidden, ranked)
         if options.progressive:
             results.print_remarks(page)
             results.print_stage(results.FINAL, answer, is_explained=is_explained)
         else:
-            show(page)
+            results.print_results(page, options.shape, is_explained=options.explain)
         if store and not answer.hits:
             context.note_unknown_project(store, options.project)
             context.note_unknown_namespaces(store, options.namespace)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
 
 
-def _settings_for(options: SearchOptions) -> Settings:
-    settings = context.settings(obeys_variables=True)
-    if options.min_similarity is None:
-        return settings
+def _with_min_similarity(settings: Settings, text: str) -> Settings:
     from subcog_hooks.settings.keys import KEYS  # 3 ms
 
     try:
-        return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(options.min_similarity))
+        return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(text))
     except ConfigError as error:
-        raise UsageError(f"--min-similarity is {options.min_similarity!r}", "expected 0.0 to 1.0") from error
+        raise UsageError(f"--min-similarity is {text!r}", "expected 0.0 to 1.0") from error
 
 
 def _require_consistent(options: SearchOptions, text: str) -> None:
@@ -303,16 +296,38 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
         raise UsageError(f"--mode is {options.mode!r}", "expected one of " + ", ".join(MODES))
 
 
-def _ranking_of(options: SearchOptions) -> ModelRanking | None:
-    if not options.rank:
-        return None
-    from subcog_hooks.cli import model_rank  # loads the LLM providers
+def _find_ranking_provider() -> Provider:
+    """Return the provider of `llm.at_rest`. Raises UsageError for an agent, ProviderError where none is chosen, ConfigError."""
     from subcog_hooks.cli.terminal import author
+    from subcog_hooks.llm import providers  # Few searches are ranked by a model.
 
     if author.is_agent():
         raise UsageError("--rank sends memories to a language model, and this command is run by an agent", "leave it out")
+    provider = providers.background_provider(context.settings(), context.home())
+    if provider is None:
+        raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: `subcog config set llm.at_rest claude`")
+    return provider
 
-    return model_rank.open_ranking()
+
+def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -> results.ModelRanking:
+    """Put the hits that a model names first, and truncate the answer to `count` hits.
+
+    The order stays where no ranking is possible. Raises StoreError.
+    """
+    from subcog_hooks.llm import ranking
+    from subcog_hooks.store import state_values
+
+    ranked = results.ModelRanking()
+    if notes := [hit.memory for hit in answer.hits[:RANK_DEPTH]]:
+        try:
+            with context.open_state() as state:
+                ids = ranking.rank_notes(state_values.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
+            ranked = results.ModelRanking(f"{provider.name} ({provider.model})", {id_: rank for rank, id_ in enumerate(ids, 1)})
+        except ProviderError as error:
+            ranked = results.ModelRanking(note=f"not ranked: {error.message}")
+    answer.hits = sorted(answer.hits, key=lambda hit: ranked.places.get(hit.memory.id, len(answer.hits)))[:count]
+    answer.end = min(answer.end, count)
+    return ranked
 
 
 def _search_ms(settings: Settings) -> float:
@@ -354,11 +369,7 @@ def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
     """Answer a search on this process's streams, and return the exit code. Never raises."""
     prefer_utf8()
     terminal.begin_run(quiet=is_quiet)
-
-    def show(page: results.ResultPage) -> None:
-        results.print_results(page, options.shape, is_explained=options.explain)
-
-    return context.guard(lambda: run_search(options, show), is_debugged=False)
+    return context.guard(lambda: run_search(options), is_debugged=False)
 
 
 def answer_and_exit(words: Sequence[str]) -> None:

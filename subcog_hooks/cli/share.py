@@ -11,7 +11,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
 from subcog_hooks.cli.team import share_status, sharing
-from subcog_hooks.cli.terminal import author, context, progress
+from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import count_memories, day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
@@ -164,7 +164,7 @@ def _ask_agreement(
 def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
     home = context.home()
     try:
-        with progress.track_items("synchronising", None, with_rate=True) as advance:
+        with output.track_items("synchronising", None, with_rate=True) as advance:
             return sharing.synchronise(home, settings, projects, advance=advance)
     except ServerError as error:
         sharing.record_failure(home, error.message)

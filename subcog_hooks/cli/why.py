@@ -1,168 +1,138 @@
-"""`subcog why`: the hook's decision for a prompt and its reasons; marks of wrong and missed memories."""
+"""`subcog why`: the hook's decision on a prompt and its reasons; lists of decisions; marks of wrong and missed memories."""
 
 import json
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
+from typer.core import TyperGroup
 
 from subcog_hooks.cli import intent, results
-from subcog_hooks.cli.command_table import Texts, id_option
+from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
+from subcog_hooks.cli.verdicts.decision_view import compare_words
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.cli.verdicts.shared_words import Words, compare_words
-from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
-from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import Store
+from subcog_hooks.store.hook_traces import CutOff, SilentCall
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.verdicts import GIVEN, Decision
 from subcog_hooks.text.typed_prompt import query_text
 
-DEFAULT_LIMIT = 20
-_HEEDED = {  # the options of each task
-    "a decision": ("an id", "--json", "--explain", "--everywhere"),
-    "a prompt": ("--json", "--explain"),
-    "--list": ("--json",),
-    "--tool": ("--json",),
-    "--bad": ("an id", "--everywhere", "--yes", "--undo"),
-    "--missed": ("an id", "--everywhere", "--yes", "--undo"),
-}
-_ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a sign
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typer._click import Context, Parameter
+
+END_OF_OPTIONS = "--"
+_TIME = operator.attrgetter("at_ms")
+_ID = re.compile(r"[\w-]*", re.ASCII)  # of a decision; any other word is a prompt
 
 
+class PromptGroup(TyperGroup):
+    """A group whose own arguments are a prompt, unless the first word is the name of one of its commands."""
+
+    def get_params(self, ctx: "Context") -> "list[Parameter]":
+        """Return the parameters; none in the usage line of a command of the group."""
+        return super().get_params(ctx) if ctx.command is self else []
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Pass the words of a command on to it; note in `ctx.meta` whether the words are a prompt for sure."""
+        ctx.meta[END_OF_OPTIONS] = END_OF_OPTIONS in args
+        options = args[: args.index(END_OF_OPTIONS)] if ctx.meta[END_OF_OPTIONS] else args
+        name = next((word for word in options if not word.startswith("-")), "")
+        if name not in self.commands:
+            return super().parse_args(ctx, args)
+        position = args.index(name)
+        ctx._protected_args = [name]  # noqa: SLF001 - where a group keeps the name of the command that it calls
+        ctx.args = args[:position] + args[position + 1 :]
+        return ctx.args
+
+
+commands = typer.Typer(
+    cls=PromptGroup,
+    subcommand_metavar="| COMMAND",
+    context_settings={"allow_interspersed_args": True},
+    help="Show why memories were given to the agent, or none.\n\n"
+    "It shows the decision on this project's latest prompt, or another by its id. Decisions are made at prompts, tool calls "
+    "and session starts. Given a prompt, it shows its intent and what the hook would do: nothing is stored. The exit code is 1 "
+    "when there is no decision.\n\n"
+    'Example: subcog why "how long before they expire are tokens refreshed?"',
+)
+
+
+@commands.callback(invoke_without_command=True)
 def why(
-    decision_or_prompt: Annotated[
+    call: typer.Context,
+    words: Annotated[
         Texts,
         Argument(
-            metavar="[DECISION | PROMPT]",
+            metavar="[ID | PROMPT]",
             help="The id of a decision, or its beginning; without it, this project's latest prompt. Or a prompt, to see what "
-            "the hook would do; - reads it from standard input.",
+            "the hook would do: - reads it from standard input, and -- stands before a prompt of one word.",
+            autocompletion=lambda: [command.name for command in commands.registered_commands],
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print its whole record as one JSON object.")] = False,
-    as_list: Annotated[bool, Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
-    limit: Annotated[
-        int | None,
-        Option(
-            "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {DEFAULT_LIMIT} without it."
-        ),
-    ] = None,
-    bad: Annotated[
-        str | None, id_option("--bad", "Say that this memory did not fit the prompt: it will count less for prompts like it.")
-    ] = None,
     explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
-    missed: Annotated[
-        str | None,
-        id_option(
-            "--missed",
-            "Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
-        ),
-    ] = None,
+    everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
+) -> None:
+    """Show one decision, or the intent and decision of a prompt."""
+    if call.invoked_subcommand is not None:
+        return
+    words = words or []
+    if words and (len(words) > 1 or words == [inputs.STDIN] or call.meta[END_OF_OPTIONS] or not _ID.fullmatch(words[0])):
+        inputs.refuse_several({"a prompt": True, "--everywhere": everywhere})
+        intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
+    else:
+        _show_decision(PromptChoice("".join(words), everywhere), as_json=as_json, is_explained=explain)
+
+
+@commands.command(name="list")
+def list_(
     tool: Annotated[
         bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
-    everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="With --bad or --missed: do it without a question.")] = False,
-    undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
+    limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1000, help="How many to list.")] = 20,
+    as_json: Annotated[bool, Option("--json", help="Print their whole records as JSON.")] = False,
 ) -> None:
-    """Show why memories were given to the agent, or none.
+    """List the latest decisions, one per line. The exit code is 1 when there are none.
 
-    It shows the decision on this project's latest prompt, or another by its id. Decisions are made at prompts, tool calls and
-    session starts. --bad and --missed ask first, unless you give the id. The exit code is 1 when there is no decision. Given a
-    prompt, it shows its intent and what the hook would do: nothing is stored.
-
-    Example: subcog why "how long before they expire are tokens refreshed?"
+    Example: subcog why list -n 5
     """
-    words = decision_or_prompt or []
-    is_prompt = words == [inputs.STDIN] or len(words) > 1 or not all(map(_ID.fullmatch, words))
-    decision = None if is_prompt or not words else words[0]
-    is_list = as_list or (limit is not None and not tool)
-    tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list}
-    options = {"an id": bool(decision), "--json": as_json, "--explain": explain, "--everywhere": everywhere, "--yes": yes}
-    options["--undo"] = undo
-    _refuse_unheeded({**tasks, "a prompt": is_prompt}, options)
-    choice = PromptChoice(decision, everywhere, is_sure=yes)
-    if is_prompt:
-        intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
-    elif tool:
-        _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
-    elif bad is not None:
-        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, choice)
-    elif missed is not None:
-        (wrong_and_missed.unlearn_missed if undo else wrong_and_missed.learn_missed)(missed, choice)
-    elif is_list:
-        _list_decisions(limit or DEFAULT_LIMIT, as_json=as_json)
+    if tool:
+        _list_tool_calls(limit, as_json=as_json)
     else:
-        _show_decision(choice, as_json=as_json, is_explained=explain)
+        _list_decisions(limit, as_json=as_json)
 
 
-def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> None:
-    inputs.refuse_several(tasks)
-    task = next((name for name, is_given in tasks.items() if is_given), "a decision")
-    for option, is_given in options.items():
-        if is_given and option not in _HEEDED[task]:
-            heeding = ", ".join(name for name, heeded in _HEEDED.items() if option in heeded)
-            raise UsageError(f"{option} does not go with {task}", f"it goes with {heeding}")
+commands.command(name="bad")(wrong_and_missed.mark_bad)
+commands.command(name="missed")(wrong_and_missed.mark_missed)
 
 
-def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
+def _list_decisions(limit: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
-        decisions = recorded_decisions.find_latest(state, max_decisions)
-    cut_off = hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions]
+        decisions = recorded_decisions.find_latest(state, limit)
+    cut_offs = hook_traces.read_cut_offs(context.home(), now_ms())
+    runs: list[Decision | CutOff] = [*decisions, *cut_offs]
+    runs = sorted(runs, key=_TIME, reverse=True)[:limit]
     if as_json:
-        rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
-        rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
-        latest = sorted(rows, key=lambda row: -row[0])[:max_decisions] if cut_off else rows
-        terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
+        terminal.raw(json.dumps([_run_fields(run) for run in runs], indent=1) + "\n")
     else:
-        lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
-        lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
-        for _, line in sorted(lines, key=lambda line: -line[0])[:max_decisions] if cut_off else lines:
-            terminal.pieces((line, ""), indent=4)
-    if not decisions and not cut_off:
+        _print_lines(runs)
+    if not runs:
         raise nothing_found("no decisions")
 
 
-def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
-    with lookup.open_state() as state:
-        selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
-        repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
-        decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
-        look = recorded_decisions.find_second_look(state, selected)
-        opened = lessons.find_opened(state, selected.id)
-        if as_json:
-            record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
-                {"second_look": lookup.decision_fields(look)} if look else {}
-            )
-            terminal.raw(json.dumps(record, indent=1) + "\n")
-            return
-        with context.reading() as store:
-            memories = store.by_ids([candidate.id for candidate in selected.candidates]) if store else {}
-            words = _compare_words(selected, memories, store)
-            data = decision_view.ViewData(memories, decision_by_id, words, is_explained, look, opened)
-            terminal.page(decision_view.decision_view(selected, data))
-            _report_hidden(selected, store)
-
-
-def _compare_words(decision: Decision, memories: Mapping[str, Memory], store: Store | None) -> dict[str, Words]:
-    if store is None or decision.prompt is None:
-        return {}
-    index = context.index_of(store)
-    return {id_: compare_words(decision, memory, index) for id_, memory in memories.items() if memory.status != "deleted"}
-
-
-def _report_hidden(decision: Decision, store: Store | None) -> None:
-    if store is None or not decision.prompt:
-        return
-    scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if hidden := results.find_hidden(query_text(decision.prompt), scope, store, context.index_of(store)):
-        terminal.say(results.hidden_remark(hidden))
+def _run_fields(run: Decision | CutOff) -> dict[str, object]:
+    if isinstance(run, Decision):
+        return lookup.decision_fields(run)
+    return {"id": None, "at": run.at_ms, "event": run.event, "outcome": "cut_off"}
 
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
@@ -178,10 +148,47 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
-        lines = [(call.at_ms, lookup.silent_line(call)) for call in silent]
-        lines += [(decision.at_ms, lookup.decision_line(decision)) for decision in spoken]
-        for _, line in sorted(lines, reverse=True)[:limit]:
-            terminal.pieces((line, ""), indent=4)
+        runs: list[Decision | SilentCall] = sorted([*silent, *spoken], key=_TIME, reverse=True)
+        _print_lines(runs[:limit])
     if not silent and not spoken:
         is_logged = context.settings()["surfacing.log_prompts"]
         raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
+
+
+def _print_lines(runs: Sequence[Decision | SilentCall | CutOff]) -> None:
+    for run in runs:
+        terminal.pieces((lookup.run_line(run), ""), indent=4)
+
+
+def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
+    with lookup.open_state() as state:
+        selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
+        repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
+        givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
+        look = recorded_decisions.find_second_look(state, selected)
+        opened = lessons.find_opened(state, selected.id)
+    if as_json:
+        record = {**lookup.decision_fields(selected), "opened": sorted(opened)}
+        if look:
+            record["second_look"] = lookup.decision_fields(look)
+        terminal.raw(json.dumps(record, indent=1) + "\n")
+        return
+    with context.reading() as store:
+        data = decision_view.ViewData(
+            memories=store.by_ids([candidate.id for candidate in selected.candidates]) if store else {},
+            given={id_: giver for id_, giver in givers.items() if giver < selected.id},  # A later one is after a compaction.
+            is_explained=is_explained,
+            look=look,
+            opened=opened,
+        )
+        hidden = []
+        if store and selected.prompt is not None:
+            index = context.index_of(store)
+            kept = [memory for memory in data.memories.values() if memory.status != "deleted"]
+            data = data._replace(words={memory.id: compare_words(selected, memory, index) for memory in kept})
+            if selected.prompt:
+                scope = Filter(audiences=audiences_of(*filter(None, [selected.project])))
+                hidden = results.find_hidden(query_text(selected.prompt), scope, store, index)
+        terminal.page(decision_view.decision_view(selected, data))
+    if hidden:
+        terminal.say(results.hidden_remark(hidden))

@@ -1,4 +1,4 @@
-"""The marks of `subcog why --bad`: a marked memory counts less for prompts like the marked one.
+"""The marks of `subcog why bad`: a marked memory counts less for prompts like the marked one.
 
 Two prompts are alike as far as the weights of their terms overlap (weighted Jaccard), so rare words decide.
 """

@@ -67,7 +67,7 @@ CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 -- one row a write transaction: a cache with an unknown revision was made from another store
 CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
 
--- Memories that the user marked as wrong for a prompt (`subcog why --bad`): a mark has the prompt's terms, never the prompt.
+-- Memories that the user marked as wrong for a prompt (`subcog why bad`): a mark has the prompt's terms, never the prompt.
 -- The marks of a memory are deleted with it.
 CREATE TABLE marks (
   seq INTEGER NOT NULL,  -- of the memory

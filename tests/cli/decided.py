@@ -55,7 +55,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
 
 def latest(subcog: Run) -> str:
     """Return the id of the latest decision."""
-    return subcog("why", "-n", "1").out.split()[0]
+    return subcog("why", "list", "-n", "1").out.split()[0]
 
 
 def keep(home: Home, *decisions: Decision) -> None:

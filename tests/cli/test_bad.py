@@ -1,4 +1,4 @@
-"""`why --bad`: a memory marked wrong for a prompt does not come with similar prompts again, but with others."""
+"""`why bad`: a memory marked wrong for a prompt does not come with similar prompts again, but with others."""
 
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,11 @@ def marks_of(home: Home, id_: str = "keys") -> list[Mark]:
 
 def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:
     id_ = latest(subcog)
-    done = subcog("why", "--bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys", "--yes")
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines() == [
         f"marked as wrong for prompts like {QUESTION!r}: keys {KEYS[:80]}",
-        f"`subcog why --bad keys {id_} --undo` takes it back",
+        f"`subcog why bad keys {id_} --undo` takes it back",
     ]
     assert ask_again(QUESTION, "second") == []
     assert ask_again(f"Please tell me: {QUESTION.lower()}", "third") == []
@@ -58,12 +58,12 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: As
 @pytest.mark.parametrize("later", [PASTED, QUESTION])
 def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, ask_again: Ask, later: str) -> None:
     assert ask_again(PASTED, "pasted") == ["keys"]
-    assert subcog("why", "--bad", "keys", "--yes").code == 0
+    assert subcog("why", "bad", "keys", "--yes").code == 0
     assert ask_again(later, "again") == []
 
 
 def test_why_says_that_the_mark_was_the_reason(subcog: Run, ask_again: Ask) -> None:
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     ask_again(QUESTION, "second")
     out = subcog("why").out
     assert "; 1 marked as wrong for such prompts\n" in out
@@ -72,7 +72,7 @@ def test_why_says_that_the_mark_was_the_reason(subcog: Run, ask_again: Ask) -> N
 
 def test_for_other_prompts_it_is_handed_over_as_ever(subcog: Run, ask_again: Ask) -> None:
     assert ask_again(OTHER, "before") == ["keys"]
-    subcog("why", "--bad", "keys", subcog("why", "-n", "2").out.split("\n")[1].split()[0])
+    subcog("why", "bad", "keys", subcog("why", "list", "-n", "2").out.split("\n")[1].split()[0])
     assert ask_again(OTHER, "after") == ["keys"]
 
 
@@ -82,83 +82,83 @@ def test_a_paraphrase_brings_it_less_surely(subcog: Run, ask_again: Ask) -> None
         return float(next(line for line in subcog("why").out.splitlines() if "  keys  " in line).split()[0])
 
     before = relevance("before")
-    subcog("why", "--bad", "keys", subcog("why", "-n", "2").out.split("\n")[1].split()[0])
+    subcog("why", "bad", "keys", subcog("why", "list", "-n", "2").out.split("\n")[1].split()[0])
     assert relevance("after") < before / 2
 
 
 def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: Ask, home: Home) -> None:
     ask_again("and the other one?", "first")
-    subcog("why", "--bad", "cookie", "--yes")
+    subcog("why", "bad", "cookie", "--yes")
     (mark,) = marks_of(home, "cookie")
     assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
 def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "--bad", "keys", "--yes")
-    done = subcog("why", "--bad", "keys", "--undo")
+    subcog("why", "bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
     assert marks_of(home) == []
     assert ask_again(QUESTION, "second") == ["keys"]
-    done = subcog("why", "--bad", "keys", "--undo")
-    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
+    done = subcog("why", "bad", "keys", "--undo")
+    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why bad MEMORY` marks one\n")
 
 
 def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again: Ask, home: Home) -> None:
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     ask_again(QUESTION, "second")
-    assert subcog("why", "--bad", "keys", "--undo").code == 0
+    assert subcog("why", "bad", "keys", "--undo").code == 0
     assert marks_of(home) == []
 
 
 def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, home: Home) -> None:
     first = latest(subcog)
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     ask_again(OTHER, "second")
-    done = subcog("why", "--bad", "keys", "--undo")
+    done = subcog("why", "bad", "keys", "--undo")
     assert (done.code, done.out) == (2, "")
     assert (
         done.err == f"subcog: keys is not marked for that prompt; it is marked for the prompts of {first}; name one of them\n"
     )
-    subcog("why", "--bad", "keys", "--yes")
-    assert subcog("why", "--bad", "keys", first, "--undo").code == 0
+    subcog("why", "bad", "keys", "--yes")
+    assert subcog("why", "bad", "keys", first, "--undo").code == 0
     assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
 
 
 def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     for suffix in ("", "-wal", "-shm"):
         Path(home.state_db + suffix).unlink(missing_ok=True)
-    assert subcog("why", "--bad", "keys", id_, "--undo").code == 0
+    assert subcog("why", "bad", "keys", id_, "--undo").code == 0
     assert marks_of(home) == []
 
 
 def test_show_names_the_decisions_that_a_memory_was_wrong_for(subcog: Run) -> None:
     assert "wrong for" not in subcog("show", "keys").out
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     assert f"wrong for     {latest(subcog)}\n" in subcog("show", "keys").out
 
 
 def test_a_mark_is_made_once_and_does_not_hold_the_prompt(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     (mark,) = marks_of(home)
     assert "rotat" in mark.terms
     assert "How do we" not in mark.terms
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     assert len(marks_of(home)) == 1
 
 
 def test_a_forgotten_memory_has_no_marks_and_gets_none(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys", "--yes")
+    subcog("why", "bad", "keys", "--yes")
     subcog("forget", "keys")
     assert marks_of(home) == []
-    done = subcog("why", "--bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys", "--yes")
     assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
 def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None:
-    done = subcog("why", "--bad", "coo", "--yes")
+    done = subcog("why", "bad", "coo", "--yes")
     assert done.code == 0
     assert "marked as wrong for prompts like " in done.err
     assert len(marks_of(home, "cookie")) == 1
@@ -173,14 +173,14 @@ def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None
 )
 def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: int, message: str) -> None:
     for more in ((), ("--undo",)):
-        done = subcog("why", "--bad", memory, *more)
+        done = subcog("why", "bad", memory, *more)
         assert (done.code, done.out, done.err) == (code, "", f"subcog: {message}\n")
 
 
 def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("config", "set", "surfacing.log_prompts", "false")
     ask_again(QUESTION, "second")
-    done = subcog("why", "--bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys", "--yes")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith(
         "so no other prompt can be compared with it; surfacing.log_prompts is false; set it to true, and ask again\n"
@@ -197,7 +197,7 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
 ) -> None:
     keep(home, decided("z", candidates=[candidate("keys", 0.7)], **event))
     for named in ((), ("z",)):
-        done = subcog("why", "--bad", "keys", *named)
+        done = subcog("why", "bad", "keys", *named)
         assert (done.code, done.out) == (2, "")
         message = f"z was {was}, not a prompt; `subcog edit keys` changes its {means}"
         assert done.err == f"subcog: {message}\n"
@@ -206,13 +206,13 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
 
 def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -> None:
     keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
-    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys", "--yes").err
-    assert subcog("why", "--bad", "keys", "z", "--undo").code == 2
-    assert subcog("why", "--bad", "keys", "--undo").code == 0
+    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "bad", "keys", "--yes").err
+    assert subcog("why", "bad", "keys", "z", "--undo").code == 2
+    assert subcog("why", "bad", "keys", "--undo").code == 0
     assert marks_of(home) == []
 
 
 def test_a_prompt_without_words_can_not_be_marked(subcog: Run, ask_again: Ask, home: Home) -> None:
     keep(home, decided("z", BELOW, [candidate("keys", 0.2)], prompt="?!"))
-    done = subcog("why", "--bad", "keys", "z")
+    done = subcog("why", "bad", "keys", "z")
     assert (done.code, done.err) == (2, "subcog: the prompt of z has no words to recognise it by; nothing was marked\n")

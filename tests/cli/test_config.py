@@ -106,10 +106,8 @@ def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: MonkeyP
     lines = subcog("config", "list").out.splitlines()
     assert {"search.limit = 5  # config.toml line 2", "recency.decay = 0.25  # SUBCOG_RECENCY_DECAY"} <= {*lines}
     assert sum("#" in line for line in lines) == 2
-    sources = {200: "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0", 80: "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"}
-    for columns, shown in sources.items():
-        wide(monkeypatch, columns)
-        assert shown in " ".join(subcog("config", "list").out.split())
+    wide(monkeypatch, 80)
+    assert "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)" in " ".join(subcog("config", "list").out.split())
 
 
 def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_why_shows_the_decision_on_a_prompt_never_sent(subcog: Run) -> None:
     record = subcog("why", "how do berths get allocated?", "--json").json
     assert (record["intent_type"], record["decision"]["injected"]) == ("howto", [id_])
     assert f"{id_}  relevance " in subcog("why", "how do berths get allocated?", "--explain").out
-    assert subcog("why", "--list").code == 1  # no decision was recorded
+    assert subcog("why", "list").code == 1  # no decision was recorded
 
 
 @pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "/compact"])
@@ -125,7 +125,7 @@ def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
         (["intent"], "Missing option '--batch'"),
         (["intent", "--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["why", "- x"], "put -- before a text that begins with a dash"),
-        (["why", PROMPT, "--list"], "--list and a prompt exclude each other"),
+        (["why", PROMPT, "--everywhere"], "a prompt and --everywhere exclude each other"),
     ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list[str], message: str) -> None:

@@ -1,4 +1,4 @@
-"""`why --missed`: the prompt becomes a question of the memory that was missed."""
+"""`why missed`: the prompt becomes a question of the memory that was missed."""
 
 from pathlib import Path
 
@@ -33,12 +33,12 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
     decision = latest(subcog)
-    done = subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert done.code == 0, done.err
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     assert done.err.splitlines() == [
         f"learned: {PROMPT!r} is a question that rule answers",
-        f"`subcog why --missed rule {decision} --undo` takes it back",
+        f"`subcog why missed rule {decision} --undo` takes it back",
     ]
     assert silent(PROMPT, "after") == ["rule"]
     assert silent(OTHER, "after") == []
@@ -47,8 +47,8 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("edit", "rule", "--question", "may I merge on a Friday?")
     decision = latest(subcog)
-    subcog("why", "--missed", "rule", "--yes")
-    done = subcog("why", "--missed", "rule", decision, "--undo")
+    subcog("why", "missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", decision, "--undo")
     assert (done.code, done.out) == (0, "")
     assert done.err == f"no longer a question that rule answers: {PROMPT!r}\n"
     assert questions_of(home) == [AnsweredQuestion("may I merge on a Friday?")]
@@ -56,33 +56,33 @@ def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> N
 
 
 def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule", "--yes")
+    subcog("why", "missed", "rule", "--yes")
     silent(OTHER, "later")
-    assert subcog("why", "--missed", "rule", "--undo").code == 0
+    assert subcog("why", "missed", "rule", "--undo").code == 0
     assert questions_of(home) == []
 
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
     decision = latest(subcog)
-    subcog("why", "--missed", "rule", "--yes")
+    subcog("why", "missed", "rule", "--yes")
     subcog("config", "set", "surfacing.log_prompts", "false")
     silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
-    done = subcog("why", "--missed", "rule", *([decision] if is_named else []), "--undo")
+    done = subcog("why", "missed", "rule", *([decision] if is_named else []), "--undo")
     assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
     assert questions_of(home) == []
 
 
 def test_undo_works_without_any_decision(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule", "--yes")
+    subcog("why", "missed", "rule", "--yes")
     Path(home.state_db).unlink()
-    assert subcog("why", "--missed", "rule", "--undo").code == 0
+    assert subcog("why", "missed", "rule", "--undo").code == 0
     assert questions_of(home) == []
 
 
 def test_a_forgotten_memory_learns_nothing(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("forget", "rule")
-    done = subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert (done.code, done.out) == (2, "")
     assert done.err == "subcog: rule is deleted; `subcog edit rule` changes that\n"
 
@@ -90,15 +90,15 @@ def test_a_forgotten_memory_learns_nothing(subcog: Run, silent: Ask, home: Home)
 def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
     silent("When does the harbour office close its books?", "later")
     other = latest(subcog)
-    decision = next(line.split()[0] for line in subcog("why", "--list").out.splitlines() if line.endswith(PROMPT))
-    assert subcog("why", "--missed", "rule", decision).code == 0
-    done = subcog("why", "--missed", "rule", other, "--undo")
+    decision = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
+    assert subcog("why", "missed", "rule", decision).code == 0
+    done = subcog("why", "missed", "rule", other, "--undo")
     assert (done.code, done.err) == (
         2,
         "subcog: rule has learned nothing from that prompt; `subcog edit rule` shows its questions, and changes them\n",
     )
     assert len(questions_of(home)) == 1
-    assert subcog("why", "--missed", "cookie", "--undo").err.startswith("subcog: cookie has learned no question; ")
+    assert subcog("why", "missed", "cookie", "--undo").err.startswith("subcog: cookie has learned no question; ")
 
 
 @pytest.mark.parametrize(
@@ -110,20 +110,20 @@ def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, ho
 )
 def test_of_a_long_or_pasted_prompt_the_question_is_learned(subcog: Run, silent: Ask, home: Home, prompt: str) -> None:
     silent(prompt, "long")
-    assert subcog("why", "--missed", "rule", "--yes").code == 0
+    assert subcog("why", "missed", "rule", "--yes").code == 0
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
 
 
 def test_a_memory_that_comes_is_not_taught(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule", "--yes")
-    done = subcog("why", "--missed", "rule", "--yes")
+    subcog("why", "missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert (done.code, done.err) == (0, "rule comes to that prompt by now; nothing was learned\n")
     assert len(questions_of(home)) == 1
 
 
 def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, home: Home) -> None:
     silent("commit this", "veto")
-    done = subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert (done.code, done.out) == (1, "")
     assert done.err == "no question of that prompt brings rule and takes no other prompt from a memory\n"
     assert questions_of(home) == []
@@ -134,10 +134,10 @@ def test_a_question_takes_no_prompt_from_another_memory(subcog: Run, ask: Ask, h
     ask.remember(rule=RULE, window="A week has one time when deployments here are forbidden: Friday night.")
     assert ask(PROMPT, "missed") == ["window"]
     decision = latest(subcog)
-    assert subcog("why", "--missed", "rule", decision).code == 0
-    assert subcog("why", "--missed", "rule", decision, "--undo").code == 0
+    assert subcog("why", "missed", "rule", decision).code == 0
+    assert subcog("why", "missed", "rule", decision, "--undo").code == 0
     assert ask(NEAR, "near") == ["window"]
-    assert subcog("why", "--missed", "rule", decision).code == 1
+    assert subcog("why", "missed", "rule", decision).code == 1
     assert questions_of(home) == []
     assert ask(NEAR, "again") == ["window"]
 
@@ -145,14 +145,14 @@ def test_a_question_takes_no_prompt_from_another_memory(subcog: Run, ask: Ask, h
 def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, home: Home) -> None:
     for_all = [argument for i in range(8) for argument in ("--question", f"which berth has crane {i}?")]
     assert subcog("edit", "rule", *for_all).code == 0
-    done = subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert (done.code, done.err) == (2, "subcog: rule has 8 questions already; `subcog edit rule` changes that\n")
     assert len(questions_of(home)) == 8
 
 
 def test_an_agent_may_not_teach_a_persons_memory(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(IN_AN_AGENT, "1")
-    done = subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule", "--yes")
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith("; the person runs this command\n")
     assert questions_of(home) == []
@@ -160,14 +160,14 @@ def test_an_agent_may_not_teach_a_persons_memory(subcog: Run, silent: Ask, home:
 
 def test_a_prompt_that_was_not_kept_teaches_nothing(subcog: Run, silent: Ask, home: Home) -> None:
     keep(home, decided("lost", prompt=None))
-    done = subcog("why", "--missed", "rule", "lost")
+    done = subcog("why", "missed", "rule", "lost")
     assert (done.code, done.out) == (2, "")
     assert "the prompt of lost was not kept" in done.err
     keep(home, decided("began", **BEGINNING))
-    assert subcog("why", "--missed", "rule", "began").code == 2
+    assert subcog("why", "missed", "rule", "began").code == 2
 
 
 @pytest.mark.parametrize(("memory", "code"), [("nothing", 1), ("", 2)])
 def test_a_memory_that_is_not_there_is_one_line(subcog: Run, silent: Ask, memory: str, code: int) -> None:
-    done = subcog("why", "--missed", memory, "--yes")
+    done = subcog("why", "missed", memory, "--yes")
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)

@@ -78,7 +78,7 @@ def test_a_removed_question_is_not_taught_again(ask_again: Ask, home: Home, subc
 
 def test_an_opening_that_was_called_wrong_teaches_nothing(ask_again: Ask, home: Home, subcog: Run) -> None:
     opened(home, NEAR)
-    assert subcog("why", "--bad", "rule", _decision(home, NEAR)).code == 0
+    assert subcog("why", "bad", "rule", _decision(home, NEAR)).code == 0
     assert teach_and_read(home) == []
 
 

@@ -45,7 +45,7 @@ def test_the_last_prompt_of_this_project_is_explained(subcog: Run) -> None:
 
 def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(folders[SHOP].parent)
-    for arguments in (("why",), ("why", "--missed", "rule", "--yes"), ("why", "--bad", "rule", "--yes")):
+    for arguments in (("why",), ("why", "missed", "rule", "--yes"), ("why", "bad", "rule", "--yes")):
         done = subcog(*arguments)
         assert (done.code, done.out) == (1, "")
         assert done.err == (
@@ -54,28 +54,28 @@ def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path
 
 
 @pytest.mark.usefixtures("folders")
-@pytest.mark.parametrize("option", ["--missed", "--bad"])
-def test_nothing_is_taught_by_a_prompt_that_nobody_named(subcog: Run, home: Home, option: str) -> None:
-    done = subcog("why", option, "crane")
-    prompt = next(line.split()[0] for line in subcog("why", "--list").out.splitlines() if line.endswith(ASKED_HERE))
+@pytest.mark.parametrize("mark", ["missed", "bad"])
+def test_nothing_is_taught_by_a_prompt_that_nobody_named(subcog: Run, home: Home, mark: str) -> None:
+    done = subcog("why", mark, "crane")
+    prompt = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(ASKED_HERE))
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         f"subcog: the latest prompt here is {ASKED_HERE!r}, and nobody can be asked whether it is meant; "
-        f"`subcog why {option} crane {prompt}`, or --yes\n"
+        f"`subcog why {mark} crane {prompt}`, or --yes\n"
     )
-    assert subcog("why", option, "crane", prompt).code == 0
+    assert subcog("why", mark, "crane", prompt).code == 0
 
 
 @pytest.mark.usefixtures("folders")
 def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) -> None:
-    assert subcog("why", "--missed", "rule", "--yes").code == 0
+    assert subcog("why", "missed", "rule", "--yes").code == 0
     assert ASKED_THERE not in questions_of(home)
-    done = subcog("why", "--bad", "crane", "--everywhere", "--yes")
+    done = subcog("why", "bad", "crane", "--everywhere", "--yes")
     assert done.err.startswith(f"marked as wrong for prompts like {ASKED_THERE!r}: ")
 
 
 @pytest.mark.usefixtures("folders")
 def test_a_memory_of_a_tool_call_is_not_marked_for_a_prompt(subcog: Run) -> None:
     assert latest(subcog) == "call"
-    done = subcog("why", "--bad", "rule", "--yes")
+    done = subcog("why", "bad", "rule", "--yes")
     assert done.err.startswith("subcog: call was a tool's call, not a prompt; ")

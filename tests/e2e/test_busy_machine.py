@@ -96,8 +96,8 @@ def test_a_run_that_is_cut_off_is_counted_listed_and_named(machine: Machine) -> 
             break
     assert cut_offs(machine) == 1
     assert b"1 run cut off: this machine was busy" in machine.run("report", "--details").stderr
-    assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "--list").stdout
-    listed = json.loads(machine.run("why", "--list", "--json").stdout)
+    assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "list").stdout
+    listed = json.loads(machine.run("why", "list", "--json").stdout)
     assert [one["event"] for one in listed if one["outcome"] == "cut_off"] == ["UserPromptSubmit"]
     assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout
     os.unlink(machine.home / "cut-offs")

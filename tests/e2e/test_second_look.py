@@ -164,9 +164,9 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert " s later: 1 memory found, and handed over with " in told
     assert "second look, " in told
     assert json.loads(paid.run("why", prompt, "--json").stdout)["second_look"]["outcome"] == HANDED_OVER
-    call = paid.run("why", "-n", "1").stdout.decode().split()[0]
+    call = paid.run("why", "list", "-n", "1").stdout.decode().split()[0]
     assert "1 by second look" in paid.run("why", call).stdout.decode()  # what the call brought, and who found it
-    assert "second look, " in paid.run("why", "--list").stdout.decode()
+    assert "second look, " in paid.run("why", "list").stdout.decode()
     assert json.loads(paid.run("report", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
     assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("report", "--prometheus").stdout.decode()
 
@@ -175,7 +175,7 @@ def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine, server: LlmSe
     silent(paid)
     looked(paid)
     called(paid)
-    assert b"marked as wrong for prompts like" in paid.run("why", "--bad", LATE, "--yes").stderr
+    assert b"marked as wrong for prompts like" in paid.run("why", "bad", LATE, "--yes").stderr
     silent(paid, session="anew")
     assert "Payroll" in server.requests[0].body.decode()
     assert not [request for request in server.requests[1:] if "Payroll" in request.body.decode()]

@@ -211,7 +211,7 @@ def test_no_command_prints_or_writes_what_is_not_stored(bare: Machine, tmp_path:
             ("review", "--jsonl"),
             ("review", "--list"),
             ("why",),
-            ("why", "--list"),
+            ("why", "list"),
         )
     ]
     assert {command.code for command in done} <= {0, 1}, done

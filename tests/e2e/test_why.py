@@ -31,12 +31,12 @@ def test_what_a_hook_did_can_be_asked_for(machine: Machine) -> None:
 def test_a_bad_mark_holds_until_it_is_taken_back(machine: Machine) -> None:
     assert ANSWER in machine.recall(QUESTION)
     id_ = str(record(machine)["id"])
-    assert machine.run("why", "--bad", ANSWER, "--yes").code == 0
+    assert machine.run("why", "bad", ANSWER, "--yes").code == 0
     for _ in range(ATTEMPTS):
         assert ANSWER.encode() not in machine.prompt(QUESTION).stdout
     outcomes = {row["id"]: row["outcome"] for row in record(machine)["candidates"]}  # type: ignore[attr-defined]  # of JSON
     assert outcomes[ANSWER] == "bad"
-    assert machine.run("why", "--bad", ANSWER, id_, "--undo").code == 0
+    assert machine.run("why", "bad", ANSWER, id_, "--undo").code == 0
     assert ANSWER in machine.recall(QUESTION)
 
 
@@ -57,7 +57,7 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
 @pytest.mark.parametrize(("answer", "outcome"), [("n", "nothing was changed"), ("y", "marked as wrong for prompts like")])
 def test_a_person_is_asked_whether_the_prompt_is_meant(machine: Machine, answer: str, outcome: str) -> None:
     assert ANSWER in machine.recall(QUESTION)
-    terminal = OnTerminal([machine.command, "why", "--bad", ANSWER], machine.folder, machine.environment)
+    terminal = OnTerminal([machine.command, "why", "bad", ANSWER], machine.folder, machine.environment)
     try:
         assert QUESTION in terminal.read_until("[y/N]")
         terminal.type(f"{answer}\n")
@@ -98,15 +98,15 @@ def test_a_silent_decision_names_the_missing_relevance(machine: Machine) -> None
 
 def test_a_missed_memory_comes_once_it_has_learned(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
-    assert machine.run("why", "--missed", ANSWER, "--yes").code == 0
+    assert machine.run("why", "missed", ANSWER, "--yes").code == 0
     assert ANSWER in machine.recall(ELSEWHERE)
 
 
 def test_what_no_question_can_bring_is_not_taught(machine: Machine) -> None:
     asked(machine, "commit this")
-    assert machine.run("why", "--missed", ANSWER, "--yes").code == 1
+    assert machine.run("why", "missed", ANSWER, "--yes").code == 1
     asked(machine, QUESTION)
-    elsewhere = machine.run("why", "--missed", "tp-0011", "--yes")
+    elsewhere = machine.run("why", "missed", "tp-0011", "--yes")
     assert (elsewhere.code, b"tp-0011 is of the project github.com/tidepool/harbour" in elsewhere.stderr) == (2, True)
 
 
@@ -138,11 +138,11 @@ def factor_in(step: str) -> float:
 
 def test_the_factors_are_those_of_the_hit(machine: Machine) -> None:
     asked(machine, QUESTION)
-    assert machine.run("why", "--bad", ANSWER, "--yes").code == 0
+    assert machine.run("why", "bad", ANSWER, "--yes").code == 0
     told = asked(machine, QUESTION)
     candidate = next(row for row in told["candidates"] if row["id"] == ANSWER)  # type: ignore[attr-defined]  # of JSON
     assert candidate["factors"][1] == 0.0
-    assert b" x 0 for marks (`why --bad`)" in machine.run("why", "--explain").stdout
+    assert b" x 0 for marks (`why bad`)" in machine.run("why", "--explain").stdout
 
 
 @posix
@@ -162,7 +162,7 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
     for command in ("make openapi", "git push --force", "mysql s3cretPa55"):
         assert_silent(bare.hook(bare.calling("Bash", "s1", command=command)))
     assert_silent(bare.hook(bare.calling("Read", "s1", file_path=str(bare.folder / "src" / "pool.py"))))
-    lines = bare.run("why", "--tool").stdout.decode().splitlines()
+    lines = bare.run("why", "list", "--tool").stdout.decode().splitlines()
     assert lines[0].endswith("Read: src/pool.py; no memory is about it")
     assert any(line.endswith("Bash: git push; no memory is about it") for line in lines)
     assert any(line.endswith("Bash: make openapi; seed given in this session before") for line in lines)
@@ -173,15 +173,15 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
 def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert_silent(bare.hook(bare.calling("Bash", "s1", command="git push --force")))
-    assert b"git push" in bare.run("why", "--tool").stdout
+    assert b"git push" in bare.run("why", "list", "--tool").stdout
     assert bare.run("config", "set", "surfacing.log_prompts", "false").code == 0
     assert_silent(bare.hook(bare.calling("Bash", "s1", command="git pull")))
-    assert bare.run("why", "--tool").code == 1
+    assert bare.run("why", "list", "--tool").code == 1
     assert not (bare.home / "silent-calls").exists()
 
 
 def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
-    decision = json.loads(bare.run("why", "-n", "1", "--json").stdout)[0]["id"]
-    assert bare.run("why", decision, "--missed", "seed").code == 2
+    decision = json.loads(bare.run("why", "list", "-n", "1", "--json").stdout)[0]["id"]
+    assert bare.run("why", "missed", "seed", decision).code == 2

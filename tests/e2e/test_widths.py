@@ -32,7 +32,7 @@ SCREENS = (
     ("brief",),
     ("models",),
     ("why",),
-    ("why", "--list"),
+    ("why", "list"),
     ("why", PROMPT),
     ("report",),
     ("report", "--details"),
@@ -212,8 +212,8 @@ def test_review_shows_the_text_first(used: Machine, columns: int) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_questions_break_between_words(used: Machine, columns: int) -> None:
     for arguments, keys in (
-        (["why", "--bad", ANSWER], [("[y/N]:", "n\n")]),
-        (["why", "--missed", "tp-0027"], [("[y/N]:", "n\n")]),
+        (["why", "bad", ANSWER], [("[y/N]:", "n\n")]),
+        (["why", "missed", "tp-0027"], [("[y/N]:", "n\n")]),
         (
             ["remember", "The test database listens on port 5437, and its seeds come from db/seeds.sql after a pull."],
             [("[k]:", "c\n")],

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from subcog_hooks.cli.agents import hook_entries, registration
 from subcog_hooks.cli.agents.registration import BAD, GOOD, NOTE, Remark
-from subcog_hooks.cli.mcp import missing_package
+from subcog_hooks.cli.state import missing_mcp
 from subcog_hooks.cli.terminal.output import day, terminal, visible
 from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
 from subcog_hooks.core.errors import ConfigError, UsageError
@@ -239,7 +239,7 @@ def remove_hook(client: Client, before: str | None) -> str | None:
 def register(client: Client) -> None:
     """Add our hook to an agent's settings, and say so. Raises ConfigError, UsageError, ExtraMissing."""
     if client.contract is None and find_spec("mcp") is None:
-        raise missing_package()
+        raise missing_mcp()
     command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
     before, after = registration.change_settings(client.settings.path, partial(add_hook, client, command))
     if after == before:

@@ -3,7 +3,7 @@
 import os
 import shlex
 
-from subcog_hooks.cli import editor, embedding
+from subcog_hooks.cli import amendment, embedding
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.terminal import context
@@ -52,7 +52,7 @@ def check_home(home: Home, findings: Findings) -> None:
 def check_leftovers(home: Home, findings: Findings) -> None:
     for path in pull.find_leftovers(home):
         findings.note(f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it")
-    if edits := editor.find_edit_folders(home):
+    if edits := amendment.find_edit_folders(home):
         texts = pluralize(len(edits), "text of an unfinished edit is", "texts of unfinished edits are")
         findings.note(f"{texts} in {home.edits}; delete those you do not need")
 

@@ -1,4 +1,4 @@
-"""A server for one page on this machine. It answers only its own page, which knows the token in the address.
+"""A server for the report on this machine, which changes memories. It answers only its own page, which knows its token.
 
 A page of another site cannot read or change a memory: the host and origin of each request are checked, so a name that is made
 to point here (DNS rebinding) and a form that is sent here (CSRF) are refused. Nothing is fetched from anywhere.
@@ -10,16 +10,27 @@ import secrets
 import socketserver
 import sys
 import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import NamedTuple
 
-from subcog_hooks.cli.page.page_changes import ServedReport
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import Removed, sum_removed
+from subcog_hooks.cli import amendment, embedding, inventory
+from subcog_hooks.cli.agents import permission_rules
+from subcog_hooks.cli.amendment import amend, apply_edits, mark_forgotten
+from subcog_hooks.cli.inventory import Inventory
+from subcog_hooks.cli.page.report_page import Page, card_fields, make_cards
+from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.core.log import to_json, write_line
+from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.store.memory import PENDING, Memory, hash_content
+from subcog_hooks.store.store import Store
 
 IDLE_S = 600.0  # seconds without a request, after which the server ends
 POLL_S = 0.5
@@ -33,14 +44,19 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+Build = Callable[[Inventory], Page]
+Figures = Callable[[Inventory], list[tuple[str, str]]]
 
 
-def serve(report: ServedReport) -> None:
-    """Serve a report until Ctrl-C, or until no request came for IDLE_S. Raises UsageError, and NoMemory without a store."""
+def serve(build: Build, figures: Figures) -> None:
+    """Serve a report until Ctrl-C, or until no request came for IDLE_S. Raises UsageError, and NoMemory without a store.
+
+    build: makes the page; figures: the names and values above it.
+    """
     if author.is_agent():
         raise UsageError("the page changes memories, and an agent runs this command", "the person runs it in a terminal")
-    report.make_page()  # A store that cannot be read is told here, not in the browser.
-    with _Server(report) as server:
+    build(inventory.load_inventory())  # A store that cannot be read is told here, not in the browser.
+    with _Server(build, figures) as server:
         terminal.result(server.origin + f"/{server.token}/")
         sys.stdout.flush()
         terminal.say(f"open it in a browser; it ends with Ctrl-C, or after {IDLE_S / 60:.0f} minutes without use")
@@ -59,9 +75,10 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     timeout = POLL_S
 
-    def __init__(self, report: ServedReport) -> None:
+    def __init__(self, build: Build, figures: Figures) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.report = report
+        self.build = build
+        self.figures = figures
         self.lock = Lock()  # One request works at a time.
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self.host = f"127.0.0.1:{self.server_address[1]}"
@@ -133,13 +150,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, path: str, change: dict[str, object] | None) -> _Answer:
         if change is not None and path == "changes":
-            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.change(change)))
+            return _Answer(HTTPStatus.OK, "application/json", to_json(_change(change, self.server.figures)))
         if change is None and not path:
-            page = self.server.report.make_page()
+            page = self.server.build(inventory.load_inventory())
             return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
         if change is None and path.startswith("memories/"):
             id_ = path.removeprefix("memories/")
-            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.read_memory(id_)))
+            return _Answer(HTTPStatus.OK, "application/json", to_json(_read_memory(id_)))
         return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
 
     def _read_body(self) -> dict[str, object]:
@@ -163,3 +180,78 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _read_memory(id_: str) -> dict[str, object]:
+    """Return the text and fields of a memory to edit."""
+    with context.reading() as store:
+        memory = context.find_memory(store, id_)
+    return {"content": memory.content, "fields": amendment.form_fields(memory), "version": _version_of(memory)}
+
+
+def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object]:
+    """Make a change as `edit`, `forget` and `review` make it. Return a message, the changed cards and the figures."""
+    id_ = request.get("id")
+    if not isinstance(id_, str):
+        raise UsageError("the change names no memory", "load the page again")
+    with context.writing() as store:
+        message = _make_change(store, store.get(id_), request)
+    permission_rules.take_back_ended(context.home())
+    embedding.start_background_jobs()
+    contents = inventory.load_inventory()
+    with context.reading() as store:
+        changed = list(store.by_ids([id_]).values()) if store else []
+    cards = [card_fields(card) for card in make_cards(changed, contents)]
+    return {"message": message, "cards": cards, "figures": [value for _, value in figures(contents)]}
+
+
+def _version_of(memory: Memory) -> str:
+    return hash_content(jsonl.dump(memory))
+
+
+def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    """Make a change, and return what to tell the person. Raises UsageError for one that the page does not make."""
+    match request.get("action"):
+        case "keep":
+            waiting.accept(store, [waiting.find_pending(store, memory.id)])
+            return "Kept. Your agents are given it from now on."
+        case "drop":
+            waiting.reject(store, [waiting.find_pending(store, memory.id)])
+            return "Dropped."
+        case "forget":
+            mark_forgotten(store, [memory])
+            return "Forgotten. No agent is given it any more."
+        case "restore":
+            return _restore(store, memory, request)
+        case "edit":
+            return _edit(store, memory, request)
+    raise UsageError("the change is none that this page makes", "load the page again")
+
+
+def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    status = PENDING if request.get("status") == PENDING else "active"
+    is_changed, _ = _amend(store, memory, {"status": status})
+    done = "Waits for review again." if status == PENDING else "Brought back."
+    return done if is_changed else "Nothing changed."
+
+
+def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    content, fields = request.get("content"), request.get("fields")
+    if not isinstance(content, str) or not content.strip():
+        raise UsageError("the text is empty", "write it, or forget the memory")
+    if not isinstance(fields, dict) or fields.keys() != amendment.form_fields(memory).keys():
+        raise UsageError("the form lacks a field", "load the page again")
+    if request.get("version") != _version_of(memory):
+        raise UsageError(f"{memory.id} was changed since then, elsewhere", "copy your text, and load the page again")
+    changes = amendment.read_form({name: str(value) for name, value in fields.items()}, content, memory)
+    is_changed, removed = _amend(store, memory, changes) if changes else (False, "")
+    return f"{'Saved.' if is_changed else 'Nothing changed.'} {removed}".strip()
+
+
+def _amend(store: Store, memory: Memory, changes: Mapping[str, object]) -> tuple[bool, str]:
+    """Change a memory. Return whether it differs now, and a note of the secrets taken out."""
+    removed: list[Removed] = []
+    after = amend(memory, lambda stored: apply_edits(memory, stored, changes), store, removed)
+    if after is not None:
+        context.update_index_and_vectors(store)
+    return after is not None, describe_removed(sum_removed(removed)) if sum_removed(removed) else ""

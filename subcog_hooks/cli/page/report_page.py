@@ -14,12 +14,14 @@ from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
-from subcog_hooks.cli.terminal.output import day, redact_line, safe, terminal, utc_time
+from subcog_hooks.cli.inventory import Inventory
+from subcog_hooks.cli.listing import cue_rows, priority_text
+from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal, utc_time
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.store.memory import UNDATED
+from subcog_hooks.store.memory import PENDING, UNDATED, Memory
 from subcog_hooks.text.sanitise import cut, one_line
 
 MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables and the cards of a page
@@ -231,6 +233,53 @@ def _read_asset(name: str) -> str:
 def _csp_hash(text: str) -> str:
     """Return the source expression that lets a style or script run under the content policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+_OWNERS = {"user": "all your projects", "org": "your organisation"}
+_STATES = {PENDING: "waiting", "superseded": "replaced", "deleted": "forgotten"}
+_UNUSED = "not used for a year"
+
+
+def make_cards(memories: list[Memory], contents: Inventory) -> list[Card]:
+    """Return a card for each memory."""
+    unused = {memory.id for why, memory in contents.stale() if why == _UNUSED}
+    return [_make_card(memory, contents, is_unused=memory.id in unused) for memory in memories]
+
+
+def _make_card(memory: Memory, contents: Inventory, *, is_unused: bool) -> Card:
+    is_expired = memory.status == "active" and not memory.is_live(contents.now)
+    state = _UNUSED if is_unused else "expired" if is_expired else _STATES.get(memory.status, memory.status)
+    standing = "" if memory.standing is None else "yes" if memory.standing else "no"
+    others = [("standing", standing), ("priority", priority_text(memory)), ("source", memory.source)]
+    details = [*cue_rows(memory), *others]
+    return Card(
+        id=memory.id,
+        text=memory.content,
+        about=_describe(memory, contents, state),
+        state=state,
+        project=memory.project or memory.scope,
+        namespace=memory.namespace,
+        created=memory.created_at,
+        given=contents.sessions_of(memory),
+        details=[row for row in details if row[1]],
+    )
+
+
+def _describe(memory: Memory, contents: Inventory, state: str) -> str:
+    date = "" if memory.created_at == UNDATED else f" on {day(memory.created_at)}"
+    author = f", {memory.noted.removeprefix('noted ')}" if memory.noted else ""
+    owner = memory.project or _OWNERS.get(memory.scope, memory.scope)
+    sentences = [f"Noted{date} under {visible_text(memory.namespace)}, for {visible_text(owner)}{author}."]
+    if state == "expired" and memory.expires_at is not None:
+        sentences.append(f"Expired on {day(memory.expires_at)}.")
+    if memory.superseded_by:
+        sentences.append(f"Replaced by {memory.superseded_by}.")
+    use = contents.use.by_id.get(memory.id)
+    if use:
+        sentences.append(f"Given to {pluralize(use.sessions, 'session')}, last on {day(use.last_at)}.")
+    elif memory.is_live(contents.now):
+        sentences.append("Not given to a session yet.")
+    return " ".join(sentences)
 
 
 def write_page(page: Page, path: str) -> None:

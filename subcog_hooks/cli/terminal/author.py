@@ -28,11 +28,6 @@ def names_of(name: str) -> tuple[str, ...]:
     return project.names
 
 
-def project_fields(name: str) -> dict[str, object]:
-    """Return the fields that assign a memory to this project. Raises UsageError as `names_of` does."""
-    return {"scope": "project", "project": names_of(name)[0]}
-
-
 UNMARKED = frozenset(("amp", "droid", "windsurf", "zed", "zed-editor", "zeditor"))  # programs of agents that set no variable
 AGENT_SETTING = "capture.agent"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent

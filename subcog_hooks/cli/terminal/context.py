@@ -57,7 +57,10 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         _flush_output()
         if is_debugged:
-            _show_traceback()
+            import traceback  # 40 ms, and rarely wanted
+
+            for line in traceback.format_exc().splitlines():
+                terminal.complain(line)
         if isinstance(error, SubcogError):
             complain(error.message, error.hint)
             return error.exit_code
@@ -74,13 +77,6 @@ def complain(message: str, hint: str) -> None:
 def _flush_output() -> None:
     with suppress(ReaderGone, OutputFailed):
         terminal.flush()
-
-
-def _show_traceback() -> None:
-    import traceback  # 40 ms, and rarely wanted
-
-    for line in traceback.format_exc().splitlines():
-        terminal.complain(line)
 
 
 STATE_WAIT_MS = 2_000.0  # for a state that another process has locked
@@ -161,7 +157,7 @@ def has_store(folder: Home) -> bool:
 def require_store(id_: str) -> None:
     """Raise NoMemory where there is no store yet, so no memory has this id. Raises StoreError."""
     if not has_store(home()):
-        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
+        find_memory(None, id_)
 
 
 @contextmanager
@@ -248,14 +244,18 @@ def filter_of_options(
 ) -> Filter:
     """Build the filter that a command's options describe: by default this project, the user and the organisation.
 
+    A submodule's project has its parents' memories, too, where the settings want it.
     alone: leave the user's and the organisation's memories out where a project is named.
     """
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
-    names = (project.resolve_identity(project_name),) if project_name else _names_at_hand()
-    audiences = audiences_of(*names)
-    if alone and project_name:
-        audiences = tuple(audience_of("project", name) for name in names)
+    current = None if project_name else here()
+    names: tuple[str, ...] = current.names if current else ()
+    if project_name:
+        names = (project.resolve_identity(project_name),)
+    elif current and current.parent is not None and settings()[defaults.PARENTS]:
+        names = tuple(name for member in current.with_parents() for name in member.names)
+    audiences = tuple(audience_of("project", name) for name in names) if alone and project_name else audiences_of(*names)
     return Filter(
         audiences=None if all_projects else audiences,
         statuses=statuses,
@@ -265,14 +265,6 @@ def filter_of_options(
         since=since,
         include_expired=statuses != ("active",),
     )
-
-
-def _names_at_hand() -> tuple[str, ...]:
-    """Return the names of the current folder's project and, where the settings want it, of a submodule's parents."""
-    current = here()
-    if current is None or current.parent is None or not settings()[defaults.PARENTS]:
-        return current.names if current else ()
-    return tuple(name for member in current.with_parents() for name in member.names)
 
 
 def scope_of(memory: Memory) -> Filter:
@@ -303,17 +295,24 @@ def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: boo
             terminal.say(f"no {'other ' * is_given}memory is in the namespace {safe(name)[:80]!r}{meant}")
 
 
-def find_memory(store: Store, id_or_prefix: str) -> Memory:
+def find_memory(store: Store | None, id_or_prefix: str) -> Memory:
     """Return the memory with this id or unique prefix. Raises NoMemory, and UsageError for an ambiguous prefix."""
+    if store is None:
+        raise NoMemory(f"no memory has the id {safe(id_or_prefix)[:80]}", "nothing has been remembered yet")
     if not id_or_prefix:
         raise UsageError("the id is empty", "`subcog list` shows the ids")
     if not id_or_prefix.startswith("subcog://"):
-        ids = store.with_prefix(id_or_prefix, 3)
+        ids = store.with_prefix(id_or_prefix, 4)
         if id_or_prefix not in ids and len(ids) == 1:
             return store.get(ids[0])
         if id_or_prefix not in ids and len(ids) > 1:
-            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}{', …' * (len(ids) > 2)})", "give more of it")
+            raise ambiguous_prefix(id_or_prefix, ids)
     return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
+
+
+def ambiguous_prefix(prefix: str, ids: Sequence[str]) -> UsageError:
+    """Return the error for the beginning of several ids."""
+    return UsageError(f"{prefix} begins several ids ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})", "give more of it")
 
 
 def find_memories(store: Store, ids: Sequence[str]) -> list[Memory]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
@@ -107,7 +108,7 @@ def text_of(words: list[str]) -> str:
     """Return the text that the arguments make; `-` alone reads standard input. Raises UsageError when it is not UTF-8."""
     if words != [STDIN]:
         return readable(" ".join(words))
-    return _decode(sys.stdin.buffer.read(), "standard input")
+    return decode(sys.stdin.buffer.read(), "standard input")
 
 
 def read_rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
@@ -177,14 +178,31 @@ def _read_lines(source: str, name: str) -> list[str]:
                 raw = file.read()
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}", "give a JSONL file, or -") from error
-    return _decode(raw, name).split("\n")  # `splitlines` would also split at separators that a text may hold.
+    return decode(raw, name).split("\n")  # `splitlines` would also split at separators that a text may hold.
 
 
-def _decode(raw: bytes, name: str) -> str:
+def decode(raw: bytes, name: str) -> str:
+    """Return a text. Raises UsageError where it is not UTF-8."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
+
+
+def read_expiry(text: str, now: int) -> int:
+    """Return the time of `--expires` in milliseconds. Raises InvalidMemory for an invalid or past time."""
+    try:
+        expires_ms = (
+            now + int(text[:-1]) * 86_400_000
+            if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
+            else jsonl.parse_time(text)
+        )
+        jsonl.format_time(expires_ms)  # raises OverflowError after the year 9999
+    except (ValueError, OverflowError) as error:
+        raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
+    if expires_ms <= now:
+        raise InvalidMemory(f"--expires is {text}, which is past", "give a date to come, or days such as 30d")
+    return expires_ms
 
 
 Value = bool | int | float | str
@@ -274,7 +292,7 @@ def moment_remark(memory: Memory, governed: Sequence[str]) -> str:
 
 
 def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
-    when = " and ".join(_first_values(condition_texts(memory.when)))
+    when = _join_first(condition_texts(memory.when), " and ")
     expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
     if when and not has_cues:
@@ -286,21 +304,17 @@ def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
         moments.append("at the start of sessions, as far as there is room")
     moments.append("when a prompt is about it")
     if memory.keywords:
-        moments.append(f"when it names {_alternatives(memory.keywords)}")
+        moments.append(f"when it names {_join_first(memory.keywords, ' or ')}")
     if memory.triggers:
-        moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
+        moments.append(f"when a prompt or a command matches {_join_first(memory.triggers, ' or ')}")
     if memory.paths:
-        moments.append(f"when a tool touches {_alternatives(memory.paths)}")
+        moments.append(f"when a tool touches {_join_first(memory.paths, ' or ')}")
     if governed:
         moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
 
 
-def _alternatives(values: Sequence[str]) -> str:
-    return " or ".join(_first_values(values))
-
-
-def _first_values(values: Sequence[str]) -> list[str]:
+def _join_first(values: Sequence[str], word: str) -> str:
     more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
-    return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]
+    return word.join([*map(safe, values[:MAX_MOMENTS_SHOWN]), *more])

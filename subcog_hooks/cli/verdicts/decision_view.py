@@ -1,24 +1,34 @@
 """A decision as text: its prompt, its hits and how each relevance was computed."""
 
+from __future__ import annotations
+
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from typing import NamedTuple
 
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.cli.verdicts.shared_words import Words
+from subcog_hooks.embed.by_language import encode_by_language, unit_vector
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import relevance
+from subcog_hooks.recall import asked_like, logit, query, relevance
 from subcog_hooks.recall.hits import BRIEF
+from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
+from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.verdicts import Candidate, Decision
+from subcog_hooks.text import analysis, languages
+from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.sanitise import cut
+from subcog_hooks.text.typed_prompt import query_text
+from subcog_hooks.text.vocabulary import STOP
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
@@ -64,7 +74,7 @@ MAX_EXPLAINED = 3  # candidates
 TERM_BAR = 16  # columns
 NAME_WIDTH = 13  # columns for the name of an evidence
 RIGHT, WRONG = "green", "red"
-FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in the order of a candidate's factors
+FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
 def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
@@ -128,27 +138,9 @@ MAX_WITH_WORDS = 3  # candidates whose words are listed
 MAX_LISTED_WORDS = 12  # words of a prompt
 MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
-MIN_WORDS_COLUMNS = 140  # columns that a table of candidates with their words needs
 BAR = 20  # columns
 SMALL_BAR = 10
-MAX_WRAPPED = 32  # columns of a namespace or of ranks; longer texts wrap
 GONE = "(no longer in the store)"
-
-_ANSWERED = (outcomes.SPOKE, outcomes.LINES)
-OUTCOME_REASONS = {  # outcome of a candidate in words
-    outcomes.INJECTED: "handed over",
-    outcomes.FOUND: "found by a second look",
-    outcomes.POINTED: "pointed at by a line",
-    outcomes.BELOW: "not relevant enough",
-    outcomes.GIVEN: "given in this session before",
-    outcomes.LOADED: "Claude Code puts it before the model itself",
-    outcomes.DUPLICATE: "nearly repeats a better one",
-    outcomes.COUNT: "others took the places",
-    outcomes.ROOM: "others took the room",
-    outcomes.SPENT: "the session has had its characters",
-    outcomes.STALE: "the files that it is about are gone",
-    outcomes.BAD: "marked as wrong for such prompts",
-}
 
 
 class ViewData(NamedTuple):
@@ -176,8 +168,7 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         Text(f"{safe(decision.id)}  {lookup.local_time(decision.at_ms)}  {occasion}", style=DIM),
         Text(lookup.prompt_text(decision, PREVIEW)),
         "",
-        Text(lookup.sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
-        *_almost_lines(decision, data.given),
+        *_outcome_lines(decision, data.given),
     ]
     if look := data.look:
         parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
@@ -186,14 +177,13 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
     if decision.intent:
         parts += ["", *_intent(decision)]
     if data.is_explained:
-        parts += [*_signals(decision), *_stages(decision), *_strategies(decision), *arithmetic_view(decision)]
+        parts += [*_signals(decision), *_stages(decision), *arithmetic_view(decision)]
     return Group(*parts)
 
 
 def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
     """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
-    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
-    yield from _almost_lines(decision, data.given)
+    yield from _outcome_lines(decision, data.given)
     if decision.candidates:
         yield ""
         yield from _candidates(decision, data)
@@ -205,7 +195,8 @@ def _label_line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), text)
 
 
-def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
+def _outcome_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
+    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
     bar = decision.settings.needed if decision.settings else 0.0
     handed_over = (outcomes.INJECTED, outcomes.POINTED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
@@ -216,7 +207,7 @@ def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text
         if candidate.outcome == outcomes.BELOW:
             reason = f"{lookup.number_and_bar(candidate.relevance, bar)} was needed"
         else:
-            reason = f"{candidate.raw:.2f}, {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
+            reason = f"{candidate.raw:.2f}, {lookup.phrases_of(candidate.outcome).fate or safe(candidate.outcome)}"
             if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
                 reason += f", with {safe(given[candidate.id])}"
         yield Text(f"almost: {safe(candidate.id)} with {reason}")
@@ -255,60 +246,38 @@ def _stages(decision: Decision) -> Iterator[Text]:
     longest = max((ms for _, ms in decision.stages), default=0.0)
     for number, (name, ms) in enumerate(decision.stages):
         drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
-        drawn += draw_bar(ms / longest if longest else 0.0, _room(drawn), ACCENT)
+        room = max(SMALL_BAR // 2, min(BAR, terminal.out.width - drawn.cell_len)) if terminal.out.is_terminal else BAR
+        drawn += draw_bar(ms / longest if longest else 0.0, room, ACCENT)
         drawn.rstrip()
         yield drawn
     if decision.micros:
         yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
-
-
-def _strategies(decision: Decision) -> Iterator[Text]:
     if decision.strategies or decision.note:
         ran = ", ".join(decision.strategies) or "nothing"
         yield _label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}"))
 
 
-def _room(label: Text) -> int:
-    return max(SMALL_BAR // 2, min(BAR, terminal.out.width - label.cell_len)) if terminal.out.is_terminal else BAR
-
-
 def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
     bar = decision.settings.needed if decision.settings else 0.0
-    is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
-    table = plain_table(is_wide=True)
-    for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
-        is_short = name not in ("namespace", "ranks")
-        justify: JustifyMethod = "right" if name.startswith("to") else "left"
-        table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else MAX_WRAPPED)
-    table.add_column("memory", ratio=1, overflow="fold")
     for candidate in decision.candidates:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
         if BRIEF in candidate.ranks:  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
-        about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
-        words = _first_words(data.memories.get(candidate.id))
-        if is_table:
-            table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
+        yield Text.assemble(f"{number} ", drawn, f" {distance}  {safe(candidate.id)}  {safe(candidate.namespace)}  ", outcome)
+        memory = data.memories.get(candidate.id)
+        if memory is None or memory.status == "deleted":
+            words = Text(GONE, style=DIM)
         else:
-            yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
-            yield _indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
-    if is_table:
-        yield table
+            words = Text(cut(safe(memory.content), lookup.MAX_CHARS))
+        yield _indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
 
 
 def _indent(text: Text) -> RenderableType:
     return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
-
-
-def _first_words(memory: Memory | None) -> Text:
-    """Return the first words of a memory, or a note that it is forgotten or gone."""
-    if memory is None or memory.status == "deleted":
-        return Text(GONE, style=DIM)
-    return Text(cut(safe(memory.content), lookup.MAX_CHARS))
 
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
@@ -325,3 +294,88 @@ def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[Renderabl
 def _word_list(verb: str, words: Sequence[str]) -> Text:
     more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
     return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")
+
+
+class Words(NamedTuple):
+    """The significant words of a prompt that a memory has and lacks, the rarest first.
+
+    asked_like: the memory's question that the prompt resembles, None for none.
+    """
+
+    has: list[str]
+    lacks: list[str]
+    asked_like: str | None = None
+
+
+def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
+    """Return the words of a decision's prompt that a memory has and lacks today.
+
+    A memory with only parts of an identifier has the parts and lacks the identifier.
+    """
+    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
+    terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
+    own = _OwnWords(memory, index.analysers)
+    shared = {term: words for term in terms if (words := own.words_for(term))}
+    whole = {term.whole for term in shared if not term.is_identifier or own.has_whole(term)}
+    asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
+    has = list(dict.fromkeys(word for words in shared.values() for word in words))
+    lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
+    return Words(has, lacks, _matching_question(decision, memory, index))
+
+
+def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
+    terms = [term for candidate in decision.candidates if candidate.id == memory.id for term in candidate.terms]
+    added = {name: adds for name, _, adds in terms}
+    if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
+        return None
+    text = query_text(decision.prompt or "")
+    with closing(StaticEncoder.open()) as encoder:
+        encode = encode_by_language(encoder.encode)
+        asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
+    likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
+    return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
+
+
+def _fold_letters(text: str, analysers: Analysers) -> str:
+    """Return the words of a text in plain small letters, behind the text: the words leave long runs without blanks out."""
+    folded = analysis.fold(text).lower()
+    return " ".join((folded, *analysers.exact.analyze(folded)))
+
+
+class _OwnWords:
+    """The words of a memory by their forms in the index. A number within a version, date or name is no word of its own."""
+
+    def __init__(self, memory: Memory, analysers: Analysers) -> None:
+        text = "\n".join((memory.content, *memory.tags, *memory.keywords))
+        language = languages.language_of(text)
+        self._folded = _fold_letters(text, analysers)
+        self._by_whole: dict[str, str] = {}
+        self._by_stem: dict[str, str] = {}
+        for word in dict.fromkeys(analysis.whole_tokens(analysis.separate_scripts(text))):
+            for whole in analysers.exact_terms(word):
+                self._by_whole.setdefault(whole, word)
+            for stem in analysers.body_terms(word):
+                if not stem.isdecimal() or stem == word:
+                    self._by_stem.setdefault(stem, word)
+        if language:
+            for word, base in analysis.stems_by_word(text, language).items():
+                for stem in analysers.body.analyze(base):
+                    self._by_stem.setdefault(stem, self._by_whole.get(word, word))
+
+    def has_whole(self, term: Term) -> bool:
+        return term.whole in self._by_whole
+
+    def words_for(self, term: Term) -> tuple[str, ...]:
+        """Return the memory's words that match a term, at least in part; an acronym also by its long form."""
+        if term.is_cjk:
+            return (term.whole,) * (term.whole in self._folded)
+        if term.whole in self._by_whole:
+            return (self._by_whole[term.whole],)
+        if term.is_identifier:
+            parts = [stem for stem in term.stems if not (stem.isdecimal() or stem in STOP)]
+            return tuple([self._by_stem[stem] for stem in parts if stem in self._by_stem])
+        if term.stems[0] in self._by_stem:
+            return (self._by_stem[term.stems[0]],)
+        if term.spelled_out and self._by_stem.keys() >= set(term.spelled_out):
+            return tuple([self._by_stem[stem] for stem in term.spelled_out])
+        return ()

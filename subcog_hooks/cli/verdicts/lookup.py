@@ -1,10 +1,9 @@
 """Finds decisions of the hook by id and describes them in sentences, without drawing."""
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
@@ -34,18 +33,47 @@ DECIDED_BY_RELEVANCE = (
     outcomes.INTENT,
 )
 
-_SILENT = {  # reasons; `sentence` adds numbers to some
-    outcomes.PAUSED: "the hook was paused; `subcog resume` ends it",
-    outcomes.OFF: "switched off by a setting",
-    outcomes.NOMEM: "[nomem] was in the prompt",
-    outcomes.NOT_TYPED: "it is a command of the client, or the client sent it by itself",
-    outcomes.INTENT: "it does not seem to need a memory",
-    outcomes.BELOW: "nothing was relevant enough",
-    outcomes.NOTHING_FOUND: "no memory is similar to it or shares a word with it",
-    outcomes.REPEATED: "the relevant memories were given earlier in this session",
-    outcomes.SPENT: "the session has had all its characters (surfacing.session_characters)",
-    outcomes.OUT_OF_TIME: "out of time",
-    outcomes.FAILED: "it failed",
+
+class Phrases(NamedTuple):
+    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: what became of a memory."""
+
+    name: str = ""
+    silence: str = ""
+    fate: str = ""
+
+
+PHRASES = {
+    outcomes.SPOKE: Phrases("memories given"),
+    outcomes.LINES: Phrases("only pointed at memories"),
+    outcomes.PAUSED: Phrases("paused", "the hook was paused; `subcog resume` ends it"),
+    outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
+    outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
+    outcomes.NOT_TYPED: Phrases(
+        "sent by the client, not typed", "it is a command of the client, or the client sent it by itself"
+    ),
+    outcomes.INTENT: Phrases("needs no memory", "it does not seem to need a memory"),
+    outcomes.BELOW: Phrases("nothing relevant enough", "nothing was relevant enough", "not relevant enough"),
+    outcomes.NOTHING_FOUND: Phrases("no memory similar to it", "no memory is similar to it or shares a word with it"),
+    outcomes.REPEATED: Phrases("given before in the session", "the relevant memories were given earlier in this session"),
+    outcomes.SPENT: Phrases(
+        "the session has had its share",
+        "the session has had all its characters (surfacing.session_characters)",
+        "the session has had its characters",
+    ),
+    outcomes.OUT_OF_TIME: Phrases("out of time", "out of time"),
+    outcomes.FAILED: Phrases("failed", "it failed"),
+    outcomes.HANDED_OVER: Phrases("given with the next call"),
+    outcomes.MOVED_ON: Phrases("the session has moved on"),
+    outcomes.INJECTED: Phrases(fate="handed over"),
+    outcomes.FOUND: Phrases(fate="found by a second look"),
+    outcomes.POINTED: Phrases(fate="pointed at by a line"),
+    outcomes.GIVEN: Phrases(fate="given in this session before"),
+    outcomes.LOADED: Phrases(fate="Claude Code puts it before the model itself"),
+    outcomes.DUPLICATE: Phrases(fate="nearly repeats a better one"),
+    outcomes.COUNT: Phrases(fate="others took the places"),
+    outcomes.ROOM: Phrases(fate="others took the room"),
+    outcomes.STALE: Phrases(fate="the files that it is about are gone"),
+    outcomes.BAD: Phrases(fate="marked as wrong for such prompts"),
 }
 CHANNEL_NAMES = {
     "lexical_exact": "all words",
@@ -71,10 +99,9 @@ EVENT_NAMES = {
 @contextmanager
 def open_state() -> Iterator[State]:
     """Yield the state. Raises NoDecision when there is none yet, StoreError."""
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
-    with closing(State.open(home, context.STATE_WAIT_MS, terminal.say)) as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        if state is None:
+            raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
         yield state
 
 
@@ -82,13 +109,11 @@ def find_decision(state: State, id_or_prefix: str) -> Decision:
     """Return the decision with this id or unique prefix. Raises NoDecision, UsageError."""
     decision = recorded_decisions.find_decision(state, id_or_prefix)
     if decision is None:
-        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
+        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why list` shows the latest")
     if decision.id != id_or_prefix:
         ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
-            raise UsageError(
-                f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})", "give more of it"
-            )
+            raise context.ambiguous_prefix(id_or_prefix, ids)
     return decision
 
 
@@ -99,7 +124,7 @@ class PromptChoice(NamedTuple):
     latest of any project; is_sure: the person wants no question.
     """
 
-    id: str | None = None
+    id: str = ""
     everywhere: bool = False
     is_sure: bool = False
 
@@ -128,15 +153,17 @@ class PromptChoice(NamedTuple):
         names = here.names if here else ("",)
         return decisions if self.everywhere else [decision for decision in decisions if decision.project in names]
 
-    def require_named(self, prompt: Decision, command: str) -> None:
-        """Raise UsageError where the prompt is a guess that nobody can be asked about. command: names the prompt instead."""
-        if not (self.id or self.is_sure or terminal.interactive):
+    def require_meant(self, prompt: Decision, command: str, question: str) -> None:
+        """Ask whether a guessed prompt is meant. command: names the prompt instead.
+
+        Raises UsageError where nobody can be asked, typer.Exit after a no.
+        """
+        if self.id or self.is_sure:
+            return
+        if not terminal.interactive:
             latest = f"the latest prompt{'' if self.everywhere else ' here'} is {prompt_text(prompt, MAX_CHARS)!r}"
             raise UsageError(f"{latest}, and nobody can be asked whether it is meant", f"`{command} {prompt.id}`, or --yes")
-
-    def confirm(self, question: str) -> None:
-        """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
-        if not (self.id or self.is_sure or terminal.confirm(question)):
+        if not terminal.confirm(question):
             raise nothing_found("nothing was changed")
 
 
@@ -178,7 +205,7 @@ def sentence(decision: Decision) -> str:
         return f"spoke: {len(decision.injected)} of {candidates} handed over{lines}, {decision.units} characters"
     if decision.outcome == outcomes.LINES:
         return f"lines: pointed at {len(decision.pointed)} of {candidates}, {decision.units} characters"
-    why = _SILENT.get(decision.outcome, safe(decision.outcome))
+    why = phrases_of(decision.outcome).silence or safe(decision.outcome)
     held_back = {candidate.outcome for candidate in decision.candidates}
     if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
         why = "the client puts the relevant memories before the model itself"
@@ -234,27 +261,22 @@ def bar_text(needed: float) -> str:
     return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
 
 
-def decision_line(decision: Decision) -> str:
-    """Format a decision as a line.
+def run_line(run: Decision | SilentCall | CutOff) -> str:
+    """Format a run of the hook as a line.
 
-    It has the id, time, outcome, number of memories, and the prompt's first words or the event.
+    It has the decision's id, the time, the outcome, the number of memories, and the prompt's first words or the event. A silent
+    tool call has the names looked up, and the reason of silence.
     """
-    outcome, prompt = safe(decision.outcome), prompt_text(decision, MAX_CHARS)
-    return f"{safe(decision.id)}  {local_time(decision.at_ms)}  {outcome:<13}  {len(decision.injected)}  {prompt}"
-
-
-def silent_line(call: SilentCall) -> str:
-    """Format a tool call without a decision as a line: time, tool, names looked up, reason of silence."""
-    about = safe(", ".join(call.about)) or "a command without a name to look up"
-    held_back = (call.given, "given in this session before"), (call.lines, "had a line, or none was left for it")
-    why = ", ".join(f"{', '.join(map(safe, ids))} {had}" for ids, had in held_back if ids) or "no memory is about it"
-    return f"{'-':<14}  {local_time(call.at_ms)}  silent         0  {safe(call.tool)}: {about}; {why}"
-
-
-def cut_off_line(cut_off: CutOff) -> str:
-    """Format a run that was cut off as a line: time and event."""
-    what = f"{safe(cut_off.event)}: this machine was too busy to finish it"
-    return f"{'-':<14}  {local_time(cut_off.at_ms)}  cut off        0  {what}"
+    if isinstance(run, Decision):
+        id_, outcome, count, about = safe(run.id), safe(run.outcome), len(run.injected), prompt_text(run, MAX_CHARS)
+    elif isinstance(run, CutOff):
+        id_, outcome, count, about = f"{'-':<14}", "cut off", 0, f"{safe(run.event)}: this machine was too busy to finish it"
+    else:
+        names = safe(", ".join(run.about)) or "a command without a name to look up"
+        held_back = (run.given, "given in this session before"), (run.lines, "had a line, or none was left for it")
+        why = ", ".join(f"{', '.join(map(safe, ids))} {had}" for ids, had in held_back if ids) or "no memory is about it"
+        id_, outcome, count, about = f"{'-':<14}", "silent", 0, f"{safe(run.tool)}: {names}; {why}"
+    return f"{id_}  {local_time(run.at_ms)}  {outcome:<13}  {count}  {about}"
 
 
 def prompt_text(decision: Decision, max_chars: int) -> str:
@@ -270,6 +292,10 @@ def quoted_prompt(decision: Decision) -> str:
     """Return a prompt in quotes with its time and project."""
     project = f" in {safe(decision.project)}" if decision.project else ""
     return f"{prompt_text(decision, MAX_CHARS)!r} ({local_time(decision.at_ms)}{project})"
+
+
+def phrases_of(outcome: str) -> Phrases:
+    return PHRASES.get(outcome, Phrases())
 
 
 def event_name(decision: Decision) -> str:

@@ -1,6 +1,9 @@
-"""`why --bad` and `why --missed`: memories marked as wrong or as missing for a prompt."""
+"""`subcog why bad` and `subcog why missed`: memories marked as wrong or as missing for a prompt."""
 
 from functools import partial
+from typing import Annotated
+
+from typer import Argument, Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.terminal import author, context
@@ -18,9 +21,39 @@ from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
 from subcog_hooks.text.typed_prompt import query_text
 
+ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why list` shows them"
 
-def mark_bad(id_: str, choice: PromptChoice) -> None:
-    """Mark a memory as wrong for a prompt. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+MemoryId = Annotated[str, Argument(metavar="MEMORY", help="The id of the memory, or its beginning.")]
+DecisionId = Annotated[
+    str, Argument(metavar="DECISION", help="The id of the decision on the prompt; without it, this project's latest prompt.")
+]
+Undo = Annotated[bool, Option("--undo", help="Take it back.")]
+Everywhere = Annotated[bool, Option("--everywhere", help="Without a decision: the latest prompt of all projects.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
+
+
+def mark_bad(
+    memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
+) -> None:
+    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
+
+    Example: subcog why bad 1m7x59 --yes
+    """
+    (_unmark if undo else _mark)(memory, PromptChoice(decision, everywhere, is_sure=yes))
+
+
+def mark_missed(
+    memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
+) -> None:
+    """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
+    You are asked, unless you name the decision.
+
+    Example: subcog why missed 1m7x59 --yes
+    """
+    (_unlearn if undo else _learn)(memory, PromptChoice(decision, everywhere, is_sure=yes))
+
+
+def _mark(id_: str, choice: PromptChoice) -> None:
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
@@ -32,14 +65,12 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
     if marked.prompt is None:
         fact = f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it"
         raise UsageError(fact, lookup.why_not_stored())
-    context.require_store(id_)
     with context.reading() as store:
-        assert store is not None
         memory = context.find_memory(store, id_)
     if memory.status == "deleted":
         raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
-    choice.require_named(marked, f"subcog why --bad {memory.id}")
-    choice.confirm(f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?")
+    question = f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?"
+    choice.require_meant(marked, f"subcog why bad {memory.id}", question)
     with context.writing() as store:
         terms = _prompt_terms(marked, store)
         if not terms:
@@ -49,7 +80,7 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
         terminal.say(f"{memory.id} was not among the memories found there")
     prompt = lookup.prompt_text(marked, lookup.MAX_CHARS)
     terminal.say(f"marked as wrong for prompts like {prompt!r}: {lookup.memory_line(memory)}")
-    terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
+    terminal.say(f"`subcog why bad {memory.id} {marked.id} --undo` takes it back")
 
 
 def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decision:
@@ -66,32 +97,30 @@ def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decis
     return choice.find(state, ONLY_PROMPTS)
 
 
-def unmark_bad(id_: str, choice: PromptChoice) -> None:
-    """Remove the marks that a memory has for a prompt or similar prompts. Raises NoDecision, NoMemory, UsageError.
-
-    Where the decision is no longer recorded, its id still identifies the mark.
-    """
+def _unmark(id_: str, choice: PromptChoice) -> None:
+    """Remove the marks of a memory. Where the decision is no longer recorded, its id still identifies the mark."""
     context.require_store(id_)
     with context.writing() as store:
         memory = context.find_memory(store, id_)
         existing = store.marks([memory.seq])
         if not existing:
-            raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
-        removed = _choose_marks(store, existing, choice)
+            raise UsageError(f"{memory.id} is not marked", "`subcog why bad MEMORY` marks one")
+        ids = dict.fromkeys(mark.decision for mark in existing)
+        hint = f"it is marked for the prompts of {', '.join(ids)}; name one of them"
+        removed = _choose_marks(store, existing, choice, hint)
         if not removed:
-            hint = f"it is marked for the prompts of {_ids(existing)}; name one of them"
             raise UsageError(f"{memory.id} is not marked for that prompt", hint)
         store.unmark(memory.seq, [mark.decision for mark in removed])
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
 
 
-def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[Mark]:
+def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice, hint: str) -> list[Mark]:
     """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
     named = [mark for mark in made if choice.id and mark.decision.startswith(choice.id)]
     if len({mark.decision for mark in named}) == 1:
         return named
     with lookup.open_state() as state:
-        prompt = choice.find(state, f"it is marked for the prompts of {_ids(made)}; name one of them")
+        prompt = choice.find(state, hint)
     terms = _prompt_terms(prompt, store)
     factors = {
         mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
@@ -100,54 +129,44 @@ def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[
     return exact or [mark for mark in made if factors[mark.decision] < 1.0]
 
 
-def _ids(made: list[Mark]) -> str:
-    return ", ".join(dict.fromkeys(mark.decision for mark in made))
-
-
 def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
     if decision.prompt is None:
         return {}
     return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
-ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why --list` shows them"
-
-
-def learn_missed(id_: str, choice: PromptChoice) -> None:
-    """Let a memory learn a question from the prompt that missed it. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+def _learn(id_: str, choice: PromptChoice) -> None:
     with lookup.open_state() as state:
-        missed = choice.find(state, ONLY_PROMPTS)
-        if missed.prompt is None:
-            raise UsageError(f"the prompt of {missed.id} was not kept, so it teaches nothing", lookup.why_not_stored())
-        context.require_store(id_)
+        prompt = choice.find(state, ONLY_PROMPTS)
+        if prompt.prompt is None:
+            raise UsageError(f"the prompt of {prompt.id} was not kept, so it teaches nothing", lookup.why_not_stored())
         with context.reading() as store:
-            assert store is not None
             memory = context.find_memory(store, id_)
-            _require_teachable(memory, missed)
-            choice.require_named(missed, f"subcog why --missed {memory.id}")
-            if memory.id in past_prompts.find_coming([missed], store)[0]:
+            _require_teachable(memory, prompt)
+            if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
                 terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
                 return
-        choice.confirm(f"Teach {memory.id} a question of {lookup.quoted_prompt(missed)}?")
-        learned = past_prompts.learn_question(memory, past_prompts.needs_of(missed), missed, state)
+        question = f"Teach {memory.id} a question of {lookup.quoted_prompt(prompt)}?"
+        choice.require_meant(prompt, f"subcog why missed {memory.id}", question)
+        learned = past_prompts.learn_question(memory, past_prompts.needs_of(prompt), prompt, state)
     if not learned:
         raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
     terminal.say(f"learned: {learned!r} is a question that {memory.id} answers")
-    terminal.say(f"`subcog why --missed {memory.id} {missed.id} --undo` takes it back")
+    terminal.say(f"`subcog why missed {memory.id} {prompt.id} --undo` takes it back")
     embedding.start_background_jobs()
 
 
-def _require_teachable(memory: Memory, missed: Decision) -> None:
+def _require_teachable(memory: Memory, prompt: Decision) -> None:
     _require_person(memory)
     fact = ""
     if memory.status != "active":
-        fact = f"{memory.id} is {memory.status}"
-    elif memory.project and memory.project != missed.project:
-        fact = f"{memory.id} is of the project {safe(memory.project)}"
+        fact = f"is {memory.status}"
+    elif memory.project and memory.project != prompt.project:
+        fact = f"is of the project {safe(memory.project)}"
     elif len(memory.questions) >= MAX_QUESTIONS:
-        fact = f"{memory.id} has {MAX_QUESTIONS} questions already"
+        fact = f"has {MAX_QUESTIONS} questions already"
     if fact:
-        raise UsageError(fact, f"`subcog edit {memory.id}` changes that")
+        raise UsageError(f"{memory.id} {fact}", f"`subcog edit {memory.id}` changes that")
 
 
 def _require_person(memory: Memory) -> None:
@@ -157,11 +176,10 @@ def _require_person(memory: Memory) -> None:
         raise UsageError(error.message, "the person runs this command") from None
 
 
-def unlearn_missed(id_: str, choice: PromptChoice) -> None:
+def _unlearn(id_: str, choice: PromptChoice) -> None:
     """Remove the questions that a memory learned from a prompt.
 
-    If the project's latest prompt taught the memory nothing or is no longer stored, the only learned
-    question is removed. Raises NoDecision, NoMemory, UsageError.
+    If the project's latest prompt taught the memory nothing or is no longer stored, the only learned question is removed.
     """
     context.require_store(id_)
     with context.writing() as store:
@@ -169,16 +187,15 @@ def unlearn_missed(id_: str, choice: PromptChoice) -> None:
         _require_person(memory)
         learned = [question for question in memory.questions if question.by == LEARNED]
         if not learned:
-            raise UsageError(f"{memory.id} has learned no question", "`subcog why --missed MEMORY` teaches it one")
+            raise UsageError(f"{memory.id} has learned no question", "`subcog why missed MEMORY` teaches it one")
         needs = _needs_at(choice)
         removed = [question for question in learned if question.text in (needs or ())]
-        if not removed and (choice.id is None or needs is None) and len(learned) == 1:
+        if not removed and (not choice.id or needs is None) and len(learned) == 1:
             removed = learned
         if not removed:
-            reason = (
-                "learned nothing from that prompt" if needs is not None else f"learned {pluralize(len(learned), 'question')}"
-            )
-            raise UsageError(f"{memory.id} has {reason}", f"`subcog edit {memory.id}` shows its questions, and changes them")
+            fact = "nothing from that prompt" if needs is not None else pluralize(len(learned), "question")
+            hint = f"`subcog edit {memory.id}` shows its questions, and changes them"
+            raise UsageError(f"{memory.id} has learned {fact}", hint)
         store.modify([memory.id], partial(past_prompts.without_questions, removed=removed))
         context.update_index_and_vectors(store)
     for question in removed:
@@ -188,7 +205,7 @@ def unlearn_missed(id_: str, choice: PromptChoice) -> None:
 def _needs_at(choice: PromptChoice) -> list[str] | None:
     try:
         with lookup.open_state() as state:
-            missed = choice.find(state, ONLY_PROMPTS)
+            prompt = choice.find(state, ONLY_PROMPTS)
     except NoDecision:
         return None
-    return past_prompts.needs_of(missed) if missed.prompt is not None else None
+    return past_prompts.needs_of(prompt) if prompt.prompt is not None else None
