@@ -32,10 +32,10 @@ def search(**values: Any) -> None:
             value = values[option.name]
             setattr(options, option.name, () if value is None and option.kind == LIST else value)
     if values[ONLY_TERMINAL]:
-        from subcog_hooks.cli.team import team_results  # few people have a team's server
+        from subcog_hooks.cli.team import sharing  # few people have a team's server
 
-        team_results.require_supported(options)
-        raise typer.Exit(team_results.run_team_search(options, is_fast=options.fast))
+        sharing.require_supported(options)
+        raise typer.Exit(sharing.run_team_search(options, is_fast=options.fast))
 
     def show(page: results.ResultPage) -> None:
         if options.shape == results.TABLE:
