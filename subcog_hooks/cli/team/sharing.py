@@ -188,11 +188,12 @@ def _require_agreed(state: ShareState, tables: server_schema.TeamTables, url: st
         raise NotAgreedTo(fact, CHOOSE_IT)
 
 
-def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> None:
-    """Synchronise the agreed projects without messages, as an unreachable server is normal.
+def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
+    """Synchronise the agreed projects without messages, as an unreachable server is normal; `share status` shows the result.
 
     pace: asked after each batch whether to go on; the next run does the rest.
     """
+    settings = context.settings()
 
     def advance(_: int) -> None:
         if not pace.goes_on():
@@ -202,19 +203,20 @@ def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_
         with ShareState.open(home) as state:
             projects = agreed_projects(state, settings)
         if not projects:
-            return
+            return ""
+        failure = ""
         try:
             wait_s = server_connection.BACKGROUND_WAIT_S
             synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
         except ServerError as error:
-            record_end(home, error.message)
-        else:
-            record_end(home, "")
+            failure = error.message
+        record_end(home, failure)
     except (StoreBusy, _CalledOff):
-        return  # Another process does it, or the next run will.
+        pass  # Another process does it, or the next run will.
     except Exception as error:  # noqa: BLE001 - nobody sees this process, so the log has the error
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write_line(home, f"the team's memories were not synchronised: {why}")
+    return ""
 
 
 def record_end(home: Home, failure: str) -> None:
