@@ -171,19 +171,45 @@ class Sync(Exchange):
         left = self._left_records(project, ids)
         for row in rows:
             revision, document = documents.get(row.id, (None, None))
-            record = records.get(row.id) or SyncRecord(project, row.id)
-            memory = local.get(row.id)
             if revision != row.revision:  # It comes again with its later revision.
                 continue
-            if row.id.startswith(KEPT_OWN_PREFIX):  # Such a version stays on its user's machine.
-                _report_left_out(row, InvalidMemory("its id cannot be used here"), batch)
-            elif memory is not None and memory.project != project and not self._may_move(record, memory, left.get(row.id)):
-                batch.problems += self._describe_clash(row, record, memory)
-            elif document is None:
-                self._delete_here(row, record, memory, batch)
-            else:
-                self._put_here(row, document, record, memory, batch)
+            record = records.get(row.id) or SyncRecord(project, row.id)
+            try:
+                self._judge_row(row, document, record, local.get(row.id), left.get(row.id), batch)
+            except InvalidMemory as error:
+                batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
         return batch
+
+    def _judge_row(
+        self,
+        row: _ServerRow,
+        document: str | None,
+        record: SyncRecord,
+        memory: Memory | None,
+        left: SyncRecord | None,
+        batch: Batch,
+    ) -> None:
+        """Add the change that a row makes here to the batch. Raises InvalidMemory for one that is left out.
+
+        left: the record of the memory in another project, which it has left on the server.
+        """
+        if row.id.startswith(KEPT_OWN_PREFIX):  # Such a version stays on its user's machine.
+            raise InvalidMemory("its id cannot be used here")
+        if memory is not None and memory.project != record.project:
+            # The server may still have it in this project, from which it was moved on this machine.
+            was_moved_here = record.revision is not None and not record.is_deleted
+            is_left = left is not None and left.project == memory.project and not self._is_dirty(left, memory)
+            if memory.project not in self.projects and (was_moved_here or not is_left):
+                batch.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
+                return
+            if was_moved_here:
+                return
+            if not is_left:
+                raise InvalidMemory(f"it has the id of a memory in {memory.project}")
+        if document is None:
+            self._delete_here(row, record, memory, batch)
+        else:
+            self._put_here(row, server_documents.read_document(document), record, memory, batch)
 
     def _store_batch(self, project: str, batch: Batch) -> bool:
         """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile."""
@@ -193,7 +219,7 @@ class Sync(Exchange):
                 self.state.note_progress(other, "fetched", min(self.state.progress(other)[0], revision - 1))
         for record in batch.records:
             record.local = ARRIVING
-            document = server_documents.document_with_withheld(batch.arrived(record), record.withheld)
+            document = server_documents.document_with_withheld(batch.memory_of(record), record.withheld)
             record.shared = server_documents.document_digest(document)
         self.state.put_records([record for record in batch.records if record.id in batch.new])
         self.state.note_overruled(batch.overruled.values())  # First, since a repeated run finds the change done already.
@@ -203,7 +229,7 @@ class Sync(Exchange):
             self.state.note_overruled(batch.before.values())
             return False
         for record in batch.records:
-            memory = batch.arrived(record)
+            memory = batch.memory_of(record)
             record.seq, record.local = memory.seq, server_documents.local_digest(memory)
         self.state.put_records([*batch.records, *batch.kept])
         self.outcome.fetched += len(batch.new) + len(batch.changed)
@@ -225,20 +251,6 @@ class Sync(Exchange):
         deleted = set(self.server.execute(_DELETED, (names, list(elsewhere))).fetchall())
         return {id_: record for id_, record in elsewhere.items() if (record.project, id_) in deleted}
 
-    def _may_move(self, record: SyncRecord, memory: Memory, left: SyncRecord | None) -> bool:
-        """Return whether a memory of another project here is the same one, moved to this project by a colleague."""
-        is_left = left is not None and left.project == memory.project and not self._is_dirty(left, memory)
-        return is_left and not _was_moved_here(record)
-
-    def _describe_clash(self, row: _ServerRow, record: SyncRecord, memory: Memory) -> list[str]:
-        """Return a line for a memory that is left out because of its id, none where the user has moved it themselves."""
-        if memory.project not in self.projects:
-            return [f"{row.id} is the id of a memory of your own, so the team's is left out"]
-        if _was_moved_here(record):
-            return []
-        author = server_documents.shown_author(row.author)
-        return [f"{row.id} by {author}: it has the id of a memory in {memory.project}"]
-
     def _is_dirty(self, record: SyncRecord, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it last equalled the server's version."""
         if memory is None or memory.project != record.project or memory.status == "deleted":
@@ -259,8 +271,8 @@ class Sync(Exchange):
             record.missed = True
             batch.kept.append(record)
             return
-        if memory is not None and is_here and self._owns_rule(row, record, memory, batch):
-            return
+        if memory is not None and is_here:
+            self._require_no_rule(row, record, memory, batch)
         # The user's edit was sent, or is to be, after a deletion; it has lost to the erasure of its id.
         is_edited = is_here and record.revision is not None and record.is_deleted
         record.revision, record.shared, record.sending, record.missed, record.withheld = row.revision, "", "", False, {}
@@ -278,13 +290,8 @@ class Sync(Exchange):
                 batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_here and is_own)
         batch.kept.append(record)
 
-    def _put_here(self, row: _ServerRow, text: str, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
-        """Store the server's version of a memory, unless the version here is later. text: its document as JSON."""
-        try:
-            document = server_documents.read_document(text)
-        except InvalidMemory as error:
-            _report_left_out(row, error, batch)
-            return
+    def _put_here(self, row: _ServerRow, document: Document, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
+        """Store the server's version of a memory, unless the version here is later."""
         is_forgotten = memory is not None and memory.project == record.project and memory.status == "deleted"
         if is_forgotten and record.revision is None:
             record.revision = row.revision  # The user forgot it before it was shared, so it stays forgotten here.
@@ -306,16 +313,11 @@ class Sync(Exchange):
             record.missed = True
             batch.kept.append(record)
             return
-        try:
-            arrived = self._receive(record, row.author, document)
-        except InvalidMemory as error:
-            _report_left_out(row, error, batch)
-            return
+        arrived = self._receive(record, row.author, document)
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
-            is_same = server_documents.local_digest(arrived.memory) == server_documents.local_digest(memory)
-            if not is_same and self._owns_rule(row, record, memory, batch):
-                return
+            if server_documents.local_digest(arrived.memory) != server_documents.local_digest(memory):
+                self._require_no_rule(row, record, memory, batch)
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
         record.author, record.vectors = row.author, ""
@@ -329,16 +331,14 @@ class Sync(Exchange):
             (batch.new if memory is None else batch.changed)[record.id] = arrived.memory
             batch.records.append(record)
 
-    def _owns_rule(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
-        """Return whether a memory owns a rule of Claude Code. Then a colleague's change does not reach it."""
-        if memory.id not in self.owners or row.author == self.tables.role:
-            return False
-        # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
-        record.revision, record.seq = record.revision or UNSEEN_REVISION, memory.seq
-        record.local = server_documents.local_digest(memory)
-        batch.kept.append(record)
-        _report_left_out(row, InvalidMemory("it owns a rule of Claude Code here, so it stays as it is"), batch)
-        return True
+    def _require_no_rule(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> None:
+        """Raise InvalidMemory for a colleague's change of a memory that owns a rule of Claude Code."""
+        if memory.id in self.owners and row.author != self.tables.role:
+            # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
+            record.revision, record.seq = record.revision or UNSEEN_REVISION, memory.seq
+            record.local = server_documents.local_digest(memory)
+            batch.kept.append(record)
+            raise InvalidMemory("it owns a rule of Claude Code here, so it stays as it is")
 
     def _is_own(self, memory: Memory) -> bool:
         """Return whether a memory is the user's word: written here, or by the user's role on another machine."""
@@ -394,7 +394,7 @@ class Batch:
     records: list[SyncRecord] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def arrived(self, record: SyncRecord) -> Memory:
+    def memory_of(self, record: SyncRecord) -> Memory:
         """Return the memory that is stored with one of `records`."""
         return self.new.get(record.id) or self.changed[record.id]
 
@@ -458,12 +458,3 @@ def kept_copy_id(memory: Memory) -> str:
     """Return the id under which the user's version is kept beside a colleague's: one id for each text."""
     text = f"{memory.project}\n{memory.id}\n{memory.content_hash}"
     return KEPT_OWN_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def _was_moved_here(record: SyncRecord) -> bool:
-    """Return whether the server still has a memory in a project from which it was moved on this machine."""
-    return record.revision is not None and not record.is_deleted
-
-
-def _report_left_out(row: _ServerRow, error: InvalidMemory, batch: Batch) -> None:
-    batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
