@@ -120,11 +120,10 @@ def sync(
         _require_shareable(resolve_identity(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
-    home = context.home()
     if dry_run:
         share_status.show_preview(projects, _agreed_projects(settings), is_whole=whole)
         return
-    with ShareState.open(home) as state:
+    with ShareState.open(context.home()) as state:
         agreed = sharing.agreed_projects(state, settings)
         change = sharing.find_changed_server(state, settings, agreed)
     if new := [name for name in projects if name not in agreed]:
@@ -135,7 +134,6 @@ def sync(
         _ask_agreement(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise_projects(settings, projects)
     _print_outcome(outcome)
-    sharing.record_end(home, "")
     embedding.start_background_jobs()
 
 
@@ -162,13 +160,8 @@ def _ask_agreement(
 
 
 def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
-    home = context.home()
-    try:
-        with progress.track_items("synchronising", None, with_rate=True) as advance:
-            return sharing.synchronise(home, settings, projects, advance=advance)
-    except ServerError as error:
-        sharing.record_end(home, error.message)
-        raise
+    with progress.track_items("synchronising", None, with_rate=True) as advance:
+        return sharing.synchronise(context.home(), settings, projects, advance=advance)
 
 
 @commands.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import SearchOptions
@@ -107,30 +107,50 @@ def synchronise(
     fetched, where the database is not the one that the person agreed to.
     """
     url = url_of(settings)
-    with (
-        sync_lock(home, lock_wait_ms),
-        context.writing() as store,
-        ShareState.open(home) as state,
-        connect(url, wait_s) as (server, tables),
-    ):
-        _require_agreed(state, tables, url, projects)
-        cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
-        work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
-        try:
-            outcome = work.run()
-        finally:
-            if work.outcome.has_changed_here:
-                context.update_index_and_vectors(store)
-        if tables.has_vectors and tables.may_write and any(state.without_vectors(project, "", 1) for project in projects):
+    try:
+        with (
+            sync_lock(home, lock_wait_ms),
+            context.writing() as store,
+            ShareState.open(home) as state,
+            connect(url, wait_s) as (server, tables),
+        ):
+            _require_agreed(state, tables, url, projects)
+            cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
+            work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
             try:
-                with spaces.open_vectors(home, store, PACKAGED) as vectors:
-                    for project in projects:
-                        send_vectors(work, vectors, project)
-            except ExtensionMissing:
-                pass  # `doctor` reports it.
-            except (StoreError, ModelError) as error:  # The server is searched by words.
-                log.write_line(home, f"vectors were not sent to the team: {error}")
+                outcome = work.run()
+            finally:
+                if work.outcome.has_changed_here:
+                    context.update_index_and_vectors(store)
+            _send_vectors(home, work)
+    except ServerError as error:
+        _record_end(home, error.message)
+        raise
+    _record_end(home, "")
     return outcome
+
+
+def _send_vectors(home: Home, work: Sync) -> None:
+    """Send the final vectors of the memories sent from here. Without them the server is searched by words."""
+    may_send = work.tables.has_vectors and work.tables.may_write
+    if not may_send or not any(work.state.without_vectors(project, "", 1) for project in work.projects):
+        return
+    try:
+        with spaces.open_vectors(home, work.store, PACKAGED) as vectors:
+            for project in work.projects:
+                send_vectors(work, vectors, project)
+    except ExtensionMissing:
+        pass  # `doctor` reports it.
+    except (StoreError, ModelError) as error:
+        log.write_line(home, f"vectors were not sent to the team: {error}")
+
+
+def _record_end(home: Home, failure: str) -> None:
+    """Record for `share status` that a synchronisation ended. failure: why it ended early, "" for a complete one."""
+    with ShareState.open(home) as state:
+        state.write_note(FAILURE, failure)
+        if not failure:
+            state.write_note(SYNCED, str(now_ms()))
 
 
 def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
@@ -202,29 +222,16 @@ def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     try:
         with ShareState.open(home) as state:
             projects = agreed_projects(state, settings)
-        if not projects:
-            return ""
-        failure = ""
-        try:
+        if projects:
             wait_s = server_connection.BACKGROUND_WAIT_S
-            synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
-        except ServerError as error:
-            failure = error.message
-        record_end(home, failure)
+            with suppress(ServerError):  # It is recorded.
+                synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
     except (StoreBusy, _CalledOff):
         pass  # Another process does it, or the next run will.
     except Exception as error:  # noqa: BLE001 - nobody sees this process, so the log has the error
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write_line(home, f"the team's memories were not synchronised: {why}")
     return ""
-
-
-def record_end(home: Home, failure: str) -> None:
-    """Record for `share status` that a synchronisation ended. failure: why it ended early, "" for a complete one."""
-    with ShareState.open(home) as state:
-        state.write_note(FAILURE, failure)
-        if not failure:
-            state.write_note(SYNCED, str(now_ms()))
 
 
 PREVIEW_OF_TEAM = 600  # characters of a memory in the table
