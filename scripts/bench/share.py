@@ -29,7 +29,7 @@ from subcog_hooks.embed.bulk import encode_many
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.share import server_connection, server_schema, server_vectors, team_search
+from subcog_hooks.share import sending, server_connection, server_schema, team_search
 from subcog_hooks.share.sync import Sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
@@ -137,11 +137,10 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         work = Sync(store, state, server, found, [PROJECT])
         outcome = work.run()
         note("memories")
-        if work.arrived or state.without_vectors(PROJECT, "", 1):
+        if state.without_vectors(PROJECT, "", 1):
             with spaces.open_vectors(home, store, PACKAGED) as own:
                 note("own first vectors")
-                server_vectors.receive_vectors(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
-                server_vectors.send_vectors(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
+                sending.send_vectors(work, own, PROJECT)
                 note("vectors")
         used["client"] = time.process_time() - used_before
         if (seconds := processor_s(server)) is not None:
@@ -201,7 +200,7 @@ def fill(server: server_connection.Connection, files: Sequence[str], count: int)
                     copy.write_row((PROJECT, id_, document, id_))
             with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
                 for id_, vector in zip(ids, encode_many(part), strict=True):
-                    copy.write_row((PROJECT, id_, 0, server_vectors.model_name(), id_, server_vectors.vector_literal(vector)))
+                    copy.write_row((PROJECT, id_, 0, sending.model_name(), id_, team_search.vector_literal(vector)))
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
@@ -235,7 +234,7 @@ def exact(server: server_connection.Connection, vector: bytes, k: int, least: fl
         rows = server.execute(
             "SELECT id, 1 - (embedding OPERATOR(public.<=>) %(vector)s::public.vector) FROM subcog.vectors"
             " ORDER BY embedding OPERATOR(public.<=>) %(vector)s::public.vector LIMIT %(k)s",
-            {"vector": server_vectors.vector_literal(vector), "k": k},
+            {"vector": team_search.vector_literal(vector), "k": k},
         )
         return [id_ for id_, cosine in rows if cosine >= least]
 

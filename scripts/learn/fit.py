@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.tables import write_rows
-from subcog_hooks.learn import learning, proposals, signs, transcript, transcript_files, turn_scores
-from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
+from subcog_hooks.learn import learning, proposals, transcript, transcript_files, turn_scores
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -186,16 +186,16 @@ def read_real_turns(folder: str, split: str) -> list[Example]:
 
 def build_bags(examples: Sequence[Example]) -> tuple[list[str], Bags]:
     """Return the names of the signs, and the examples in their terms."""
-    seen = [[sentence.signs for sentence in signs.read_sentences(example.turn)] for example in examples]
+    seen = [[sentence.signs for sentence in turn_scores.read_sentences(example.turn)] for example in examples]
     every = {
         name
         for sentence_signs in seen
         for sentence in sentence_signs
         for name in sentence
-        if not name.startswith(signs.WORD_PREFIX)
+        if not name.startswith(turn_scores.WORD_PREFIX)
     }
     every |= common_words([example.person for example in examples if not example.path], seen)
-    names = [signs.INTERCEPT, *sorted(every - {signs.INTERCEPT})]
+    names = [turn_scores.INTERCEPT, *sorted(every - {turn_scores.INTERCEPT})]
     silent = np.eye(1, len(names))
     bags = [
         np.array([[s.get(name, 0.0) for name in names] for s in sentence_signs]) if sentence_signs else silent
@@ -211,14 +211,14 @@ def build_bags(examples: Sequence[Example]) -> tuple[list[str], Bags]:
 
 def has_mean(name: str) -> bool:
     """Return whether a sign's mean over a turn's sentences is used; a word's adds nothing."""
-    return name != signs.INTERCEPT and not name.startswith(signs.WORD_PREFIX)
+    return name != turn_scores.INTERCEPT and not name.startswith(turn_scores.WORD_PREFIX)
 
 
 def common_words(people: Sequence[str], seen: Sequence[Sequence[dict[str, float]]]) -> set[str]:
     """Return the signs of words that several invented people use, so that no real person chooses words."""
     by_word: dict[str, set[str]] = defaultdict(set)
     for person, sentence_signs in zip(people, seen, strict=False):
-        for name in (name for sentence in sentence_signs for name in sentence if name.startswith(signs.WORD_PREFIX)):
+        for name in (name for sentence in sentence_signs for name in sentence if name.startswith(turn_scores.WORD_PREFIX)):
             by_word[name].add(person)
     return {name for name, users in by_word.items() if len(users) >= MIN_PEOPLE}
 

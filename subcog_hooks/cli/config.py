@@ -134,10 +134,10 @@ def _forget_prompts() -> None:
 
 
 def _forget_learned_questions() -> None:
-    from subcog_hooks.cli.proposals import teaching  # it loads recall
+    from subcog_hooks.cli.proposals import memory_questions  # it loads recall
 
     with context.existing_state(context.home(), tell=terminal.say) as state:
-        teaching.forget_all(state)
+        memory_questions.forget_all(state)
 
 
 def _preview_threshold(min_relevance: float) -> None:

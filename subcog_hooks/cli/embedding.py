@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.job_list import JOBS
+from subcog_hooks.cli.jobs.background_jobs import JOBS
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import StoreBusy

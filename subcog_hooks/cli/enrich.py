@@ -7,9 +7,8 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.command_table import Texts
-from subcog_hooks.cli.proposals import enrichment, enrichment_questions
-from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
-from subcog_hooks.cli.proposals.enrichment_questions import CheckedQuestions
+from subcog_hooks.cli.proposals import memory_questions
+from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING, CallBudget, CheckedQuestions
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
@@ -40,7 +39,7 @@ def enrich(
     provider = providers.background_provider(settings, context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
-    enrichment.require_calls(settings)
+    memory_questions.require_calls(settings)
     with context.open_state() as state:
         calls = CallBudget(provider, state, settings)
         _ask_for_questions(_find_memories(ids, state), limit, calls, state, dry_run=dry_run)
@@ -49,17 +48,17 @@ def enrich(
 
 
 def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget, state: State, *, dry_run: bool) -> None:
-    texts = enrichment.disclose(memories, limit)
+    texts = memory_questions.disclose(memories, limit)
     if len(texts) < limit and (left_out_count := len(memories) - len(texts)):
         terminal.say(f"left out {left_out_count}, which may hold a secret")
     if not texts:
         raise nothing_found("there is no memory to write questions for")
     model = f"{safe(calls.provider.name)} ({safe(calls.provider.model)})"
-    call_count = pluralize(-(-len(texts) // enrichment_questions.BATCH), "call")
+    call_count = pluralize(-(-len(texts) // memory_questions.BATCH), "call")
     terminal.say(f"{model} is sent the texts of {count_memories(len(texts))}, in {call_count}")
     with output.track_items("asking", len(texts)) as advance:
-        for checked in enrichment.ask_about(texts, calls):
-            _print_checked(checked if dry_run else enrichment.store_questions(checked, state))
+        for checked in memory_questions.ask_about(texts, calls):
+            _print_checked(checked if dry_run else memory_questions.store_questions(checked, state))
             advance(1)
     if calls.is_used_up:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
@@ -70,7 +69,7 @@ def _find_memories(ids: Sequence[str] | None, state: State) -> list[Memory]:
         if store is None:
             return []
         if not ids:
-            return enrichment.find_without_questions(store, state)
+            return memory_questions.find_without_questions(store, state)
         named = context.find_memories(store, ids)
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
@@ -83,7 +82,7 @@ def _print_checked(checked: CheckedQuestions) -> None:
     for text in checked.kept:
         terminal.result(f"   {safe(text)}")
     for reason, count in checked.dropped.items():
-        if reason == enrichment_questions.UNREADABLE:
+        if reason == memory_questions.UNREADABLE:
             terminal.say("   the answer about it cannot be used; it is not asked about again")
             continue
         terminal.say(f"   {pluralize(count, 'question')} left out: they {reason}")

@@ -7,7 +7,7 @@ from typer import Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import erase
-from subcog_hooks.cli.proposals import asking, enrichment, learning_runs, waiting
+from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions, waiting
 from subcog_hooks.cli.terminal import context, inputs, output
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, day, nothing_found, redact_line, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
@@ -16,13 +16,9 @@ from subcog_hooks.learn.proposals import LearningOptions, Proposal, WrittenPropo
 from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.settings.defaults import AT_ONCE, LEARNED_IN_BACKGROUND, LLM_LEARNS, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import LLM_LEARNS
 from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
-from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
-
-LAST_NOTED, MAX_UNDONE = 10, 3  # the latest noted memories; from that many undone on, later proposals wait
 
 OUTCOMES = {"deleted": "forgotten", "active": "restored", "superseded": "superseded"}  # by the new status
 
@@ -44,7 +40,6 @@ def undo_noted(name: str) -> None:
             settlement = waiting.settle(store, undo_changes(undone, [*store.all(("superseded",))]), "taken back")
             for memory in settlement.after:
                 terminal.result(f"{OUTCOMES[memory.status]}  {memory.id}  {redact_line(memory.content)}")
-            _stop_if_often_undone(sorted(ids, key=lambda id_: stored_ms.get(id_, 0))[-LAST_NOTED:], store, state)
 
 
 def find_named(noted: Sequence[Memory], stored_ms: Mapping[str, int], name: str) -> list[Memory]:
@@ -76,24 +71,6 @@ def undo_changes(undone: Sequence[Memory], superseded: Sequence[Memory]) -> dict
         if successor != memory.superseded_by:
             changes[memory.id] = {"status": "superseded" if successor else "active", "superseded_by": successor}
     return changes | {memory.id: {"status": "deleted"} for memory in undone}
-
-
-def _stop_if_often_undone(latest: Sequence[str], store: Store, state: State) -> None:
-    """Let later proposals wait where the person has undone several of the latest noted memories."""
-    left = {id_ for id_, memory in store.by_ids(latest).items() if memory.status != "deleted"}
-    undone = [id_ for id_ in latest if id_ not in left]
-    if len(undone) < MAX_UNDONE or context.settings()[SESSIONS_SETTING] != AT_ONCE:
-        return
-    from subcog_hooks.cli.config import write_setting  # It loads tomlkit.
-
-    write_setting(SESSIONS_SETTING, LEARNED_IN_BACKGROUND)
-    state_values.forget_noted(state, undone)
-    line = (
-        f"{len(undone)} of the last {len(latest)} noted things were taken back, so later ones wait for `subcog review` "
-        f"(`subcog config set {SESSIONS_SETTING} {AT_ONCE}` lets them come at once again)"
-    )
-    state_values.note_news(state, line)
-    terminal.say(line)
 
 
 def learn(
@@ -141,33 +118,28 @@ def learn(
     provider = _choose_model(use_llm)
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
     if file is None:
-        files = [transcript for transcript in files if transcript.latest >= options.since]
+        files = [transcript for transcript in files if transcript.changed >= options.since]
     learning_runs.print_reading(files, waiting, transcripts or learning_runs.clients_folder())
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
         with output.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
         if report.proposed and store and not dry_run:
             context.update_index_and_vectors(store)
-        if state and not dry_run:
-            learned.note_counted_stamp(state, 0)  # the next session counts anew
-            if not (transcripts or file or since):
-                learned.note_learnable(state, 0)  # every learnable prompt is proposed now
+        if state and not (dry_run or transcripts or file or since):
+            learned.note_learnable(state, 0)  # every learnable prompt is proposed now
     for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
     answers = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else asking.AskingReport()
     count = len(report.proposed) + len(answers.proposed)
     if count and not dry_run:
-        _print_fate(count, sum(proposal.is_active for proposal in answers.proposed))
+        noted = sum(proposal.is_active for proposal in answers.proposed)
+        if noted:
+            terminal.say(f"{noted} came at once; `subcog learn --undo today` takes them back")
+        if noted < count:
+            terminal.say("the agent gets no memory that waits for `subcog review`")
         embedding.start_background_jobs()
     answers.raise_failure()
-
-
-def _print_fate(count: int, noted: int) -> None:
-    if noted:
-        terminal.say(f"{noted} came at once; `subcog learn --undo today` takes them back")
-    if noted < count:
-        terminal.say("the agent gets no memory that waits for `subcog review`")
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
@@ -178,7 +150,7 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
     if provider is None and use_llm:
         raise ProviderError("llm.at_rest is none", "choose who is asked: `subcog config set llm.at_rest claude`")
     if use_llm:
-        enrichment.require_calls(settings)
+        memory_questions.require_calls(settings)
     if provider is None:
         terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
     return provider
@@ -202,12 +174,12 @@ def _print_proposal(proposal: Proposal, *, as_jsonl: bool) -> None:
         return
     if isinstance(proposal, WrittenProposal):
         head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
-        terminal.pieces(*head, (safe(proposal.judgement.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))
+        terminal.pieces(*head, (safe(proposal.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))
         return
     evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
     owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""
     about = f"{proposal.kind}{owner}  {evidence}"
-    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.judgement.text), ""))
+    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.text), ""))
 
 
 def _forget_sessions(*, is_sure: bool) -> None:

@@ -73,14 +73,22 @@ def review(
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal:
         author.require_person(SETTLED_BY, as_user=as_user)
-    memories = _find_waiting(learning_runs.time_of_age(since, now_ms()))
-    if as_jsonl:
-        _print_rows(memories)
-    elif is_in_terminal:
+    since_ms = learning_runs.time_of_age(since, now_ms())
+    with context.reading() as store:
+        memories = waiting.find_waiting(store, since_ms) if store else []
+        if store and as_jsonl:
+            for memory in memories:
+                _print_row(memory, store)
+    if not memories:
+        raise nothing_found("nothing waits for review")
+    if is_in_terminal:
         with single_keys():
             _ReviewSession(memories).run()
-    else:
-        _print_lines(memories)
+    elif not as_jsonl:
+        for memory in memories:
+            origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
+            about = f"  {day(memory.created_at)}  {origin}  "
+            terminal.pieces((memory.id, ACCENT), (about, DIM), (redact_line(memory.content), ""))
         if not as_list:
             terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
 
@@ -103,28 +111,6 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     embedding.start_background_jobs()
 
 
-def _find_waiting(since_ms: int) -> list[Memory]:
-    with context.reading() as store:
-        memories = waiting.find_waiting(store, since_ms) if store else []
-    if not memories:
-        raise nothing_found("nothing waits for review")
-    return memories
-
-
-def _print_rows(memories: Sequence[Memory]) -> None:
-    with context.reading() as store:
-        assert store is not None
-        for memory in memories:
-            _print_row(memory, store)
-
-
-def _print_lines(memories: Sequence[Memory]) -> None:
-    for memory in memories:
-        origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
-        about = f"  {day(memory.created_at)}  {origin}  "
-        terminal.pieces((memory.id, ACCENT), (about, DIM), (redact_line(memory.content), ""))
-
-
 def _print_row(memory: Memory, store: Store) -> None:
     near = [
         {
@@ -137,14 +123,6 @@ def _print_row(memory: Memory, store: Store) -> None:
     ]
     row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
     terminal.json({**row, "from": waiting.source_of(memory), "near": near})
-
-
-def _short_origin(memory: Memory) -> str:
-    source = waiting.source_of(memory)
-    if is_from_session(memory):
-        source = source.replace(session_id(memory), session_id(memory)[:8])
-    project = owner_label(memory).rpartition("/")[2]
-    return f"{safe(source)}, {day(memory.created_at)}, {safe(memory.namespace)} of {safe(project)}  {memory.id}"
 
 
 class _ReviewSession:
@@ -173,7 +151,12 @@ class _ReviewSession:
             assert store is not None
             self._questions = group_copies(self._memories, context.index_of(store))[:MAX_QUESTIONS]
         try:
-            self._ask_about_each()
+            while self._position < len(self._questions):
+                memory = self._questions[self._position][0]
+                if memory.id in self._settled:
+                    self._position += 1
+                elif not self._ask_about(memory):
+                    return
         finally:  # also after Ctrl-C: settled memories stay settled
             self._print_progress()
 
@@ -181,14 +164,6 @@ class _ReviewSession:
         """Return the sort key of a memory: its certainty, then the number of prompts that would have brought it."""
         certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
         return -certainty, -len(self._decisions_by_id.get(memory.id, ()))
-
-    def _ask_about_each(self) -> None:
-        while self._position < len(self._questions):
-            memory = self._questions[self._position][0]
-            if memory.id in self._settled:
-                self._position += 1
-            elif not self._ask_about(memory):
-                return
 
     def _print_progress(self) -> None:
         left = len(self._memories) - len(self._settled)
@@ -268,7 +243,12 @@ class _ReviewSession:
         terminal.result("")
         position = f"{self._position + 1} of {len(self._questions)}"
         terminal.pieces((position, ACCENT), (f"  {redact_line(memory.content)}", ""), indent=3)
-        terminal.pieces((f"   {_short_origin(memory)}", DIM))
+        source = waiting.source_of(memory)
+        if is_from_session(memory):
+            source = source.replace(session_id(memory), session_id(memory)[:8])
+        project = owner_label(memory).rpartition("/")[2]
+        origin = f"{safe(source)}, {day(memory.created_at)}, {safe(memory.namespace)} of {safe(project)}  {memory.id}"
+        terminal.pieces((f"   {origin}", DIM))
         if is_from_session(memory):
             for name, text in learning_runs.review_notes(memory, self._records.get(memory.id)):
                 terminal.pieces((f"   {name}: ", DIM), (safe(text), ""))

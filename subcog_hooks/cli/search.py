@@ -35,10 +35,10 @@ def search(**values: Any) -> None:
             value = values[option.name]
             setattr(options, option.name, () if value is None and option.kind == LIST else value)
     if values[ONLY_TERMINAL]:
-        from subcog_hooks.cli.team import team_results  # few people have a team's server
+        from subcog_hooks.cli.team import sharing  # few people have a team's server
 
-        team_results.require_supported(options)
-        raise typer.Exit(team_results.run_team_search(options, is_fast=options.fast))
+        sharing.require_supported(options)
+        raise typer.Exit(sharing.run_team_search(options, is_fast=options.fast))
 
     is_screen = sys.stdout.isatty() and terminal.is_drawn  # Nothing else can be erased and drawn again.
     is_table = is_screen and options.shape == results.TABLE

@@ -12,9 +12,9 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
 from subcog_hooks.cli.agents import claude_notes, client_settings
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.proposals import enrichment, learning_runs
-from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.proposals import learning_runs, memory_questions
+from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
@@ -180,12 +180,12 @@ def _import_here(name: str, reading: SourceReading) -> None:
 def _ask_for_model(*, is_sure: bool) -> None:
     """Ask whether a model may read finished sessions, unless it does. Your own Claude is asked about where none is chosen."""
     settings = context.settings()
-    if job_list.wants_model_proposals(settings):
+    if background_jobs.wants_model_proposals(settings):
         return
     model = CLAUDE if settings[BACKGROUND_LLM] == NO_LLM else str(settings[BACKGROUND_LLM])
     try:
         providers.background_provider(settings.with_value(BACKGROUND_LLM, model), context.home())
-        enrichment.require_calls(settings)
+        memory_questions.require_calls(settings)
     except SubcogError as error:
         terminal.say(f"no model can read your sessions: {error}")
         return
@@ -242,7 +242,7 @@ def _show_choices() -> None:
     if imported := _list_imported():
         terminal.result(f"notes of this project  {', '.join(imported)}")
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
-    if job_list.wants_model_proposals(settings):
+    if background_jobs.wants_model_proposals(settings):
         asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
     terminal.result(f"a model at rest        {asked}")
     for line in background_jobs.describe_calls(context.home()):

@@ -12,12 +12,12 @@ from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.cli.terminal import author, context, output
-from subcog_hooks.cli.terminal.output import count_memories, day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.terminal.output import day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.share import server_connection, server_documents, server_schema
-from subcog_hooks.share.batch import SyncOutcome
+from subcog_hooks.share.sending import SyncOutcome
 from subcog_hooks.share.sync import sync_lock
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
 from subcog_hooks.store.project import resolve_identity
@@ -120,13 +120,12 @@ def sync(
         _require_shareable(resolve_identity(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
-    home = context.home()
     if dry_run:
         share_status.show_preview(projects, _agreed_projects(settings), is_whole=whole)
         return
-    with ShareState.open(home) as state:
+    with ShareState.open(context.home()) as state:
         agreed = sharing.agreed_projects(state, settings)
-        change = sharing.find_changed_server(state, settings)
+        change = sharing.find_changed_server(state, settings, agreed)
     if new := [name for name in projects if name not in agreed]:
         _ask_agreement(settings, new, change, yes=yes, as_user=as_user)
     try:
@@ -135,7 +134,6 @@ def sync(
         _ask_agreement(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise_projects(settings, projects)
     _print_outcome(outcome)
-    sharing.record_outcome(home, outcome)
     embedding.start_background_jobs()
 
 
@@ -162,13 +160,8 @@ def _ask_agreement(
 
 
 def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
-    home = context.home()
-    try:
-        with output.track_items("synchronising", None, with_rate=True) as advance:
-            return sharing.synchronise(home, settings, projects, advance=advance)
-    except ServerError as error:
-        sharing.record_failure(home, error.message)
-        raise
+    with output.track_items("synchronising", None, with_rate=True) as advance:
+        return sharing.synchronise(context.home(), settings, projects, advance=advance)
 
 
 @commands.command()
@@ -184,17 +177,17 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     if not url or not projects:
         raise nothing_found("nothing is shared; `subcog share init` in a project's folder begins")
     agreed = _agreed_projects(settings)
-    with ShareState.open(context.home()) as state:
+    with ShareState.open(context.home()) as state, context.reading() as store:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
         held_back = [entry for name in projects for entry in state.withheld_records(name)]
-        with context.reading() as store:
-            changes = share_status.find_own_changes(store, state) if store else []
-        left_out = {server_documents.shown_author(role): count for role, count in sharing.load_left_counts(state).items()}
-    lost_versions, waiting = share_status.find_lost_versions(projects), share_status.count_waiting(projects, agreed)
-    kept_fields = share_status.find_withheld_changes(held_back)
-    deleted = [change for change in changes if change.kind != CHANGED]
-    edited = [change for change in changes if change.kind == CHANGED]
+        waiting = dict.fromkeys(projects, 0)
+        changes, lost_versions, kept_fields = [], [], []
+        if store:
+            waiting = {name: share_status.count_waiting(store, state, name, is_agreed=name in agreed) for name in projects}
+            changes = share_status.find_own_changes(store, state)
+            lost_versions = share_status.find_lost_versions(store, projects)
+            kept_fields = share_status.find_withheld_changes(store, held_back)
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
@@ -206,10 +199,15 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
             "failure": failure or None,
             "projects": rows,
             "lost": [{"id": lost.id, "superseded_by": lost.superseded_by, "noted": lost.noted} for lost in lost_versions],
-            "left": left_out,
-            "deleted": [{"id": change.id, "by": change.by, "erased": change.kind == ERASED} for change in deleted],
+            "deleted": [
+                {"id": change.id, "by": change.by, "erased": change.kind == ERASED}
+                for change in changes
+                if change.kind != CHANGED
+            ],
             "changed": [
-                {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
+                {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id}
+                for change in changes
+                if change.kind == CHANGED
             ],
             "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields],
         }
@@ -222,8 +220,6 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     for name, (own, theirs) in counts.items():
         remark = "" if name in agreed else "; waits for the first `subcog share sync`"
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
-    for name, count in left_out.items():
-        terminal.result(f"left out {count_memories(count)} of {name}: too large, or too many")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
@@ -352,9 +348,6 @@ def _print_outcome(outcome: SyncOutcome) -> None:
         terminal.say(f"{whose} changed or deleted by colleagues; `subcog share status` names them")
     if outcome.lost:
         terminal.say(f"{pluralize(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
-    for name, count in outcome.left.items():
-        memories = count_memories(count)
-        terminal.say(f"left out {memories} of {server_documents.shown_author(name)}: too large, or too many")
     for problem in outcome.problems[:MAX_LEFT_OUT]:
         terminal.say(f"left out: {safe(problem)}")
     if len(outcome.problems) > MAX_LEFT_OUT:

@@ -189,6 +189,7 @@ def find_cautions(
     """
     own = text_around_documents(turn)
     support = f"{quote}\n{own}\n{context}"
+    words, own_words = ({term for term in _analysers.body_terms(text) if term not in STOP} for text in (sentence, support))
     cautions = {
         ALL_PROJECTS: scope != "project",
         PASTED: own != turn and " ".join(quote.split()) not in " ".join(prepare_prompt(own).text.split()),
@@ -197,7 +198,7 @@ def find_cautions(
         EFFECT: orders_effect(sentence),
         LIFTED: lifts_care(sentence),
         ADDRESS: has_address(sentence),
-        UNLIKE: _share_of_words(sentence, support) < MIN_SHARED,
+        UNLIKE: bool(words) and len(words & own_words) / len(words) < MIN_SHARED,
     }
     return [reason for reason, holds in cautions.items() if holds]
 
@@ -223,15 +224,14 @@ def _find_capitals(sentence: str) -> Iterator[str]:
     """Yield the capitalised words of a sentence, in lower case; the first of a clause only as the subject of a verb."""
     for clause in re.split(r"(?:[.!?:;]|\s[-—–])\s+|\(", sentence):
         words = [re.sub(r"['’]s$", "", word.strip(EDGES)) for word in clause.split()]
+        verb = "".join(words[1:2])
+        is_clause = verb in _WORDS["verbs"] or (verb.endswith("s") and verb not in STOP)
         for position, word in enumerate(words):
-            is_name = word[:1].isupper() and (position > 0 or _is_subject(word.casefold(), "".join(words[1:2])))
+            first = word.casefold()
+            is_common = first in ORDERS or first in STOP or first in EVERYDAY or first.endswith(("s", "ing", "ly", "ed"))
+            is_name = word[:1].isupper() and (position > 0 or (is_clause and not is_common))
             if len(word) > 1 and (is_name or any(map(str.isupper, word[1:]))):
                 yield word.casefold()
-
-
-def _is_subject(word: str, verb: str) -> bool:
-    is_common = word in ORDERS or word in STOP or word in EVERYDAY or word.endswith(("s", "ing", "ly", "ed"))
-    return not is_common and (verb in _WORDS["verbs"] or (verb.endswith("s") and verb not in STOP))
 
 
 def _is_negated(text: str) -> bool:
@@ -299,11 +299,6 @@ def _split_senses(text: str) -> tuple[set[str], set[str]]:
         if word not in STOP:
             stems[not is_denied].update(_analysers.body_terms(word))
     return stems[0] - stems[1], stems[1] - stems[0]
-
-
-def _share_of_words(sentence: str, support: str) -> float:
-    words, others = ({term for term in _analysers.body_terms(text) if term not in STOP} for text in (sentence, support))
-    return len(words & others) / len(words) if words else 1.0
 
 
 def orders_effect(sentence: str) -> bool:

@@ -16,9 +16,8 @@ from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
 from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn
 from subcog_hooks.learn.repetition import is_different
-from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, name_session
-from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
+from subcog_hooks.learn.turn_scores import CALL_REFUSED, PACKAGED_FIT, Fit, TypedTurn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import (
@@ -35,6 +34,7 @@ from subcog_hooks.store.memory import (
     hash_content,
     now_ms,
 )
+from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
@@ -45,40 +45,32 @@ STATE_DAYS = 14  # days until a note on the state of the work ends
 DAY_MS = 86_400_000
 
 
+@dataclass(slots=True, kw_only=True)
 class Proposal:
     """A turn that may be worth remembering.
 
-    id: of its memory; it follows from the turn's time and text, so a fork of the session has the same one. turn, judgement:
-    shortened, since thousands are in memory. removed: secrets and private spans of the turn. owner: its project's identity,
-    None outside of any. sessions: the number of sessions that said it. since: the first time, milliseconds since the epoch.
+    id: of its memory; it follows from the turn's time and text, so a fork of the session has the same one. turn: shortened,
+    since thousands are in memory. text: what is proposed. owner: its project's identity, None outside of any. corrects: it
+    corrects the agent. removed: secrets and private spans of the turn. sessions: the number of sessions that said it. since:
+    the first time, milliseconds since the epoch.
     """
 
-    __slots__ = tuple("certainty id judgement kind owner path removed scope sessions since turn".split())
-
-    def __init__(self, turn: TypedTurn, judgement: JudgedTurn, path: str, owner: str | None) -> None:
-        self.id = self._id_of(turn, turn.text)
-        self.turn = turn.with_text(turn.text[:MAX_EVIDENCE])
-        self.judgement = JudgedTurn(judgement.certainty, judgement.text, {}, corrects=judgement.corrects)
-        self.path = path
-        self.kind = turn_scores.turn_kind(turn, judgement)
-        self.scope = "project" if owner and turn_scores.turn_scope(judgement, self.kind) == "project" else "user"
-        self.owner = owner
-        self.certainty = judgement.certainty
-        self.sessions = 1
-        self.removed: Removed = ()
-        self.since = turn.at_ms
-
-    @staticmethod
-    def _id_of(turn: TypedTurn, words: str) -> str:
-        moment = turn.at_ms or turn.uuid or f"{turn.session}:{turn.offset}"
-        return SECTION_PREFIX + hash_content(f"{SESSION_SOURCE}{moment}\0{words}")[:12]
-
-    @property
-    def folder(self) -> str:
-        return self.turn.folder
+    id: str
+    turn: TypedTurn
+    text: str
+    kind: str
+    scope: str
+    owner: str | None
+    path: str
+    certainty: float
+    corrects: bool = False
+    removed: Removed = ()
+    sessions: int = 1
+    since: int = 0
 
     @property
     def source(self) -> str:
+        """The source of its memory: the session's transcript and the row."""
         return f"{SESSION_SOURCE}{self.path}:{self.turn.uuid or self.turn.offset}"
 
     def row(self, root: str | None, now_ms: int) -> Row:
@@ -86,7 +78,7 @@ class Proposal:
         is_projects = self.scope == "project"
         memory = Memory(
             id=self.id,
-            content=self.judgement.text,
+            content=self.text,
             namespace=turn_scores.NAMESPACES[self.kind],
             scope=self.scope,
             project=self.owner if is_projects else None,
@@ -106,7 +98,7 @@ class Proposal:
             "uuid": self.turn.uuid,
             "role": "user",
             "by": "floor",
-            "memory": self.judgement.text,
+            "memory": self.text,
             "kind": self.kind,
             "scope": self.scope,
             "standing": None,
@@ -119,12 +111,12 @@ class Proposal:
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
+        """Return the glob of the files like the one whose change the turn corrects."""
         before = self.turn.before
-        if self.kind != turn_scores.CORRECTION or not before.path or not (before.changed or before.outcome == CALL_REFUSED):
-            return ()
         path = before.path.replace("\\", "/")
         base = (root or self.turn.folder).replace("\\", "/").rstrip("/")
-        if not base or not path.startswith(f"{base}/"):
+        is_correction = self.kind == turn_scores.CORRECTION and (before.changed or before.outcome == CALL_REFUSED)
+        if not is_correction or not base or not path.startswith(f"{base}/"):
             return ()
         folder, name = os.path.split(path[len(base) + 1 :])
         suffix = os.path.splitext(name)[1]
@@ -136,47 +128,42 @@ class Proposal:
         return (glob,)
 
 
+@dataclass(slots=True, kw_only=True)
 class WrittenProposal(Proposal):
     """A proposal in a model's words that quotes the turn, or the agent's last words to it.
 
     by: the model's provider; certainty: its score among the model's proposals; stated: the certainty that the model gave.
-    cautions: the reasons for which it waits for the person. is_active: it is not to wait.
+    cautions: the reasons for which it waits for the person. is_active: it is not to wait. typed: the typed turns of its
+    session, in lower case.
     """
 
-    __slots__ = ("_shown", "_typed", "by", "cautions", "is_active", "stated", "written")
+    shown: ShownTurn
+    written: QuotedMemory
+    by: str
+    typed: Sequence[str]
+    stated: float
+    is_active: bool = False
+    cautions: list[str] = field(init=False)
 
-    def __init__(
-        self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None, typed: Sequence[str]
-    ) -> None:
-        """Collect a proposal. typed: the typed turns of its session, in lower case."""
-        super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
-        self.kind = written.kind
-        self.scope = "project" if owner and written.scope == "project" else "user"
-        # the id follows from the quote, since a model words the memory differently each time
-        self.id = self._id_of(shown.turn, f"{written.quote}\0{MODEL}")
-        self.written = written
-        self.by = by
-        self.stated = self.certainty = written.certainty
-        self._shown = shown
-        self._typed = typed
-        self.cautions = self.find_cautions(written.memory)
-        self.is_active = False
+    def __post_init__(self) -> None:
+        self.cautions = self.find_cautions(self.text)
 
     def find_cautions(self, sentence: str) -> list[str]:
         """Return the reasons for which this sentence would wait, for all that the quoted words say."""
-        shown = self._shown
-        turn = shown.reply if self.quotes_agent else shown.turn.text
-        context = f"{shown.before}\n{shown.reply}\n{self.owner or ''}"
-        return find_cautions(sentence, self.written.quote, turn, scope=self.scope, context=context, typed=self._typed)
+        turn = self.shown.reply if self.quotes_agent else self.shown.turn.text
+        context = f"{self.shown.before}\n{self.shown.reply}\n{self.owner or ''}"
+        return find_cautions(sentence, self.written.quote, turn, scope=self.scope, context=context, typed=self.typed)
 
     @property
     def quotes_agent(self) -> bool:
+        """True if it quotes the agent, not the person."""
         return self.written.by == BY_AGENT
 
     @property
     def source(self) -> str:
-        uuid = self.turn.reply_uuid if self.quotes_agent else ""
-        return f"{SESSION_SOURCE}{self.path}:{uuid}" if uuid else super().source
+        """The source of its memory: the session's transcript and the row of the quoted words."""
+        uuid = (self.turn.reply_uuid if self.quotes_agent else "") or self.turn.uuid
+        return f"{SESSION_SOURCE}{self.path}:{uuid or self.turn.offset}"
 
     @property
     def expires_at(self) -> int | None:
@@ -185,7 +172,7 @@ class WrittenProposal(Proposal):
 
     def row(self, root: str | None, now_ms: int) -> Row:
         """Return it as a row of an import, marked as a model's."""
-        row = super().row(root, now_ms)
+        row = Proposal.row(self, root, now_ms)
         row.memory = row.memory.with_changes(
             questions=tuple(AnsweredQuestion(text, MODEL) for text in self.written.questions),
             standing=True if self.written.is_standing else None,
@@ -198,7 +185,7 @@ class WrittenProposal(Proposal):
     def line(self) -> dict[str, object]:
         """Return it as a line of `learn --jsonl`."""
         return {
-            **super().line(),
+            **Proposal.line(self),
             "uuid": self.turn.reply_uuid if self.quotes_agent else self.turn.uuid,
             "role": "assistant" if self.quotes_agent else "user",
             "by": self.written.by,
@@ -209,6 +196,34 @@ class WrittenProposal(Proposal):
             "active": self.is_active,
             "evidence": self.written.quote,
         }
+
+
+def make_written(
+    shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None, typed: Sequence[str]
+) -> WrittenProposal:
+    """Return a model's proposal. by: its provider; typed: the typed turns of its session, in lower case."""
+    return WrittenProposal(
+        # The id follows from the quote, since a model words the memory differently each time.
+        id=_make_id(shown.turn, f"{written.quote}\0{MODEL}"),
+        turn=shown.turn.with_text(shown.turn.text[:MAX_EVIDENCE]),
+        text=written.memory,
+        kind=written.kind,
+        scope="project" if owner and written.scope == "project" else "user",
+        owner=owner,
+        path=path,
+        certainty=written.certainty,
+        since=shown.turn.at_ms,
+        shown=shown,
+        written=written,
+        by=by,
+        typed=typed,
+        stated=written.certainty,
+    )
+
+
+def _make_id(turn: TypedTurn, words: str) -> str:
+    moment = turn.at_ms or turn.uuid or f"{turn.session}:{turn.offset}"
+    return SECTION_PREFIX + hash_content(f"{SESSION_SOURCE}{moment}\0{words}")[:12]
 
 
 def is_written_by_model(memory: Memory) -> bool:
@@ -235,19 +250,6 @@ def session_id(memory: Memory) -> str:
     '4f56'
     """
     return name_session(memory.source.removeprefix(SESSION_SOURCE).rpartition(":")[0])
-
-
-def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
-    """Return a proposal without secrets and private spans; None if the turn says nothing else. owner: the turn's project."""
-    redacted = redact(turn.text)
-    if redacted.removed:
-        turn = turn.with_text(redacted.text)
-    judgement = judge_turn(turn, fit)
-    if judgement is None or not judgement.text or only_names_secret(judgement.text):
-        return None
-    proposal = Proposal(turn, judgement, path, owner)
-    proposal.removed = redacted.removed
-    return proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,33 +283,72 @@ class LearningReport:
     is_cut_short: bool = False
 
 
-def store_new(
-    proposals: Sequence[AnyProposal],
-    store: Store | None,
-    options: LearningOptions,
-    session_folders: SessionFolders,
-    report: LearningReport,
-) -> list[AnyProposal]:
-    """Store the new proposals, and return them; their faults go to `report`. Raises StoreError."""
-    new_proposals = {proposal.id: proposal for proposal in proposals}
-    if store and new_proposals:
-        stored_ids = {*store.by_ids(list(new_proposals)), *store.purged_sections(list(new_proposals))}
-        new_proposals = {id_: proposal for id_, proposal in new_proposals.items() if id_ not in stored_ids}
-    if not new_proposals:
-        return []
-    time_ms = now_ms()
-    rows = []
-    for proposal in new_proposals.values():
-        row = proposal.row(session_folders.root_of(proposal.folder), time_ms)
-        audiences = (audience_of("user", None), audience_of(row.memory.scope, row.memory.project))
-        same = store.by_hash(row.memory.content_hash) if store else ()
-        if not any(audience_of(other.scope, other.project) in audiences and not is_outdated(other, store) for other in same):
-            rows.append((proposal.source, row))
-    import_options = ImportOptions(dry_run=options.dry_run)
-    imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)
-    report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
-    ids = [row.memory.id for _, row in rows]
-    if store and not options.dry_run:
-        ids = [id_ for id_ in ids if id_ in store.by_ids(ids)]
-    report.removed = sum_removed([report.removed, *(new_proposals[id_].removed for id_ in ids)])
-    return [new_proposals[id_] for id_ in ids]
+class LearningRun:
+    """A run over sessions: what it proposes and stores, and its report.
+
+    store, state: None if there is none yet and nothing will be written.
+    """
+
+    def __init__(self, store: Store | None, state: State | None, options: LearningOptions) -> None:
+        self.store = store
+        self.state = state
+        self.options = options
+        self.folders = SessionFolders(options.left_out)
+        self.report = LearningReport()
+
+    def excludes(self, turn: TypedTurn) -> bool:
+        """Return whether the person excludes a turn's folder from learning."""
+        return self.folders.is_excluded(turn.folder, self.folders.owner_of(turn.folder))
+
+    def propose(self, turn: TypedTurn, path: str) -> Proposal | None:
+        """Return a proposal without secrets and private spans; None for an unwanted kind, or if the turn says nothing else."""
+        redacted = redact(turn.text)
+        if redacted.removed:
+            turn = turn.with_text(redacted.text)
+        judgement = turn_scores.judge_turn(turn, self.options.fit)
+        if judgement is None or not judgement.text or only_names_secret(judgement.text):
+            return None
+        kind, owner = turn_scores.turn_kind(turn, judgement), self.folders.owner_of(turn.folder)
+        if kind in self.options.never:
+            return None
+        return Proposal(
+            id=_make_id(turn, turn.text),
+            turn=turn.with_text(turn.text[:MAX_EVIDENCE]),
+            text=judgement.text,
+            kind=kind,
+            scope="project" if owner and turn_scores.turn_scope(judgement, kind) == "project" else "user",
+            owner=owner,
+            path=path,
+            certainty=judgement.certainty,
+            corrects=judgement.corrects,
+            removed=redacted.removed,
+            since=turn.at_ms,
+        )
+
+    def store_new(self, proposals: Sequence[AnyProposal]) -> list[AnyProposal]:
+        """Store the new proposals, and return them; their faults go to the report. Raises StoreError."""
+        store, report = self.store, self.report
+        new_proposals = {proposal.id: proposal for proposal in proposals}
+        if store and new_proposals:
+            stored_ids = {*store.by_ids(list(new_proposals)), *store.purged_sections(list(new_proposals))}
+            new_proposals = {id_: proposal for id_, proposal in new_proposals.items() if id_ not in stored_ids}
+        if not new_proposals:
+            return []
+        time_ms = now_ms()
+        rows = []
+        for proposal in new_proposals.values():
+            row = proposal.row(self.folders.root_of(proposal.turn.folder), time_ms)
+            audiences = (audience_of("user", None), audience_of(row.memory.scope, row.memory.project))
+            same = store.by_hash(row.memory.content_hash) if store else ()
+            if not any(
+                audience_of(other.scope, other.project) in audiences and not is_outdated(other, store) for other in same
+            ):
+                rows.append((proposal.source, row))
+        import_options = ImportOptions(dry_run=self.options.dry_run)
+        imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)
+        report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
+        ids = [row.memory.id for _, row in rows]
+        if store and not self.options.dry_run:
+            ids = [id_ for id_ in ids if id_ in store.by_ids(ids)]
+        report.removed = sum_removed([report.removed, *(new_proposals[id_].removed for id_ in ids)])
+        return [new_proposals[id_] for id_ in ids]

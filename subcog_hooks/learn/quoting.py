@@ -9,8 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
-from subcog_hooks.learn.signs import ACCEPTED, TypedTurn
-from subcog_hooks.learn.turn_scores import MODEL_KINDS, PACKAGED_FIT, Fit, judge_turn
+from subcog_hooks.learn.turn_scores import ACCEPTED, MODEL_KINDS, PACKAGED_FIT, Fit, TypedTurn, judge_turn
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.redaction.redact import redact
@@ -216,12 +215,19 @@ def check_proposals(
         quoted, proposal = _find_quoted(answer, shown)
         if quoted is None:
             dropped[NO_QUOTE] += 1
-        elif not proposal.kind or not _is_valid_sentence(proposal.memory):
+        elif (
+            not proposal.kind
+            or not MIN_MEMORY_LENGTH <= len(proposal.memory) <= MAX_MEMORY_LENGTH
+            or not is_plain(proposal.memory)
+            or disclosure.may_hold_secret(proposal.memory)
+        ):
             dropped[NO_SENTENCE] += 1
         elif proposal.kind in never:
             dropped[UNWANTED_KIND] += 1
         else:
-            accepted.append((quoted, proposal._replace(replaces=_find_note(proposal.replaces, notes))))
+            named = proposal.replaces[:MAX_NOTE]  # by its id or its text
+            replaced = next((id_ for id_, text in notes.items() if named and named in (id_, text)), "")
+            accepted.append((quoted, proposal._replace(replaces=replaced)))
     return accepted, dropped
 
 
@@ -233,16 +239,6 @@ def _find_quoted(proposal: QuotedMemory, shown: Sequence[ShownTurn]) -> tuple[Sh
     if proposal.by == BY_PERSON and (quoted := next((turn for turn in shown if quote in turn.text), None)):
         return quoted, proposal
     return next((turn for turn in shown if quote in turn.reply), None), proposal._replace(by=BY_AGENT)
-
-
-def _find_note(named: str, notes: Mapping[str, str]) -> str:
-    """Return the id of the shown note that a model names by its id or its text, "" for none."""
-    return next((id_ for id_, text in notes.items() if named and named[:MAX_NOTE] in (id_, text)), "")
-
-
-def _is_valid_sentence(sentence: str) -> bool:
-    is_fit = MIN_MEMORY_LENGTH <= len(sentence) <= MAX_MEMORY_LENGTH and is_plain(sentence)
-    return is_fit and not disclosure.may_hold_secret(sentence)
 
 
 def list_texts(value: object) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 
-from subcog_hooks.capture.duplicates import Difference, Statement, find_difference, parse_statement
+from subcog_hooks.capture.duplicates import Statement, find_difference, parse_statement
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
@@ -73,11 +73,7 @@ def find_repeated(utterances: Sequence[Utterance], pace: Pace = FULL_PACE) -> li
 
 def is_different(new: str, old: str) -> bool:
     """Return whether two similar texts differ in a value or subject."""
-    return _find_difference(new, old) is not None
-
-
-def _find_difference(new: str, old: str) -> Difference | None:
-    return find_difference(_parse_text(new), _parse_text(old))
+    return find_difference(_parse_text(new), _parse_text(old)) is not None
 
 
 @lru_cache(maxsize=4_096)
@@ -87,7 +83,8 @@ def _parse_text(text: str) -> Statement:
 
 def _has_subject(text: str, group: Sequence[Utterance]) -> bool:
     """Return whether a text similar to a group differs from its utterances by wording or value only."""
-    differences = (_find_difference(text, other) for other in {utterance.text for utterance in group[:MAX_COMPARED]})
+    others = {utterance.text for utterance in group[:MAX_COMPARED]}
+    differences = (find_difference(_parse_text(text), _parse_text(other)) for other in others)
     return all(difference is None or difference.is_contradiction for difference in differences)
 
 

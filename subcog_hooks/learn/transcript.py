@@ -13,22 +13,21 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import takewhile
 from typing import BinaryIO, NamedTuple
 
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.learn import client_rows, transcript_rows
-from subcog_hooks.learn.client_rows import open_session
-from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
-from subcog_hooks.learn.transcript_files import find_folder, name_session
+from subcog_hooks.learn import transcript_rows
+from subcog_hooks.learn.transcript_files import find_folder, name_session, open_session, parse_time_ms
+from subcog_hooks.learn.transcript_rows import Row, object_field, text_field
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
-LONG_ROW = 2 * 1024 * 1024  # bytes; longer rows are cut before parsing, since one emoji makes each letter take four bytes
-MAX_ROW_TEXT = 500_000  # bytes of a text in such a row
-_MAX_ESCAPE = 12  # bytes of an escaped surrogate pair
 MAX_KNOWN_ROWS = 300_000  # rows whose parents are in memory: 40 MB
 MAX_TURNS, MAX_CHARACTERS = 2_000, 10_000_000  # limits of one reading; the next one continues
 LOOK_BACK = 256 * 1024  # bytes before the start, for the context of the first new turn
@@ -85,57 +84,22 @@ def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool 
 def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield the lines with offset and end, b"" for a too long one. The client still writes a last line that is no whole row."""
     while line := file.readline(MAX_ROW):
-        length = len(line)
-        if not line.endswith(b"\n"):
-            while rest := file.readline(MAX_ROW):
-                length += len(rest)
-                if rest.endswith(b"\n"):
-                    break
-            else:
-                if length == len(line) and _is_whole(line):
-                    yield offset, offset + length, line
-                return
-            line = b""
-        yield offset, offset + length, line
-        offset += length
+        rest, end = line, offset + len(line)
+        while not rest.endswith(b"\n") and (rest := file.readline(MAX_ROW)):
+            line, end = b"", end + len(rest)
+        if not rest and parse_row(line) is None:
+            return
+        yield offset, end, line
+        offset = end
 
 
-def _is_whole(line: bytes) -> bool:
+def parse_row(line: bytes) -> Row | None:
+    """Parse a line of JSON, None for anything but an object."""
     try:
-        return isinstance(_parse_row(line), dict)
+        row = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-
-
-def _parse_row(line: bytes) -> object:
-    """Parse a line of JSON, with cut texts if it is long. Raises ValueError, RecursionError."""
-    return json.loads(line if len(line) <= LONG_ROW else _truncate_texts(line))
-
-
-def _truncate_texts(line: bytes) -> bytes:
-    parts = []
-    copied, begin = 0, line.find(b'"')
-    while begin >= 0:
-        end = line.find(b'"', begin + 1)
-        while end >= 0 and _is_escaped(line, end):
-            end = line.find(b'"', end + 1)
-        if end < 0:
-            break
-        if end - begin > MAX_ROW_TEXT:
-            cut_text = line[begin : begin + MAX_ROW_TEXT]
-            escape = cut_text.rfind(b"\\", len(cut_text) - _MAX_ESCAPE)
-            cut_text = cut_text if escape < 0 or _is_escaped(cut_text, escape) else cut_text[:escape]
-            parts += [line[copied:begin], cut_text.decode("utf-8", "ignore").encode()]
-            copied = end
-        begin = line.find(b'"', end + 1)
-    return b"".join([*parts, line[copied:]])
-
-
-def _is_escaped(line: bytes, position: int) -> bool:
-    first = position
-    while first and line[first - 1 : first] == b"\\":
-        first -= 1
-    return (position - first) % 2 == 1
+        return None
+    return row if isinstance(row, dict) else None
 
 
 class _Reader:
@@ -174,45 +138,37 @@ class _Reader:
         """Note the folder from the rows before `end`, up to the first prompt, and whether the person excludes the session."""
         last = min(end, MAX_BEGINNING)
         for _, _, line in takewhile(lambda row: row[1] <= last, _read_lines(file, 0) if end else ()):
-            try:
-                parsed = _parse_row(line)
-            except (ValueError, RecursionError):
-                continue
-            for row in client_rows.read_client_row(parsed) if isinstance(parsed, dict) else ():
+            for row in transcript_rows.read_client_row(parse_row(line) or {}):
                 if not row.get("isSidechain"):
                     self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
-                    self._folder = _text_field(row, "cwd") or self._folder
+                    self._folder = text_field(row, "cwd") or self._folder
                     self._note_exclusion(row)
             if self._begun:
                 return
 
-    def _note_exclusion(self, row: Mapping[str, object]) -> None:
+    def _note_exclusion(self, row: Row) -> None:
         session = self._session_of(row)
         if session in self._begun:
             return
-        is_off = bool(row.get(client_rows.AGENT_SESSION)) or transcript_rows.is_marked_off(row)
+        is_off = bool(row.get(transcript_rows.AGENT_SESSION)) or transcript_rows.is_marked_off(row)
         if is_off is not None:
             self._begun[session] = is_off
 
-    def _session_of(self, row: Mapping[str, object]) -> str:
-        return replace_surrogates(_text_field(row, "sessionId") or self._name)
+    def _session_of(self, row: Row) -> str:
+        return replace_surrogates(text_field(row, "sessionId") or self._name)
 
     def read_row(self, line: bytes, offset: int, *, is_new: bool) -> None:
-        try:
-            parsed = _parse_row(line)
-        except (ValueError, RecursionError):
+        parsed = parse_row(line)
+        if parsed is None:
             self.damaged += bool(line.strip()) or not line
             return
-        if not isinstance(parsed, dict):
-            self.damaged += 1
-            return
-        for row in client_rows.read_client_row(parsed):
+        for row in transcript_rows.read_client_row(parsed):
             if not row.get("isSidechain") and not self._is_second_copy(row):
                 self._read_parsed(row, offset, is_new=is_new)
 
-    def _is_second_copy(self, row: Mapping[str, object]) -> bool:
+    def _is_second_copy(self, row: Row) -> bool:
         """Return whether a row is the prompt before it as another kind of row, before the agent has answered."""
-        kind = _text_field(row, client_rows.TYPED_AS)
+        kind = text_field(row, transcript_rows.TYPED_AS)
         if not kind and row.get("type") != "assistant":
             return False
         words = "".join(str(transcript_rows.content_of(row)).split()) if kind else ""
@@ -220,28 +176,25 @@ class _Reader:
         self._single_copy = ("", "") if is_copy else (kind, words)
         return is_copy
 
-    def _read_parsed(self, row: Mapping[str, object], offset: int, *, is_new: bool) -> None:
-        self._folder = _text_field(row, "cwd") or self._folder
+    def _read_parsed(self, row: Row, offset: int, *, is_new: bool) -> None:
+        self._folder = text_field(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
         self._note_exclusion(row)
         typed = transcript_rows.typed_texts(row)
         words = [(kind, text) for kind, text in typed if kind != ANSWER or self._may_hold_answer(row)]
         self._assign_stretch(row, begins=bool(words) and words[0][0] != ANSWER)
-        if rewound := _text_field(row, client_rows.REWOUND_TO):
+        if rewound := text_field(row, transcript_rows.REWOUND_TO):
             self._turns = list(takewhile(lambda noted: noted[1].uuid != rewound, self._turns))
         for kind, text in words:
             turn = self._answered = self._build_turn(row, kind, text, offset)
             if is_new:
                 turns = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
-                position = self._find_message(row) if client_rows.MESSAGE_ID in row else len(turns)
+                position = len(turns)
+                if message := row.get(transcript_rows.MESSAGE_ID):  # another row of the same message
+                    position = next((number for number, (_, noted) in enumerate(turns) if noted.uuid == message), position)
                 turns[position : position + 1] = [(self._last, turn)]
                 self._characters += len(text)
         self._note_context(row, words)
-
-    def _find_message(self, row: Mapping[str, object]) -> int:
-        """Return the position of the turn that a row of another client replaces, or that of a new turn."""
-        ids = (turn.uuid for _, turn in self._turns)
-        return next((position for position, id_ in enumerate(ids) if id_ == row[client_rows.MESSAGE_ID]), len(self._turns))
 
     def final_turns(self) -> list[TypedTurn]:
         """Return the turns that were not rewound, each once, without excluded sessions."""
@@ -256,13 +209,13 @@ class _Reader:
         turns += [turn for stretch, turn in queued if stretch in on_the_way and turn.text not in texts]
         return sorted((turn for turn in turns if not self._begun.get(turn.session)), key=lambda turn: turn.offset)
 
-    def _assign_stretch(self, row: Mapping[str, object], *, begins: bool) -> None:
+    def _assign_stretch(self, row: Row, *, begins: bool) -> None:
         identifier = row.get("uuid")
         if not isinstance(identifier, str):
             return
         parent = row.get("parentUuid")
         behind = row.get("logicalParentUuid") if parent is None else parent  # the row before a compaction
-        session = _text_field(row, "sessionId")
+        session = text_field(row, "sessionId")
         if session and session != self._session:
             self._base = self._last if self._session else -1
             self._session = session
@@ -281,37 +234,33 @@ class _Reader:
         if not row.get("isMeta") or begins:
             self._last = max(stretch, 0)
 
-    def _build_turn(self, row: Mapping[str, object], kind: str, text: str, offset: int) -> TypedTurn:
-        before = self._find_refused_call(row) if kind == ANSWER else self._before
+    def _build_turn(self, row: Row, kind: str, text: str, offset: int) -> TypedTurn:
+        before = self._before
+        if kind == ANSWER:
+            results = _result_ids(row)
+            call = next((call for result in results for identifier, call in self._calls if identifier == result), before)
+            before = Before(call.tool, call.path, call.command, CALL_REFUSED, changed=before.changed)
         self._count += 1
         return TypedTurn(
             text,
             before,
             kind=kind,
-            uuid=_text_field(row, "uuid") or _text_field(row, client_rows.MESSAGE_ID),
+            uuid=text_field(row, "uuid") or text_field(row, transcript_rows.MESSAGE_ID),
             session=self._session_of(row),
-            at_ms=_parse_time_ms(_text_field(row, "timestamp")),
-            folder=_text_field(row, "cwd") or self._folder,
-            branch=_text_field(row, "gitBranch"),
+            at_ms=parse_time_ms(text_field(row, "timestamp")),
+            folder=text_field(row, "cwd") or self._folder,
             position=self._count - 1,
             offset=offset,
         )
 
-    def _may_hold_answer(self, row: Mapping[str, object]) -> bool:
+    def _may_hold_answer(self, row: Row) -> bool:
         """Return whether a row may hold the person's answer: tools can print a refusal, too."""
         if self._says_who_typed:
             return transcript_rows.is_refused_by_user(row)
         own = {identifier for identifier, call in self._calls if not call.tool.startswith("mcp__")}
-        results = [block for block in _message_blocks(row) if block.get("type") == "tool_result"]
-        return own >= {_text_field(block, "tool_use_id") for block in results}
+        return own.issuperset(_result_ids(row))
 
-    def _find_refused_call(self, row: Mapping[str, object]) -> Before:
-        results = [block.get("tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"]
-        calls = (call for result in results for identifier, call in self._calls if identifier == result)
-        call = next(calls, self._before)
-        return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
-
-    def _note_context(self, row: Mapping[str, object], words: list[tuple[str, str]]) -> None:
+    def _note_context(self, row: Row, words: list[tuple[str, str]]) -> None:
         before = self._before
         if words and words[0][0] not in (ANSWER, QUEUED):
             self._before = Before()
@@ -324,24 +273,22 @@ class _Reader:
                     before.outcome = CALL_FAILED if block.get("is_error") else ""
         elif row.get("type") == "assistant":
             for block in _message_blocks(row):
-                self._note_agent_block(block, _text_field(row, "uuid"))
+                self._note_agent_block(block, text_field(row, "uuid"))
 
-    def _note_agent_block(self, block: Mapping[str, object], uuid: str) -> None:
+    def _note_agent_block(self, block: Row, uuid: str) -> None:
         before = self._before
         if block.get("type") == "text":
-            text = _text_field(block, "text")
+            text = text_field(block, "text")
             before.asked = text.rstrip(" \n*_").endswith("?")
             if self._answered and (words := closing_words(text)):
                 self._answered.reply, self._answered.reply_uuid = words, uuid
         elif block.get("type") == "tool_use":
-            arguments = block.get("input")
-            fields = arguments if isinstance(arguments, Mapping) else {}
-            name = _text_field(block, "name")
+            fields, name = object_field(block, "input"), text_field(block, "name")
             is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
-            path = next((value for field in _PATH_FIELDS if (value := _text_field(fields, field))), "")
+            path = next((value for field in _PATH_FIELDS if (value := text_field(fields, field))), "")
             path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
-            self._before = Before(name, path, _text_field(fields, "command"), changed=before.changed or is_changing)
-            self._calls.append((_text_field(block, "id"), self._before))
+            self._before = Before(name, path, text_field(fields, "command"), changed=before.changed or is_changing)
+            self._calls.append((text_field(block, "id"), self._before))
 
 
 def closing_words(text: str) -> str:
@@ -353,18 +300,11 @@ def closing_words(text: str) -> str:
     return replace_surrogates(" ".join(_CODE_BLOCK.sub("[code]", text).split())[-MAX_REPLY:])
 
 
-def _message_blocks(row: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
+def _message_blocks(row: Row) -> Iterable[Row]:
     content = transcript_rows.content_of(row)
-    return [{"type": "text", "text": content}] if isinstance(content, str) else client_rows.list_blocks(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else transcript_rows.list_blocks(content)
 
 
-def _text_field(fields: Mapping[str, object], name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _parse_time_ms(text: str) -> int:
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        return 0
+def _result_ids(row: Row) -> list[str]:
+    """Return the ids of the calls whose results a row holds."""
+    return [text_field(block, "tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"]

@@ -1,19 +1,33 @@
-"""Session transcripts found on disk, of all clients."""
+"""Session transcripts on disk, of all clients: files, and the sessions in the database of OpenCode."""
 
+import errno
 import hashlib
+import io
+import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
 from glob import iglob
 from itertools import islice
+from typing import BinaryIO
 
-from subcog_hooks.capture.sources.source_reading import read_settings
+from subcog_hooks.capture.sources.foreign_database import (
+    ForeignDatabase,
+    dict_value,
+    milliseconds_value,
+    open_database,
+    text_value,
+)
+from subcog_hooks.capture.sources.source_reading import SourceReading, read_settings
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
-from subcog_hooks.learn.client_rows import DATABASE, database_of, list_sessions, open_session
+from subcog_hooks.learn.transcript_rows import MESSAGE_ID, Row, answer_rows, call_row, result_row, typed_row
 from subcog_hooks.store import project
 
 SUFFIX = ".jsonl"
@@ -29,17 +43,16 @@ LEARNED_CLIENTS = {client.name: client for client in list_clients() if client.se
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript. size: bytes; changed: milliseconds since the epoch of its last row; latest: later if its file is."""
+    """A transcript. size: bytes; changed: milliseconds since the epoch of its last row."""
 
     path: str
     size: int
     changed: int
-    latest: int
 
 
 def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lambda _: None) -> list[TranscriptFile]:
-    """Return the transcripts below a folder, oldest first. Links in it are followed. report_error: for unreadable folders."""
-    paths = {path for top in _top_folders(folder) for path in _transcript_paths(top, report_error)}
+    """Return the transcripts below a folder, oldest first. report_error: for unreadable folders."""
+    paths = _transcript_paths(folder, report_error)
     return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 
 
@@ -55,7 +68,7 @@ def _sessions_in(path: str, report_error: Callable[[OSError], None]) -> list[Tra
         file = transcript_at(path)
         return [file] if file else []
     try:
-        return [TranscriptFile(session, size, changed, changed) for session, size, changed in list_sessions(path)]
+        return [TranscriptFile(*session) for session in list_sessions(path)]
     except OSError as error:
         report_error(error)
         return []
@@ -69,27 +82,29 @@ def transcript_at(path: str) -> TranscriptFile | None:
         status = os.stat(path)
     except OSError:
         return None
-    return TranscriptFile(path, status.st_size, *_last_change_ms(path, status)) if os.path.isfile(path) else None
+    if not os.path.isfile(path):
+        return None
+    changed = status.st_mtime_ns // 1_000_000
+    with suppress(OSError), open(path, "rb") as file:  # The reading reports the error.
+        for tail in _TAILS:
+            file.seek(max(0, status.st_size - tail))
+            if times := _TIME.findall(file.read(tail)):
+                changed = min(changed, parse_time_ms(times[-1].decode()) or changed)  # The file may have been copied since.
+                break
+    return TranscriptFile(path, status.st_size, changed)
+
+
+def parse_time_ms(text: str) -> int:
+    """Parse a row's time into milliseconds since the epoch, 0 for another text."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return 0
 
 
 def has_transcript(path: str) -> bool:
     """Return whether there is a file that can hold the transcript at a path."""
     return os.path.isfile(database_of(path) or path)
-
-
-def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
-    """Return when the last row was written, by its own time if the file was copied later; and the later of both."""
-    changed = status.st_mtime_ns // 1_000_000
-    try:
-        with open(path, "rb") as file:
-            times: list[bytes] = []
-            for tail in _TAILS:
-                file.seek(max(0, status.st_size - tail))
-                times = times or _TIME.findall(file.read(tail))
-        row_time = int(datetime.fromisoformat(times[-1].decode()).timestamp() * 1000) if times else changed
-    except (OSError, ValueError, OverflowError):
-        return changed, changed
-    return min(changed, row_time), max(changed, row_time)
 
 
 def compute_digest(path: str, end: int) -> str:
@@ -100,17 +115,6 @@ def compute_digest(path: str, end: int) -> str:
         file.seek(max(0, end - _DIGESTED_BYTES))
         digest.update(file.read(min(end, _DIGESTED_BYTES)))
     return digest.hexdigest()
-
-
-def _top_folders(folder: str) -> Iterator[str]:
-    yield folder
-    whole = os.path.join(os.path.realpath(folder), "")
-    try:
-        with os.scandir(folder) as entries:
-            links = sorted(entry.path for entry in entries if entry.is_symlink() and entry.is_dir())
-    except OSError:
-        return  # the walk reports it
-    yield from (link for link in links if not whole.startswith(os.path.join(os.path.realpath(link), "")))
 
 
 def _transcript_paths(folder: str, report_error: Callable[[OSError], None]) -> Iterator[str]:
@@ -203,3 +207,91 @@ def find_folder(path: str) -> str:
     folders = read_settings(os.path.join(project, "..", "..", "projects.json")).get("projects")
     names = folders.items() if isinstance(folders, dict) else ()
     return next((folder for folder, name in names if name == os.path.basename(project)), "")
+
+
+DATABASE = "opencode.db"
+MAX_PRINTED = 2_000  # characters of a tool's output
+_SESSION_COLUMNS = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")
+
+
+def database_of(path: str) -> str:
+    """Return the database that a session's path names, "" for the path of a file."""
+    database = os.path.dirname(path)
+    return database if os.path.basename(database) == DATABASE and os.path.isfile(database) else ""
+
+
+def open_session(path: str) -> BinaryIO:
+    """Open a transcript: a file, or a session of OpenCode. Raises OSError."""
+    database = database_of(path)
+    return io.BytesIO(_write_out(path, _version_of(database))) if database else open(path, "rb")
+
+
+def list_sessions(database: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the path, the size in bytes and the last change in milliseconds of the sessions in a database. Raises OSError.
+
+    The session of a subagent has prompts by an agent, and is left out.
+    """
+    try:
+        with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
+            sizes = opened.sum_lengths("part", "data", "session_id")
+            sessions = list(opened.select_rows("session", _SESSION_COLUMNS))
+    except UsageError as error:
+        raise OSError(errno.EIO, str(error), database) from error
+    for session in sessions:
+        identifier = text_value(session, "id")
+        if identifier and os.path.basename(identifier) == identifier and not session.get("parent_id"):
+            changed = milliseconds_value(session, "time_updated", "time_created")
+            yield os.path.join(database, identifier), sizes.get(identifier, 0), changed
+
+
+def _version_of(database: str) -> tuple[int, ...]:
+    """Return numbers that change with a database."""
+    files = [path for path in (database, f"{database}-wal") if os.path.exists(path)]
+    return tuple(number for path in files for number in (os.stat(path).st_mtime_ns, os.stat(path).st_size))
+
+
+@lru_cache(maxsize=4)
+def _write_out(path: str, _version: tuple[int, ...]) -> bytes:
+    """Write out a session. Raises OSError."""
+    database, identifier = os.path.split(path)
+    try:
+        with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
+            rows = list(_read_session(opened, identifier))
+    except UsageError as error:
+        raise OSError(errno.EIO, str(error), database) from error
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def _read_session(opened: ForeignDatabase, identifier: str) -> Iterator[Row]:
+    session = next(opened.select_rows("session", _SESSION_COLUMNS, ("id", (identifier,))), {})
+    undone = text_value(dict_value(session, "revert"), "messageID")
+    selected = ("session_id", (identifier,))
+    authors = {
+        text_value(message, "id"): text_value(dict_value(message, "data"), "role")
+        for message in opened.select_rows("message", ("id", "data"), selected, by_index=True)
+    }
+    columns = ("id", "message_id", "time_created", "data")
+    parts = []
+    for part in opened.select_rows("part", columns, selected, by_index=True):
+        message, time_ms, id_ = text_value(part, "message_id"), milliseconds_value(part, "time_created"), text_value(part, "id")
+        moment = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat() if time_ms else ""
+        located = {"cwd": text_value(session, "directory"), "timestamp": moment, MESSAGE_ID: id_}
+        if not undone or message < undone:
+            parts.append((message, time_ms, id_, list(_read_part(dict_value(part, "data"), authors.get(message), located))))
+    for *_, rows in sorted(parts, key=lambda part: part[:3]):
+        yield from rows
+
+
+def _read_part(part: Mapping[str, object], author: str | None, located: Row) -> Iterator[Row]:
+    text, identifier = text_value(part, "text"), part.get("callID")
+    if part.get("type") == "text" and author == "user" and not part.get("synthetic"):
+        yield typed_row(text, located)
+    elif part.get("type") == "text" and author == "assistant":
+        yield from answer_rows(text[-MAX_PRINTED:], located)
+    elif part.get("type") == "tool" and isinstance(state := part.get("state"), Mapping):
+        yield call_row(identifier, part.get("tool"), state.get("input"), located)
+        metadata = state.get("metadata")
+        exit_code = metadata.get("exit") if isinstance(metadata, Mapping) else None
+        printed = (text_value(state, "output") or text_value(state, "error"))[:MAX_PRINTED]
+        is_error = bool(exit_code) or state.get("status") == "error"
+        yield result_row(identifier, printed, located, is_error=is_error)

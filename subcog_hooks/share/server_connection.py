@@ -38,6 +38,7 @@ VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
 KNOWS_REQUIRE_AUTH = 160_000  # the first version of libpq with `require_auth`
 
+_LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}", re.IGNORECASE)
 _UNKNOWN_ROLE_OR_DATABASE = re.compile(r'(role|database) ".*" (does not exist|is not permitted to log in)')
 _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
@@ -73,39 +74,30 @@ def connection_settings(url: str) -> dict[str, str]:
         raise ConfigError("share.url is no address", "expected one such as postgresql://ada@db.example.com/team") from error
     if "password" in url_settings or "sslpassword" in url_settings:
         raise ConfigError("share.url has a password in it", "put it into ~/.pgpass, or into a service file")
-    service = url_settings.get("service")
-    with _service_in_force(service):
-        defaults = _default_settings()
+    service = url_settings.get("service", "")
+    defaults = _default_settings(service)
     # libpq reports a missing service only when it connects.
     if service and defaults == {**_default_settings(), "service": service}:
         raise ConfigError(f"the server's service {service} is not found", "it stands in ~/.pg_service.conf, or PGSERVICEFILE")
     return {**defaults, **url_settings}
 
 
-def _default_settings() -> dict[str, str]:
+def _default_settings(service: str = "") -> dict[str, str]:
+    """Return libpq's defaults, with those of a service. libpq takes the service for them from PGSERVICE alone."""
     import psycopg
     from psycopg import pq
 
+    before = os.environ.get("PGSERVICE", "")
+    os.environ["PGSERVICE"] = service or before
     try:
         options = pq.Conninfo.get_defaults()
     except psycopg.Error as error:
         raise ConfigError("the server's service cannot be read", _clean_message(str(error))) from error
-    return {option.keyword.decode(): option.val.decode() for option in options if option.val}
-
-
-@contextmanager
-def _service_in_force(service: str | None) -> Iterator[None]:
-    """Set PGSERVICE for the block: libpq reports the defaults of that service alone."""
-    before = os.environ.get("PGSERVICE")
-    if service:
-        os.environ["PGSERVICE"] = service
-    try:
-        yield
     finally:
-        if service and before is None:
+        os.environ["PGSERVICE"] = before
+        if not before:
             del os.environ["PGSERVICE"]
-        elif service and before is not None:
-            os.environ["PGSERVICE"] = before
+    return {option.keyword.decode(): option.val.decode() for option in options if option.val}
 
 
 def is_local(parameters: Mapping[str, str]) -> bool:
@@ -117,11 +109,7 @@ def is_local(parameters: Mapping[str, str]) -> bool:
     (True, False)
     """
     hosts = (parameters.get("hostaddr") or parameters.get("host") or "").split(",")
-    return all(not host or host.startswith(("/", "@")) or _is_loopback(host) for host in hosts)
-
-
-def _is_loopback(host: str) -> bool:
-    return host.lower() in ("localhost", "::1") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
+    return all(not host or host.startswith(("/", "@")) or _LOOPBACK.fullmatch(host) for host in hosts)
 
 
 def tls_mode(parameters: Mapping[str, str]) -> str:
@@ -282,25 +270,24 @@ def raise_server_errors(url: str) -> Iterator[None]:
     """Turn psycopg's errors into ServerError, with one line and no password."""
     import psycopg
 
+    address, help_hint = server_address(url), "see `subcog help sharing`"
     try:
         yield
-    except psycopg.errors.InsufficientPrivilege as error:
-        message = _clean_message(str(error))
-        is_of_server = "extension" in message or "for database" in message  # else the tables' owner decides
-        hint = "see `subcog help sharing`" if is_of_server else "their owner lets you: `subcog share init --grant ROLE`"
-        raise ServerError(f"{server_address(url)} does not allow it: {message}", hint) from error
     except psycopg.errors.LockNotAvailable as error:
-        raise ServerError(f"another client has been sending to {server_address(url)} for long", "try again later") from error
-    except psycopg.OperationalError as error:
-        message = _clean_message(str(error))
-        if _UNKNOWN_ROLE_OR_DATABASE.search(message):
-            hint = "correct the role or the database in the address"
-            raise ServerError(f"{server_address(url)} does not know it: {message}", hint) from error
-        hint = "see `subcog help sharing`" if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
-        raise ServerError(f"{server_address(url)} cannot be reached: {message}", hint) from error
+        raise ServerError(f"another client has been sending to {address} for long", "try again later") from error
     except psycopg.Error as error:
-        message = f"{server_address(url)} has refused: {_clean_message(str(error))}"
-        raise ServerError(message, "see `subcog help sharing`") from error
+        message = _clean_message(str(error))
+        fact, hint = "has refused", help_hint
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            fact = "does not allow it"
+            if "extension" not in message and "for database" not in message:
+                hint = "their owner lets you: `subcog share init --grant ROLE`"
+        elif isinstance(error, psycopg.OperationalError) and _UNKNOWN_ROLE_OR_DATABASE.search(message):
+            fact, hint = "does not know it", "correct the role or the database in the address"
+        elif isinstance(error, psycopg.OperationalError):
+            fact = "cannot be reached"
+            hint = help_hint if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
+        raise ServerError(f"{address} {fact}: {message}", hint) from error
 
 
 def _clean_message(message: str) -> str:

@@ -241,14 +241,13 @@ def read_tables(connection: Connection) -> TeamTables:
 def require_tables(connection: Connection) -> TeamTables:
     """Return the state of the server's tables. Raises ServerError unless they have this version."""
     tables = read_tables(connection)
-    version = f"the server's tables are of version {tables.version}"
     if not tables.version:
         raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
-    if tables.version < VERSION:
-        remedy = "its owner drops the schema subcog and runs `subcog share init`; all send their memories again"
-        raise ServerError(f"{version}, from before 0.1.0", remedy)
-    if tables.version > VERSION:
-        raise ServerError(f"{version}, this subcog knows {VERSION}", "upgrade subcog; nothing is lost")
+    if tables.version != VERSION:
+        raise ServerError(
+            f"the server's tables are of version {tables.version}, this subcog knows {VERSION}",
+            "upgrade subcog; nothing is lost",
+        )
     return tables
 
 
@@ -284,9 +283,15 @@ def plan_setup(
         steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
         steps.add("its tables: memories and pushes, with the triggers that give revisions and authors", _TABLES)
     has_vectors = tables.has_vectors
-    if not has_vectors and tables.may_make and (schema := tables.vector_schema or _plan_extension(connection, steps)):
-        steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
-        has_vectors = True
+    if not has_vectors and tables.may_make:
+        schema = tables.vector_schema
+        is_available = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        if not schema and connection.execute(is_available).fetchone():
+            schema = "public"
+            steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
+        if schema:
+            steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
+            has_vectors = True
     if tables.has_vectors and (count := _count_without_graph(connection)):
         size = max(64, count * GRAPH_BUILD_BYTES // 1_000_000)
         steps.add(
@@ -327,13 +332,6 @@ def _require_own_schema(connection: Connection) -> None:
     ).fetchone()
     if others:
         raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
-
-
-def _plan_extension(connection: Connection, steps: SetupPlan) -> str:
-    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
-        return ""
-    steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
-    return "public"
 
 
 def run_plan(connection: Connection, steps: SetupPlan) -> None:

@@ -30,18 +30,6 @@ CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleagu
 RULES = "rules"  # The note has the rules by which colleagues' memories were accepted.
 NOTHING_LOOKED_AT = -1  # stands for a revision of the store: no memory has been looked at
 
-_OVERRULED = """
--- colleagues' changes of one's own memories
-CREATE TABLE overruled (
-  id TEXT PRIMARY KEY,
-  author TEXT NOT NULL,  -- the colleague
-  kind TEXT NOT NULL CHECK (kind IN ('changed', 'deleted', 'erased')),
-  updated_at INTEGER NOT NULL,  -- of the memory as it was left: an edit since then settles it
-  status TEXT NOT NULL,  -- the memory's before
-  superseded_by TEXT
-) STRICT, WITHOUT ROWID;
-"""
-
 _SCRIPT = """
 CREATE TABLE server (id TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL) STRICT;  -- one row
 CREATE TABLE projects (
@@ -60,7 +48,6 @@ CREATE TABLE known (
   missed INTEGER NOT NULL DEFAULT 0,  -- a later version there gave way to what was changed here meanwhile
   author TEXT NOT NULL DEFAULT '',  -- the colleague who wrote it, '' for this home
   withheld TEXT NOT NULL DEFAULT '{}',
-  bytes INTEGER NOT NULL DEFAULT 0,  -- of a colleague's document
   vectors TEXT NOT NULL DEFAULT '',  -- content hash whose vectors are on the server
   PRIMARY KEY (project, id)
 ) STRICT, WITHOUT ROWID;
@@ -77,18 +64,19 @@ CREATE TABLE agreements (
   server TEXT NOT NULL DEFAULT '',  -- the id of the database there, '' until it was met
   PRIMARY KEY (project, place)
 ) STRICT, WITHOUT ROWID;
+-- colleagues' changes of one's own memories
+CREATE TABLE overruled (
+  id TEXT PRIMARY KEY,
+  author TEXT NOT NULL,  -- the colleague
+  kind TEXT NOT NULL CHECK (kind IN ('changed', 'deleted', 'erased')),
+  updated_at INTEGER NOT NULL,  -- of the memory as it was left: an edit since then settles it
+  status TEXT NOT NULL,  -- the memory's before
+  superseded_by TEXT
+) STRICT, WITHOUT ROWID;
 """
 
-# Version 2 noted the deletions by colleagues as one text of JSON.
-_MOVE_DELETIONS = """
-INSERT INTO overruled
-SELECT one.value ->> 0, one.value ->> 1, iif(one.value ->> 2, 'erased', 'deleted'), one.value ->> 3, 'active', NULL
-FROM notes, json_each(notes.value) AS one WHERE name = 'deleted';
-DELETE FROM notes WHERE name = 'deleted';
-"""
-
-SHARE_SCHEMA = Schema(_SCRIPT + _OVERRULED, version=3, synchronous="FULL", upgrades={2: _OVERRULED + _MOVE_DELETIONS})
-_FIELDS = tuple("project id seq revision local shared sending missed author withheld bytes vectors".split())
+SHARE_SCHEMA = Schema(_SCRIPT, version=4, synchronous="FULL")
+_FIELDS = tuple("project id seq revision local shared sending missed author withheld vectors".split())
 _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
 
@@ -122,7 +110,6 @@ class SyncRecord:
     missed: bool = False
     author: str = ""
     withheld: dict[str, list[object]] = field(default_factory=dict)
-    bytes: int = 0
     vectors: str = ""
 
     @property
@@ -131,17 +118,9 @@ class SyncRecord:
         return not self.shared
 
     def row(self) -> tuple[apsw.SQLiteValue, ...]:
+        """Return the record as a row of the table."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        values["withheld"] = json.dumps(self.withheld, separators=(",", ":"))
-        values["missed"] = int(self.missed)
-        return tuple(values.values())
-
-    @classmethod
-    def from_row(cls, row: tuple[Any, ...]) -> SyncRecord:
-        record = cls(*row)
-        record.withheld = json.loads(row[_FIELDS.index("withheld")])
-        record.missed = bool(record.missed)
-        return record
+        return tuple({**values, "withheld": json.dumps(self.withheld, separators=(",", ":"))}.values())
 
 
 class ShareState:
@@ -157,7 +136,7 @@ class ShareState:
     @classmethod
     def open(cls, home: Home) -> ShareState:
         home.create()
-        path = state_path(home)
+        path = os.path.join(home.root, "team.db")
         return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
 
     def __enter__(self) -> Self:
@@ -175,7 +154,8 @@ class ShareState:
         """Begin with a server: forget the records of another server, but not the person's agreements."""
         if self.server()[0] != server:
             with self._connection:
-                self.forget_all()
+                self.run("DELETE FROM known")
+                self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING_LOOKED_AT,))
                 self.run("DELETE FROM server")
                 self.run("INSERT INTO server VALUES (?, 0, '')", (server,))
 
@@ -208,12 +188,6 @@ class ShareState:
     def forget_overrulings(self, ids: Sequence[str]) -> None:
         """Forget colleagues' changes of these memories."""
         self.run("DELETE FROM overruled WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
-
-    def forget_all(self) -> None:
-        """Forget all records, so that all memories are fetched and compared anew."""
-        with self._connection:
-            self.run("DELETE FROM known")
-            self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING_LOOKED_AT,))
 
     def forget_everything(self) -> None:
         """Forget the server, its records and the person's agreements, but not colleagues' changes."""
@@ -267,7 +241,11 @@ class ShareState:
         self.run(sql, (project, revision))
 
     def _records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
-        return [SyncRecord.from_row(row) for row in self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)]  # noqa: S608 - constants
+        rows = self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)  # noqa: S608 - constants
+        records = [SyncRecord(*row) for row in rows]
+        for record in records:
+            record.missed, record.withheld = bool(record.missed), json.loads(str(record.withheld))
+        return records
 
     def records_by_id(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these memories of a project, by id."""
@@ -300,7 +278,7 @@ class ShareState:
         return self._records("project = ? ORDER BY id", project)
 
     def put_records(self, records: Iterable[SyncRecord]) -> None:
-        """Insert or replace records in one transaction."""
+        """Insert or replace records, all or none."""
         with self._connection:
             self._connection.executemany(_PUT, [record.row() for record in records])
 
@@ -308,11 +286,6 @@ class ShareState:
         with self._connection:
             for record in records:
                 self.run("DELETE FROM known WHERE project = ? AND id = ?", (record.project, record.id))
-
-    def bytes_by_author(self, overhead: int) -> dict[str, int]:
-        """Return how many bytes of each colleague are here. overhead: bytes of a memory beside its document."""
-        sql = "SELECT author, sum(bytes + ?) FROM known WHERE author <> '' AND bytes > 0 GROUP BY author"
-        return dict(self.run(sql, (overhead,)))
 
     def withheld_records(self, project: str) -> list[SyncRecord]:
         """Return the records of memories with withheld fields."""
@@ -336,7 +309,3 @@ class ShareState:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translate_error(error, self.path) from error
-
-
-def state_path(home: Home) -> str:
-    return os.path.join(home.root, "team.db")

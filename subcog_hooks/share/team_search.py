@@ -8,14 +8,15 @@ both agree, lowered with age. The words' score is BM25's with each word counted 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from math import log
 from typing import NamedTuple
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, SEMANTIC
+from subcog_hooks.recall.hits import AGREEMENT_DEPTH, HIGH, LEXICAL, LOW, SEMANTIC, VERY_HIGH
 from subcog_hooks.share import server_documents
+from subcog_hooks.share.sending import model_name
 from subcog_hooks.share.server_schema import DIMENSION, MANY_VECTORS, quote_name
-from subcog_hooks.share.server_vectors import model_name, vector_literal
 from subcog_hooks.text.languages import language_of
 
 TYPE_CHECKING = False
@@ -131,6 +132,15 @@ FROM aged ORDER BY score DESC, made_at DESC, id LIMIT %(limit)s OFFSET %(offset)
 """
 
 
+def vector_literal(vector: bytes) -> str:
+    """Return an int8 vector as a literal of pgvector.
+
+    >>> vector_literal(bytes([1, 0, 255]))
+    '[1,0,-1]'
+    """
+    return f"[{','.join(map(str, memoryview(vector).cast('b')))}]"
+
+
 class TeamHit(NamedTuple):
     """A memory that the server found, with the parts of its score. A channel that did not find it has no rank."""
 
@@ -143,6 +153,11 @@ class TeamHit(NamedTuple):
     agreement: float
     lift: float
     age: float
+
+    @property
+    def label(self) -> str:
+        """The confidence by the number of channels that rank the memory high; relevance is not computed there."""
+        return LOW if len(self.ranks) < 2 else VERY_HIGH if self.agreement == 1.0 else HIGH
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +177,27 @@ def search_server(
 ) -> list[TeamHit]:
     """Return the server's hits, best first. alpha: the share of meaning where both are compared. Raises psycopg's errors."""
     vector = request.vector if tables.has_vectors else None
-    words = _QueryWords(connection, request.text)
+    words = _weigh_words(connection, request.text)
     weights = ("agreement", "decay", "floor", "min_similarity", "lexical_depth", "semantic_depth")
     values: dict[str, Any] = {
         "projects": list(request.projects),
         "namespaces": list(request.namespaces) or None,
         "limit": request.limit,
         "offset": request.offset,
-        "alpha": alpha if vector and words.any else 1.0 if vector else 0.0,
-        "strategies": bool(vector) + bool(words.any),
+        "alpha": alpha if vector and words["any"] else 1.0 if vector else 0.0,
+        "strategies": bool(vector) + bool(words["any"]),
         "vector": vector_literal(vector) if vector else None,
         "model": model_name(),
         **{name: getattr(tuning, name) for name in weights},
-        **words.values(),
+        **words,
     }
     if not values["strategies"]:
         return []
-    uses_graph = tables.has_graph and vector is not None and _count_vectors(connection, request) > MANY_VECTORS
-    sql = build_statement(tables, by_words=bool(words.any), by_meaning=vector is not None, by_graph=uses_graph)
+    uses_graph = False
+    if tables.has_graph and vector is not None:
+        [(plan,)] = connection.execute(_COUNT_VECTORS, values).fetchall()
+        uses_graph = plan[0]["Plan"]["Plan Rows"] > MANY_VECTORS
+    sql = build_statement(tables, by_words=bool(words["any"]), by_meaning=vector is not None, by_graph=uses_graph)
     with connection.transaction():
         if uses_graph:
             connection.execute(f"SET LOCAL hnsw.ef_search = {GRAPH_CANDIDATES}")
@@ -194,20 +212,6 @@ def search_server(
         except InvalidMemory:  # The colleague's document holds no memory.
             continue
     return hits
-
-
-def count_without_graph(connection: Connection, tables: TeamTables, request: TeamRequest) -> int:
-    """Return the approximate number of vectors that a search compares for want of a graph, 0 if none is missing."""
-    if tables.has_graph or not tables.has_vectors or request.vector is None:
-        return 0
-    count = _count_vectors(connection, request)
-    return count if count > MANY_VECTORS else 0
-
-
-def _count_vectors(connection: Connection, request: TeamRequest) -> int:
-    row = connection.execute(_COUNT_VECTORS, {"projects": list(request.projects), "model": model_name()}).fetchone()
-    assert row is not None
-    return int(row[0][0]["Plan"]["Plan Rows"])
 
 
 def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool, by_graph: bool) -> str:
@@ -230,28 +234,17 @@ def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool, by_
     )
 
 
-class _QueryWords:
-    """The words of a query with their weights. any: a tsquery of the words that choose candidates, "" for none."""
-
-    __slots__ = ("any", "full", "weights", "words")
-
-    def __init__(self, connection: Connection, text: str) -> None:
-        rows = connection.execute(_LEXEMES, (language_of(text) or "english", text)).fetchall()
-        counted = sorted((count, lexeme, total) for lexeme, count, total in rows)[:MAX_QUERY_WORDS]
-        self.words = [_lexeme_query(lexeme) for _, lexeme, _ in counted]
-        self.weights = [log(1 + (total - count + 0.5) / (count + 0.5)) for count, _, total in counted]
-        self.full = sum(self.weights)
-        chosen: list[str] = []
-        candidates = 0.0
-        for (count, _, _), word in zip(counted, self.words, strict=True):
-            candidates += count
-            if chosen and candidates > MAX_WITH_WORDS:
-                break
-            chosen.append(word)
-        self.any = " | ".join(chosen)
-
-    def values(self) -> dict[str, Any]:
-        return {"any": self.any or None, "words": self.words, "weights": self.weights, "full": self.full or 1.0}
+def _weigh_words(connection: Connection, text: str) -> dict[str, Any]:
+    """Return the statement's values for the words of a query. any: a tsquery of the words that choose candidates, or None."""
+    rows = connection.execute(_LEXEMES, (language_of(text) or "english", text)).fetchall()
+    counted = sorted((count, lexeme, total) for lexeme, count, total in rows)[:MAX_QUERY_WORDS]
+    words = [_lexeme_query(lexeme) for _, lexeme, _ in counted]
+    weights = [log(1 + (total - count + 0.5) / (count + 0.5)) for count, _, total in counted]
+    sums = accumulate(count for count, *_ in counted)  # at least the rarest word chooses
+    chosen = [
+        word for number, (word, total) in enumerate(zip(words, sums, strict=True)) if not number or total <= MAX_WITH_WORDS
+    ]
+    return {"any": " | ".join(chosen) or None, "words": words, "weights": weights, "full": sum(weights) or 1.0}
 
 
 def _lexeme_query(lexeme: str) -> str:

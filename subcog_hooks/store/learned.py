@@ -201,7 +201,7 @@ def _float_or_zero(value: object) -> float:
     return value if isinstance(value, float) else 0.0
 
 
-_LEARNABLE, _COUNTED = "learnable", "counted"
+_LEARNABLE = "learnable"
 
 
 def note_learnable(state: State, count: int) -> None:
@@ -212,13 +212,3 @@ def note_learnable(state: State, count: int) -> None:
 def count_learnable(state: State) -> int:
     """Return how many proposals the sessions could bring, 0 where nobody has counted."""
     return state_values.find_number(state, _LEARNABLE) or 0
-
-
-def note_counted_stamp(state: State, stamp: int) -> None:
-    """Record the stamp of the transcripts behind the count, 0 for transcripts without one."""
-    state_values.put_number(state, _COUNTED, stamp)
-
-
-def find_counted_stamp(state: State) -> int | None:
-    """Return the stamp of the transcripts behind the last count, None for never."""
-    return state_values.find_number(state, _COUNTED)

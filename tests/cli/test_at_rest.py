@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from subcog_hooks.cli import embedding
-from subcog_hooks.cli.jobs import background_jobs, job_list
+from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
@@ -56,11 +56,11 @@ def counts(home: Home) -> tuple[int, int]:
 def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     others = psutil.Process().children()  # of other tests
-    assert background_jobs.start_if_due(home, job_list.JOBS)
+    assert background_jobs.start_if_due(home, background_jobs.JOBS)
     (process,) = [child.pid for child in psutil.Process().children() if child not in others]
     _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
-    assert not background_jobs.start_if_due(home, job_list.JOBS)
+    assert not background_jobs.start_if_due(home, background_jobs.JOBS)
     run = job_record.read_record(home).runs["embedding"]
     assert (run.outcome, run.result) == (DONE, "1 memory or question embedded")
 
@@ -68,26 +68,26 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: Monk
 @pytest.mark.usefixtures("pending")
 def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_calls: list[str]) -> None:
     with ProcessLock(home.jobs_lock, 0, "working at rest"):
-        assert not background_jobs.start_if_due(home, job_list.JOBS)
-    assert background_jobs.start_if_due(home, job_list.JOBS)
+        assert not background_jobs.start_if_due(home, background_jobs.JOBS)
+    assert background_jobs.start_if_due(home, background_jobs.JOBS)
     assert start_calls == [home.root]
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_setting_stops_one_job_and_a_variable_all_jobs(home: Home, start_calls: list[str], monkeypatch: MonkeyPatch) -> None:
     Path(home.config).write_text("[embedding]\nbackground = false\n")
-    assert not background_jobs.start_if_due(home, job_list.JOBS)
+    assert not background_jobs.start_if_due(home, background_jobs.JOBS)
     Path(home.config).write_text('[embedding]\nbackground = false\n[capture]\nsessions = "on"\n')
-    assert background_jobs.start_if_due(home, job_list.JOBS)
+    assert background_jobs.start_if_due(home, background_jobs.JOBS)
     monkeypatch.setenv(detached.SWITCH_OFF, "0")
-    assert not background_jobs.start_if_due(home, job_list.JOBS)
+    assert not background_jobs.start_if_due(home, background_jobs.JOBS)
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
-    assert not background_jobs.start_if_due(home, job_list.JOBS)
+    assert not background_jobs.start_if_due(home, background_jobs.JOBS)
     assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
 
 
@@ -167,7 +167,7 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
     background_jobs.run_due_jobs(home, [spent])
     run = job_record.read_record(home).runs["tidying"]
-    assert (work.runs, run.outcome, run.result) == (0, UNFINISHED, "its 0 seconds are over")
+    assert (work.runs, run.outcome, run.result) == (0, UNFINISHED, "its 0 minutes are over")
     assert job_record.is_due(home, now_ms())
     assert background_jobs.find_due(home, [work.job]) == [work.job]
 
@@ -209,7 +209,7 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     Path(home.config).write_text(
         '[llm]\nat_rest = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "small"\nenrich = true\ncalls_a_day = 0\n'
     )
-    job = next(job for job in job_list.JOBS if job.name == "questions by a model")
+    job = next(job for job in background_jobs.JOBS if job.name == "questions by a model")
     work = Work(3, lambda breath: job.run(home, breath))
     background_jobs.run_due_jobs(home, [work.job._replace(name=job.name)])
     assert work.runs == 1
@@ -312,8 +312,8 @@ def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, sessi
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is_apart: bool) -> None:
     code = (
-        "import os\nfrom subcog_hooks.cli.jobs import job_list\n"
-        "job_list.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+        "import os\nfrom subcog_hooks.cli.jobs import background_jobs\n"
+        "background_jobs.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=is_apart
@@ -325,7 +325,8 @@ def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
         "import sys\nfrom subcog_hooks.cli import commands, doctor, remember\n"
-        "from subcog_hooks.cli import embedding\nfrom subcog_hooks.cli.jobs import job_list\nprint('psutil' in sys.modules)"
+        "from subcog_hooks.cli import embedding\nfrom subcog_hooks.cli.jobs import background_jobs\n"
+        "print('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.stdout == "False\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli import import_from
-from subcog_hooks.cli.jobs import job_list
+from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.core.homes import IN_AN_AGENT
@@ -92,7 +92,7 @@ def test_changed_files_are_imported_at_rest(subcog: Run, quay: Path) -> None:
 
 
 def test_the_job_is_due_once_something_was_imported(subcog: Run, quay: Path) -> None:
-    home, job = Home.find(), next(job for job in job_list.JOBS if job.name == "imports")
+    home, job = Home.find(), next(job for job in background_jobs.JOBS if job.name == "imports")
     subcog("remember", "The gate is shut.")
     assert (job.is_due(home), "imports" in subcog("doctor").out) == (False, False)
     subcog("import", str(quay / "notes"))

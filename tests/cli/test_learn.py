@@ -12,7 +12,7 @@ from subcog_hooks.cli.proposals import learning_runs as support
 from subcog_hooks.core.deadline import FULL_PACE, Deadline, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.learn import learning, transcript, transcript_files
+from subcog_hooks.learn import learning, transcript
 from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
@@ -140,7 +140,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
-    assert support.turn_in_context(stored) is None
+    assert support.find_turns_around(stored) == []
     assert subcog("learn", "--forget", "--yes").code == 1
     assert len(waiting(subcog)) == 1
 
@@ -258,16 +258,6 @@ def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monk
     done = subcog("learn")
     assert f"{sessions / '-locked'} cannot be read: Permission denied" in done.err
     assert RULE in done.out
-
-
-def test_a_project_whose_transcripts_lie_elsewhere_is_read_once(subcog: Run, sessions: Path, tmp_path: Path) -> None:
-    session(tmp_path / "elsewhere", "one", RULE)
-    sessions.mkdir(parents=True)
-    (sessions / "-home-dev-shop").symlink_to(tmp_path / "elsewhere" / "-home-dev-shop")
-    (sessions / "loop").symlink_to(sessions)
-    (sessions / "up").symlink_to(sessions.parent)
-    assert "read 1 prompt of 1 session" in subcog("learn").err
-    assert [memory["content"] for memory in waiting(subcog)] == [RULE]
 
 
 def test_what_can_not_be_read_at_rest_is_in_the_log(subcog: Run, sessions: Path, home: Home, monkeypatch: MonkeyPatch) -> None:
@@ -390,45 +380,3 @@ def test_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, se
 
 def rejecting(ids: list[str]) -> list[str]:
     return [word for id_ in ids for word in ("--reject", id_)]
-
-
-def test_a_sessions_age_is_the_later_of_its_file_and_last_row(subcog: Run, sessions: Path) -> None:
-    touched = session(sessions, "one", RULE, day="2001-01-01")  # whose last row is no measure, as of one that quotes another
-    os.utime(touched.path)
-    copied = session(sessions, "two", STAGING, day=LATELY)
-    os.utime(copied.path, (1, 1))
-    before = time.time() - transcript_files.IDLE_MS / 1000 - 60
-    os.utime(touched.path, (before, before))
-    assert "reading what you typed in 2 sessions" in subcog("learn", "--since", "30d", "--dry-run").err
-    old = session(sessions, "old", RULE, day="2001-01-01")
-    assert "in 2 sessions" in subcog("learn", "--since", "30d", "--dry-run").err
-    assert "in 1 session" in subcog("learn", "--since", "30d", "--dry-run", "--session", str(old.path)).err
-
-
-def test_learnable_prompts_are_counted_again_only_after_new_ones(
-    subcog: Run, sessions: Path, home: Home, monkeypatch: MonkeyPatch
-) -> None:
-    touched_lately(session(sessions, "one", RULE, day=LATELY))
-    session(sessions, "old", STAGING, day="2020-01-01")
-    subcog("config", "set", "capture.sessions", "ask")
-    read: list[str] = []
-    whole = transcript.read_transcript
-
-    def noting(path: str, start: int = 0, pace: Pace = FULL_PACE) -> transcript.TranscriptReading:
-        read.append(Path(path).stem)
-        return whole(path, start, pace)
-
-    monkeypatch.setattr(transcript, "read_transcript", noting)
-
-    def look() -> list[str]:
-        read.clear()
-        Path(home.job_record).unlink(missing_ok=True)  # hours later
-        subcog("at-rest")
-        return read
-
-    assert look() == ["one"]  # older than a month: not counted
-    assert look() == []
-    touched_lately(session(sessions, "two", STAGING, day=LATELY))
-    assert look() == ["one", "two"]
-    monkeypatch.setattr(support, "MAX_COUNTED_BYTES", 1)
-    assert look() == ["two"]

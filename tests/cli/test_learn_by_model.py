@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.proposals import enrichment
+from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.store import learned, state_values
@@ -289,7 +289,7 @@ def test_after_an_unexpected_answer_the_session_is_asked_again(
 def test_a_failing_server_costs_a_call_but_no_other_proposal(
     subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(enrichment, "CALL_S", 0.5)
+    monkeypatch.setattr(memory_questions, "CALL_S", 0.5)
     session(sessions, "one", RULE, HINT)
     server.play(behaviour)
     done = subcog("--quiet", "learn", "--llm")
@@ -424,7 +424,7 @@ def test_a_hundred_sessions_are_asked_about_over_days(
     counts: list[int] = []
     for days in range(6):
         later = now_ms() + days * state_values.DAY_MS
-        monkeypatch.setattr(enrichment, "now_ms", lambda later=later: later)
+        monkeypatch.setattr(memory_questions, "now_ms", lambda later=later: later)
         done = subcog("learn", "--llm")
         counts.append(len(server.requests))
         assert ("the calls of today are made" in done.err) is (days < 4)
@@ -509,6 +509,6 @@ def test_the_calls_of_a_day_hold_for_all_that_is_asked_at_rest(home: Home, subco
         done = subcog(*words)
         assert (done.code, "llm.calls_a_day is 0, so no model is asked" in done.err, "is sent" in done.err) == (5, True, False)
     assert server.requests == []
-    assert enrichment.CALLS_SETTING == "llm.calls_a_day"
+    assert memory_questions.CALLS_SETTING == "llm.calls_a_day"
     with Store.reader(home) as store:
         assert len(list(store.all(("active",)))) == 1

@@ -49,8 +49,7 @@ def test_a_session_is_read_once_and_goes_on(client: str, subcog: Run, home: Home
     WRITERS[client](tmp_path, "hello there", RULE, "look at the log")
     assert "read 1 prompt of 1 session; proposed 0" in subcog("learn").err
     with Store.reader(home) as store:
-        in_context = learning_runs.turn_in_context(store.by_ids([str(memory["id"])])[str(memory["id"])])
-    assert in_context is not None
+        in_context = learning_runs.find_turns_around(store.by_ids([str(memory["id"])])[str(memory["id"])])
     assert [turn.text for turn in in_context if turn] == ["hello there", RULE, "look at the log"]
 
 

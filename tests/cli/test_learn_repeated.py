@@ -8,10 +8,9 @@ import pytest
 
 from subcog_hooks.cli.proposals import learning_runs as support
 from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import comparing, learning, transcript_files
+from subcog_hooks.learn import learning, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions
-from subcog_hooks.learn.signs import ANSWER
-from subcog_hooks.learn.turn_scores import CALIBRATIONS, WEIGHTS, Fit
+from subcog_hooks.learn.turn_scores import ANSWER, CALIBRATIONS, WEIGHTS, Fit
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -114,7 +113,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(sessions: Path, hom
     session(sessions, "one", AGAIN)
     session(sessions, "two", RULE, day="2026-03-03")
     gone = session(sessions, "gone", STAGING, day="2026-03-04")
-    monkeypatch.setattr(comparing, "MAX_HEARD", 2)  # the first is not among them, while the last is still heard
+    monkeypatch.setattr(learning, "MAX_HEARD", 2)  # the first is not among them, while the last is still heard
 
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
@@ -122,7 +121,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(sessions: Path, hom
         read = reader(sessions, store, state)
         for step in ("propose_repeated", "note_turns_compared"):  # it is killed before and after the comparison
             with monkeypatch.context() as patch:
-                patch.setattr(comparing if step == "propose_repeated" else learned, step, stop)
+                patch.setattr(learning if step == "propose_repeated" else learned, step, stop)
                 with pytest.raises(KeyboardInterrupt):
                     read()
             state.roll_back()
@@ -215,7 +214,7 @@ def test_an_erased_memory_does_not_return_after_a_cut_short_run(subcog: Run, ses
     files, _ = support.find_idle_transcripts(None, None)
 
     with support.open_store_and_state(dry_run=False) as (store, state), monkeypatch.context() as patch:
-        patch.setattr(comparing, "propose_repeated", stop)  # killed between reading and comparing
+        patch.setattr(learning, "propose_repeated", stop)  # killed between reading and learning
         with pytest.raises(KeyboardInterrupt):
             learning.learn(files, store, state, LearningOptions(), lambda _: None)
     subcog("learn")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.proposals import teaching
+from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import lessons, recorded_decisions, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
@@ -50,7 +50,7 @@ def teach_and_read(home: Home) -> list[AnsweredQuestion]:
     state = open_state(home)
     state.run("DELETE FROM flags WHERE name = 'teaching'")
     state.close()
-    teaching.teach_in_background(home)
+    memory_questions.teach_in_background(home)
     return questions(home)
 
 

@@ -22,7 +22,7 @@ from subcog_hooks.clients.description import (
     list_clients,
 )
 from subcog_hooks.hook import main
-from subcog_hooks.learn import client_rows
+from subcog_hooks.learn import transcript_files, transcript_rows
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
 from tests.documents import README
 
@@ -49,7 +49,7 @@ def test_an_agent_has_every_part(client: Client) -> None:
     assert client.settings.form == PLUGIN or client.settings.hook
     if client.name in LEARNED:
         assert LEARNED_CLIENTS[client.name] is find_client(client.name) is client
-        assert client.sessions == client_rows.DATABASE or client.name in client_rows.READERS
+        assert client.sessions == transcript_files.DATABASE or client.name in transcript_rows.READERS
 
 
 @each_client

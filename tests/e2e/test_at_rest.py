@@ -67,23 +67,19 @@ def test_what_has_not_changed_is_not_read_again(bare: Machine, noted: Path) -> N
 
 
 BUSY = """
-import time, psutil
-slept, real = [0.0], time.monotonic
-time.sleep = lambda seconds: slept.append(slept.pop() + seconds)
-time.monotonic = lambda: real() + slept[0]
+import psutil
 psutil.getloadavg = lambda: (99.0, 99.0, 99.0)
 from subcog_hooks.__main__ import main
-main()"""  # the process at rest on a machine that others keep busy, by a clock on which waiting takes no time
+main()"""  # the process at rest on a machine that others keep busy
 
 
-def test_a_busy_machine_is_waited_for_once_and_not_for_each_job(bare: Machine, noted: Path) -> None:
+def test_jobs_are_put_off_while_others_keep_the_machine_busy(bare: Machine, noted: Path) -> None:
     bare.run("config", "set", "capture.sessions", "on")
     bare.environment.pop("SUBCOG_BACKGROUND")  # the load counts
     assert bare.start([sys.executable, "-P", "-c", BUSY, "at-rest"]).code == 0
     jobs = json.loads((bare.home / "at-rest.json").read_text())["jobs"]
     outcomes = {"Claude Code's notes": "put off", "sessions": "put off", "embedding": "done"}
     assert {name: job["outcome"] for name, job in jobs.items()} == outcomes
-    assert 600 <= sum(job["took_ms"] for job in jobs.values()) / 1000 < 1_000
 
 
 @linux

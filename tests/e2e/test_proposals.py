@@ -115,28 +115,6 @@ def test_a_row_taken_back_is_not_learned_again(bare: Machine, server: LlmServer)
     assert bare.stored() == {}
 
 
-def test_after_three_of_ten_notes_later_ones_wait(bare: Machine, server: LlmServer) -> None:
-    for name in ("keys", "ferry"):
-        assert b"wait" not in bare.run("learn", "--undo", name).stderr
-    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
-    line = (
-        "3 of the last 4 noted things were taken back, so later ones wait for `subcog review` "
-        "(`subcog config set capture.sessions auto` lets them come at once again)"
-    )
-    assert line in bare.run("learn", "--undo", "pump").stderr.decode()
-    assert message(bare).endswith(f"; {line}")
-    assert message(bare) == ""
-    typed = "by the way, the harbour master is called Ann, as far as I have heard of it"
-    projects = bare.root / "user" / ".claude" / "projects"
-    transcripts.session(projects, "later", "hello", typed, folder=str(bare.root / "harbour"))
-    server.play(proposes({"later": typed}, {"later": "The harbour master is called Ann."}))
-    bare.run("learn", "--llm")
-    assert bare.stored("pending").keys() == {"The harbour master is called Ann."}
-    assert bare.run("config", "set", "capture.sessions", "auto").code == 0
-    assert bare.run("learn", "--undo", "staging").code == 0
-    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
-
-
 @posix
 def test_one_key_drops_all_proposals_of_a_session(bare: Machine, server: LlmServer) -> None:
     rules = "never use emoji in your answers", "from now on, always use tabs, never spaces"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.learn import transcript, transcript_files
-from subcog_hooks.learn.signs import ANSWER, CALL_REFUSED, QUEUED, TYPED
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_REFUSED, QUEUED, TYPED
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
 from tests.e2e.machine import NO_BRIEF, linux
 from tests.e2e.messages_api import MessagesAPI, ToolCall

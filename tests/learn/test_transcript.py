@@ -1,15 +1,11 @@
 """Reading transcripts: exactly the typed words with their context, and nobody else's words."""
 
-import json
-import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from subcog_hooks.learn import transcript, transcript_rows
-from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED, TypedTurn
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED, TypedTurn
 from tests.transcripts import Writer
 
 
@@ -186,39 +182,6 @@ def test_reading_resumes_and_knows_what_stood_before(writer: Writer) -> None:
     writer.typed("never in this folder")
     (turn,) = transcript.read_transcript(str(writer.path), end).turns
     assert (turn.text, turn.before.path) == ("never in this folder", "/home/dev/shop/a.py")
-
-
-@given(
-    st.dictionaries(st.text("ab", max_size=8), st.text(st.sampled_from('a"\\\n\u00e9\U0001f600<'), max_size=90), max_size=4),
-    st.booleans(),
-)
-def test_a_long_row_keeps_beginnings_and_all_short_texts(row: dict[str, str], is_ascii: bool) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transcript, "LONG_ROW", 0)
-        patch.setattr(transcript, "MAX_ROW_TEXT", 40)
-        line = json.dumps(row, ensure_ascii=is_ascii).encode()
-        parsed = transcript._parse_row(line)
-    assert isinstance(parsed, dict)
-    assert list(parsed) == list(row)
-    for name, text in row.items():
-        whole, kept = (len(json.dumps(value, ensure_ascii=is_ascii).encode()) - 1 for value in (text, parsed[name]))
-        assert text.encode().startswith(parsed[name].encode("utf-8", "ignore"))
-        assert kept == whole if whole <= 40 else 40 - transcript._MAX_ESCAPE <= kept <= 40 + len("\\ud83d")
-
-
-def test_a_row_of_many_megabytes_takes_little_more_than_itself(writer: Writer) -> None:
-    writer.typed("never use npm")
-    writer.result("\U0001f600" + "a log\n" * 2_000_000)
-    writer.typed("\U0001f600" + "a log " * 300_000)
-    line = writer.path.read_bytes().splitlines()[1]
-    tracemalloc.start()
-    row = transcript._parse_row(line)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert isinstance(row, dict)
-    assert (row["uuid"], peak < 12_000_000 < len(line)) == ("s1-r1", True)
-    first, second = texts(writer)
-    assert (first, second[1:7]) == ("never use npm", "a log ")
 
 
 def test_a_row_is_found_again_by_its_place(writer: Writer) -> None:

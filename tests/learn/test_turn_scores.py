@@ -6,9 +6,22 @@ from pathlib import Path
 import pytest
 
 from scripts.learn import fit
-from subcog_hooks.learn import signs
-from subcog_hooks.learn.signs import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
-from subcog_hooks.learn.turn_scores import ANSWER_BAR, CALIBRATIONS, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge_turn
+from subcog_hooks.learn import turn_scores
+from subcog_hooks.learn.turn_scores import (
+    ANSWER,
+    ANSWER_BAR,
+    CALIBRATIONS,
+    CALL_REFUSED,
+    NOTE,
+    PACKAGED_FIT,
+    REPEATED_BAR,
+    TYPED,
+    WEIGHTS,
+    Before,
+    Fit,
+    TypedTurn,
+    judge_turn,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,8 +85,8 @@ def test_only_the_lasting_sentence_is_proposed() -> None:
 
 
 def test_every_weight_belongs_to_an_existing_sign() -> None:
-    named = {name for name in WEIGHTS if not name.startswith(signs.WORD_PREFIX)}
-    sentences = [sentence for example in fit.read_invented_turns() for sentence in signs.read_sentences(example.turn)]
+    named = {name for name in WEIGHTS if not name.startswith(turn_scores.WORD_PREFIX)}
+    sentences = [sentence for example in fit.read_invented_turns() for sentence in turn_scores.read_sentences(example.turn)]
     given = {name for sentence in sentences for name in sentence.signs}
     # only real people's turns have these signs
     assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}

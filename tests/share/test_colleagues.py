@@ -6,8 +6,7 @@ import pytest
 
 from subcog_hooks.recall import tuning
 from subcog_hooks.settings import loading
-from subcog_hooks.share import server_connection, server_documents, server_schema, sync, team_search
-from subcog_hooks.share.synced import ShareState
+from subcog_hooks.share import server_connection, server_documents, server_schema, team_search
 from subcog_hooks.store.memory import now_ms
 from tests.share.conftest import ROW, SHOP, Team
 
@@ -76,14 +75,6 @@ def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, ti
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
 
 
-def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    ada, bob, noted = team.pair("word " * 100)
-    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 100)
-    ada.change(noted.id, status="deleted")
-    ada.sync(), bob.sync()
-    assert bob.memories()[noted.id].status == "deleted"
-
-
 def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
     ada, bob, noted = team.pair("the plan")
     bob.change(noted.id, content="the plan of bob")
@@ -118,34 +109,6 @@ def test_an_export_goes_on_after_what_can_not_be_read(team: Team) -> None:
     with server_connection.open_connection(ada.url) as opened:
         assert server_documents.export_memories(opened, "-", lines.append) == 1
     assert '"good"' in lines[0]
-
-
-def test_a_colleague_who_sends_too_much_is_cut_off(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 3_000)
-    monkeypatch.setattr(sync, "BATCH_MEMORIES", 4)
-    ada, bob = team.member("ada"), team.member("bob")
-    for number in range(20):
-        team.run(ROW, "eve", (SHOP, f"spam{number:02}", '{"content": "' + "spam " * 200 + '"}'))
-    ada.remember("ham")
-    ada.sync()
-    outcome = bob.sync()
-    texts = [memory.content for memory in bob.memories().values()]
-    assert "ham" in texts
-    assert len(texts) < 10
-    assert outcome.left["eve"] == 20 - (len(texts) - 1)
-
-
-def test_short_memories_and_deletions_count_against_an_author(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 20 * sync.ROW_OVERHEAD_BYTES)
-    monkeypatch.setattr(sync, "BATCH_MEMORIES", 10)
-    bob = team.member("bob")
-    every = "SELECT %s, 'x' || number, %s::jsonb FROM generate_series(1, 100) AS number"
-    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every}", "eve", (SHOP, '{"content": "x"}'))
-    assert 20 <= bob.sync().fetched <= 30
-    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every.replace('x', 'y')}", "ada", (SHOP, None))
-    bob.sync()
-    with ShareState.open(bob.home) as state:
-        assert not [record for record in state.project_records(SHOP) if record.id.startswith("y")]
 
 
 def test_a_document_is_too_large_for_the_server_and_for_a_home(team: Team) -> None:

@@ -89,7 +89,7 @@ def test_background_work_gives_up_a_hanging_server_silently(hanging: Home, monke
     monkeypatch.setattr(server_connection, "BACKGROUND_WAIT_S", 2)  # libpq's minimum
     with ShareState.open(hanging) as state:
         state.agree("github.com/acme/shop", server_connection.server_identity(str(loading.load(hanging)["share.url"])))
-    sharing.synchronise_in_background(hanging, loading.load(hanging))
+    sharing.synchronise_in_background(hanging)
     with ShareState.open(hanging) as state:
         assert "cannot be reached" in state.read_note(sharing.FAILURE)
     assert not Path(hanging.log, "hook.log").exists()

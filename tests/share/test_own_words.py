@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.share.sending import Sender
+from subcog_hooks.share import sending, sync
 from subcog_hooks.share.synced import ERASED, ShareState
 from tests.share.conftest import SHOP, Server, Team
 from tests.share.person import Person, synchronise
@@ -184,30 +184,6 @@ def test_restore_is_the_persons_and_says_what_it_does_not_know(author: Person) -
     assert "name memories, or a colleague by --by" in author.run("share", "restore", code=2).stderr
 
 
-def test_deletions_noted_by_an_earlier_version_are_still_named(author: Person, own_team: Team) -> None:
-    import apsw
-
-    noted = remember(author, TEXT)
-    author.run("forget", noted)
-    updated_at = author.stored()[noted]["updated_at"]
-    assert isinstance(updated_at, str)
-    with apsw.Connection(str(author.home / "team.db")) as connection:
-        connection.execute("DROP TABLE overruled")
-        note = json.dumps([[noted, "bob", False, _milliseconds(author, noted)]])
-        connection.execute("INSERT INTO notes VALUES ('deleted', ?)", (note,))
-        connection.execute("PRAGMA user_version = 2")
-    assert author.status()["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
-
-
-def _milliseconds(person: Person, id_: str) -> int:
-    import apsw
-
-    with apsw.Connection(str(person.home / "memories.db"), flags=apsw.SQLITE_OPEN_READONLY) as connection:
-        [(updated_at,)] = connection.execute("SELECT updated_at FROM memories WHERE id = ?", (id_,)).fetchall()
-    assert isinstance(updated_at, int)
-    return updated_at
-
-
 @pytest.mark.parametrize("eraser", ["bob", "ada"])
 def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pytest.MonkeyPatch, eraser: str) -> None:
     ada = team.member("ada")
@@ -215,13 +191,12 @@ def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pyte
     noted = ada.remember("before")
     ada.sync()
     ada.change(noted.id, content="The user's edit.")
-    send = Sender.send_all
 
-    def erase_and_send(sender: Sender) -> None:  # as another client does after this one has fetched
+    def erase_and_send(exchange: sending.Exchange) -> None:  # as another client does after this one has fetched
         team.run(ERASE, eraser, (noted.id,))
-        send(sender)
+        sending.send_changes(exchange)
 
-    monkeypatch.setattr(Sender, "send_all", erase_and_send)
+    monkeypatch.setattr(sync, "send_changes", erase_and_send)
     assert ada.sync().overruled == 1
     left = ada.memories()[noted.id]
     assert (left.content, left.status) == ("The user's edit.", "deleted")

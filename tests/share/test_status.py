@@ -4,9 +4,6 @@ import re
 import time
 from pathlib import Path
 
-import pytest
-
-from subcog_hooks.share import sync
 from tests.share.conftest import SHOP, Team
 from tests.share.person import Person, synchronise
 
@@ -109,15 +106,3 @@ def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Pers
     assert line not in after
     change = rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$"
     assert re.search(change, after, re.MULTILINE)
-
-
-def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 1)
-    monkeypatch.setattr(sync, "BATCH_MEMORIES", 1)
-    rows = "SELECT %s, 'spam' || number, '{\"content\": \"spam\"}' FROM generate_series(1, 5) AS number"
-    team.run(f"INSERT INTO subcog.memories (project, id, doc) {rows}", "eve", (SHOP,))
-    bob.begin()
-    bob.run("share", "sync")
-    line = "left out 4 memories of eve: too large, or too many\n"
-    assert line in bob.run("share", "status").stdout
-    assert bob.status()["left"] == {"eve": 4}

@@ -9,7 +9,6 @@ import pytest
 
 from subcog_hooks.cli.team import sharing
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection, server_documents, sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import AnsweredQuestion, hash_content
@@ -274,10 +273,9 @@ def test_a_background_synchronisation_ends_and_continues_later(team: Team, monke
     monkeypatch.setenv("SUBCOG_HOME", bob.home.root)
     with ShareState.open(bob.home) as state:
         state.agree(SHOP, server_connection.server_identity(bob.url))
-    settings = loading.load(bob.home)
-    sharing.synchronise_in_background(bob.home, settings, EndsAfter(2))
+    sharing.synchronise_in_background(bob.home, EndsAfter(2))
     assert len(bob.memories()) == 2
-    sharing.synchronise_in_background(bob.home, settings)
+    sharing.synchronise_in_background(bob.home)
     assert len(bob.memories()) == 3
 
 

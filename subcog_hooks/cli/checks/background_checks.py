@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from subcog_hooks.cli.checks.findings import Findings
-from subcog_hooks.cli.jobs import background_jobs, job_list
+from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, safe
 from subcog_hooks.cli.verdicts import lookup
@@ -59,7 +59,7 @@ def check_settings(home: Home, findings: Findings) -> Settings:
 def check_background_jobs(home: Home, settings: Settings, findings: Findings) -> None:
     record = job_record.read_record(home)
     is_at_work = is_held(home.jobs_lock)
-    for job in job_list.JOBS:
+    for job in background_jobs.JOBS:
         if not job.is_wanted(settings):
             continue
         last = record.runs.get(job.name)

@@ -1,4 +1,4 @@
-"""Runs background jobs one after the other while the machine idles, and records their runs and calls of a model."""
+"""Background jobs while the machine idles: the list of them, their pace, runs and records, and `subcog at-rest`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from importlib import import_module
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import StoreBusy, SubcogError
+from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed import background
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.settings import loading
+from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import job_record, state_values
+from subcog_hooks.store import job_record, learned, lessons, state_values
 from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +39,11 @@ MAX_PAUSE_S, UNIT_S = 30.0, 0.25  # After the longest pause one unit is done, ev
 CHECK_EVERY_S = 5.0  # between checks of the machine and the settings
 MIN_BATTERY = 50  # per cent
 MAX_LOAD = 1.5  # per core, by other processes
-MAX_LOAD_WAIT_S = 600.0  # for the load to fall, for all jobs of a process together
+NOTHING_NEW = "nothing new"
+WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
+DUE_CHECK_WAIT_MS = 50.0
+TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
+LIGHT_S = 2.0  # seconds that embed some hundred memories
 
 
 class Clock:
@@ -53,13 +61,6 @@ class Clock:
         time.sleep(seconds)
 
 
-@dataclass(slots=True)
-class BusyWait:
-    """The remaining seconds that the jobs of one process may wait for the load to fall."""
-
-    left_s: float = MAX_LOAD_WAIT_S
-
-
 class JobPace(Pace):
     """The pace of one run of a job.
 
@@ -73,11 +74,10 @@ class JobPace(Pace):
         is_wanted: Callable[[], bool] = lambda: True,
         look: Callable[[], MachineStatus] | None = None,
         clock: Clock | None = None,
-        busy_wait: BusyWait | None = None,
         light_s: float = 0.0,
     ) -> None:
-        """budget_s: seconds of work, without pauses; look: measures the machine, None to ignore battery and load; busy_wait:
-        shared with the other jobs, None for a wait of its own; light_s: seconds of work that no load puts off.
+        """budget_s: seconds of work, without pauses; look: measures the machine, None to ignore battery and load; light_s:
+        seconds of work that no load puts off.
         """
         self._home = home
         self._budget_s = budget_s
@@ -88,7 +88,6 @@ class JobPace(Pace):
         self._looks_at = self._began  # time of the next check
         self._may_work_until = self._began  # in `ticks_s`
         self._paused_s = 0.0
-        self._busy_wait = busy_wait or BusyWait()
         self._light_s = light_s
         self.outcome = DONE
         self.why = ""
@@ -97,10 +96,11 @@ class JobPace(Pace):
         """Return whether the job may go on, after a pause if hooks run. Called before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
-            if self._worked_s() >= self._budget_s:
-                self._end(UNFINISHED, f"its {_duration_text(self._budget_s)} are over")
+            worked_s = self._clock.ticks_s() - self._began - self._paused_s
+            if worked_s >= self._budget_s:
+                self._end(UNFINISHED, f"its {self._budget_s / 60:.0f} minutes are over")
             elif self._clock.ticks_s() >= self._looks_at:
-                self._check_machine(is_called_off)
+                self._check_machine(is_light=worked_s < self._light_s)
         return not self.why
 
     def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
@@ -117,9 +117,6 @@ class JobPace(Pace):
         """End the job until a condition improves, such as the daily limit or an unreachable model."""
         self._end(PUT_OFF, why)
 
-    def _worked_s(self) -> float:
-        return self._clock.ticks_s() - self._began - self._paused_s
-
     def _is_disturbed(self) -> bool:
         if self._clock.ticks_s() < self._may_work_until:
             return False
@@ -129,40 +126,23 @@ class JobPace(Pace):
             return False
         return abs(self._clock.now_s() - asked_at) < QUIET_S
 
-    def _check_machine(self, is_called_off: Callable[[], bool]) -> None:
-        """End the job where the settings no longer want it, or the machine is busy for long."""
+    def _check_machine(self, *, is_light: bool) -> None:
+        """End the job where the settings no longer want it, or the machine is busy. is_light: no load puts it off yet."""
+        self._looks_at = self._clock.ticks_s() + CHECK_EVERY_S
         if not self._is_wanted():
             self._end(UNFINISHED, "it is not wanted any more")
-            return
-        while self._look:
+        elif self._look:
             status = self._look()
             if status.battery is not None and status.battery < MIN_BATTERY:
                 self._end(PUT_OFF, f"the battery is at {status.battery:.0f} %")
-                return
-            if status.load <= MAX_LOAD * status.cores or is_called_off():
-                break
-            if self._worked_s() < self._light_s:
+            elif status.load > MAX_LOAD * status.cores and is_light:
                 self._looks_at = self._began + self._paused_s + self._light_s
-                return
-            if self._busy_wait.left_s <= 0.0:
+            elif status.load > MAX_LOAD * status.cores:
                 self._end(PUT_OFF, f"the load was {status.load:.1f} by others, on {status.cores} cores")
-                return
-            self._clock.sleep(CHECK_EVERY_S)
-            self._busy_wait.left_s -= CHECK_EVERY_S
-            self._paused_s += CHECK_EVERY_S
-        self._looks_at = self._clock.ticks_s() + CHECK_EVERY_S
 
     def _end(self, outcome: str, why: str) -> None:
         self.outcome = outcome
         self.why = why
-
-
-def _duration_text(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
-
-
-NOTHING_NEW = "nothing new"
-WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
 
 
 class Job(NamedTuple):
@@ -203,19 +183,14 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
     """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
     settings, record = loading.load(home), job_record.read_record(home)
-    return [job for job in jobs if job.name not in taken and _is_due(job, home, settings, record)]
+    return [job for job in jobs if job.name not in taken and job.is_wanted(settings) and _is_due(job, home, record)]
 
 
-def _is_due(job: Job, home: Home, settings: Settings, record: JobRecord) -> bool:
-    if not job.is_wanted(settings):
-        return False
+def _is_due(job: Job, home: Home, record: JobRecord) -> bool:
     last = record.runs.get(job.name)
-    return (last is None or _is_over(last.ended_ms, wait_s(job, last), now_ms())) and job.is_due(home)
-
-
-def _is_over(since_ms: int, seconds: float, now: int) -> bool:
-    """Return whether these seconds have passed; True for a time in the future, after the clock was put back."""
-    return not 0 <= now - since_ms < seconds * 1000
+    # A time in the future comes from a clock that was put back.
+    is_over = last is None or not 0 <= now_ms() - last.ended_ms < wait_s(job, last) * 1000
+    return is_over and job.is_due(home)
 
 
 def wait_s(job: Job, last: LastRun) -> float:
@@ -246,13 +221,15 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
         machine.yield_to_others(wholly=heeds_machine)
     look = machine.Machine().look if heeds_machine else None
     taken: set[str] = set()
-    busy_wait = BusyWait()
     while True:
         try:
             with ProcessLock(home.jobs_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
-                        is_recorded = _record_run(home, job, last := _run_job(home, job, look, busy_wait))
+                        last = _run_job(home, job, look)
+                        record = job_record.read_record(home)
+                        record.runs[job.name] = last
+                        is_recorded = job_record.write_record(home, record)  # otherwise the job stays due
                         if last.outcome != DONE or last.result == NOTHING_NEW or not is_recorded:
                             taken.add(job.name)  # Left to another process.
                 _record_end(home, jobs)
@@ -262,10 +239,8 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
             return
 
 
-def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, busy_wait: BusyWait) -> LastRun:
-    pace = JobPace(
-        home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait, light_s=job.light_s
-    )
+def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None) -> LastRun:
+    pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, light_s=job.light_s)
     began = time.monotonic()
     _record_start(home)
     try:
@@ -285,13 +260,6 @@ def _record_start(home: Home) -> None:
     record = job_record.read_record(home)
     record.next_at, record.settings = UNDER_WAY, job_record.find_settings_time(home)
     job_record.write_record(home, record)
-
-
-def _record_run(home: Home, job: Job, last: LastRun) -> bool:
-    """Record a run of a job. Return whether that succeeded: otherwise the job stays due."""
-    record = job_record.read_record(home)
-    record.runs[job.name] = last
-    return job_record.write_record(home, record)
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
@@ -326,3 +294,143 @@ def describe_calls(home: Home) -> list[str]:
         f"the last at {time.strftime('%H:%M', time.localtime(use.last_ms / 1000))}"
         for use in uses
     ]
+
+
+def has_due_lessons(home: Home) -> bool:
+    """Return whether openings may teach, or questions learned from prompts have to be checked again."""
+    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+        if state is None or lessons.is_teaching_due(state, now_ms()):
+            return state is not None
+        if lessons.has_taught(state):
+            return False
+        if os.path.exists(home.memories_db):
+            with Store.reader(home) as store:
+                if store.with_recorded_questions():  # Their state is gone.
+                    return True
+        lessons.take_teaching(state, now_ms())  # all memories were checked, once for this state
+    return False
+
+
+def has_unasked_changes(home: Home) -> bool:
+    """Return whether the store has changed since a model was last asked about all memories."""
+    if not os.path.exists(home.memories_db):
+        return False
+    with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
+        return state_values.find_asked_revision(state) != store.revision()
+    return False
+
+
+def has_old_proposals(home: Home) -> bool:
+    """Return whether a proposal is so old that it is dropped where it still waits."""
+    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+        return state is not None and bool(learned.find_old_proposals(state, now_ms()))
+    return False
+
+
+def _wants_questions(settings: Settings) -> bool:
+    return bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
+
+
+def wants_model_proposals(settings: Settings) -> bool:
+    """Return whether a model reads sessions in the background: it may, and its notes are wanted."""
+    if settings[defaults.SESSIONS_SETTING] not in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE):
+        return False
+    may_read = bool(settings[defaults.LLM_LEARNS] and settings[defaults.AGENT_WORDS])
+    return may_read and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
+
+
+def _run_later(name: str) -> Callable[[Home, JobPace], str]:
+    """Return a function that imports a job's function of `cli` when it runs: a command that ends needs none of them."""
+    module, _, function = name.rpartition(".")
+
+    def run(home: Home, pace: JobPace) -> str:
+        return str(getattr(import_module(f"subcog_hooks.cli.{module}"), function)(home, pace))
+
+    return run
+
+
+def _embed_memories(home: Home, pace: JobPace) -> str:
+    count = background.embed_all_pending(home, pace)
+    return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
+
+
+def _always(_: object) -> bool:
+    return True
+
+
+def _is_on(*names: str) -> Callable[[Settings], bool]:
+    """Return a check of whether all of these settings are on."""
+    return lambda settings: all(settings[name] for name in names)
+
+
+JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
+    Job(
+        "Claude Code's notes",
+        TEN_MINUTES_S,
+        TEN_MINUTES_S,
+        _is_on(defaults.NOTES_SETTING),
+        _always,
+        _run_later("agents.claude_notes.import_in_background"),
+    ),
+    Job(
+        "imports",
+        TEN_MINUTES_S,
+        TEN_MINUTES_S,
+        _always,
+        lambda home: os.path.exists(home.imports),
+        _run_later("import_from.repeat_in_background"),
+    ),
+    Job(
+        "sessions",
+        6 * HOUR_S,
+        TEN_MINUTES_S,
+        lambda settings: settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED,
+        _always,
+        _run_later("proposals.learning_runs.learn_in_background"),
+    ),
+    # After the job that needs no model: its proposals in the person's own words come first.
+    Job(
+        "sessions by a model",
+        6 * HOUR_S,
+        HOUR_S,
+        wants_model_proposals,
+        _always,
+        _run_later("proposals.asking.ask_in_background"),
+    ),
+    Job(
+        "unanswered proposals",
+        6 * HOUR_S,
+        TEN_MINUTES_S,
+        _always,
+        has_old_proposals,
+        _run_later("proposals.waiting.end_unwanted"),
+    ),
+    Job("learned questions", 0.0, 60.0, _always, has_due_lessons, _run_later("proposals.memory_questions.teach_in_background")),
+    Job(
+        "questions by a model",
+        0.0,
+        HOUR_S,
+        _wants_questions,
+        has_unasked_changes,
+        _run_later("proposals.memory_questions.enrich_in_background"),
+    ),
+    Job(
+        "team",
+        TEN_MINUTES_S,
+        TEN_MINUTES_S,
+        _is_on(defaults.SHARE_URL, defaults.SHARE_IN_BACKGROUND),
+        _always,
+        _run_later("team.sharing.synchronise_in_background"),
+    ),
+    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories, LIGHT_S),
+)
+
+
+def run_background_jobs() -> None:
+    """Run background work. Sessions that begin and commands that end start it."""
+    home = context.home()
+    try:
+        run_due_jobs(home, JOBS)
+    except SubcogError as error:
+        log.write_line(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
+        raise

@@ -7,19 +7,19 @@ recorded as done. So a killed process asks again, and stores nothing twice.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from subcog_hooks.cli.amendment import similar_to
 from subcog_hooks.cli.proposals import learning_runs as transcripts
-from subcog_hooks.cli.proposals.enrichment import CALLS_SETTING, CallBudget
-from subcog_hooks.cli.proposals.enrichment_questions import with_written
+from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING, CallBudget, with_written
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files, turn_scores
-from subcog_hooks.learn.comparing import SUPERSEDED
+from subcog_hooks.learn.learning import SUPERSEDED
 from subcog_hooks.learn.proposals import (
     LearningOptions,
     LearningReport,
@@ -29,7 +29,7 @@ from subcog_hooks.learn.proposals import (
     session_id,
 )
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
-from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile, name_session
+from subcog_hooks.learn.transcript_files import TranscriptFile, name_session
 from subcog_hooks.learn.turn_scores import NAMESPACES, WORK_STATE
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
@@ -52,6 +52,7 @@ class AskingReport:
     a stored, waiting or dropped memory; outdated: those that have ended, or that a newer memory has replaced.
     """
 
+    stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
     asked: int = 0
     unusable: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
@@ -59,7 +60,6 @@ class AskingReport:
     repeated: int = 0
     outdated: int = 0
     proposed: list[WrittenProposal] = field(default_factory=list)
-    stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
     is_out_of_calls: bool = False
     failure: ProviderError | None = None  # it ended the run
 
@@ -125,11 +125,11 @@ class _AskingRun:
     """A run of calls about sessions, and its report."""
 
     def __init__(self, provider: Provider, options: LearningOptions, state: State) -> None:
-        self.report = AskingReport()
         self._provider = provider
         self._options = options
         self._state = state
-        self._places = SessionFolders(options.left_out)
+        self._learning = proposals.LearningRun(None, state, options)
+        self.report = AskingReport(self._learning.report)
         self._model = f"{provider.name} {provider.model}"
         self._certainties = Counter(learned.find_certainties(state, self._model))
         self._acting = Counter[str]()  # memories that came at once, by session and by day
@@ -157,9 +157,9 @@ class _AskingRun:
             cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
             self.report.stored.problems.append(f"{file.path} cannot be read: {cause}")
             return
-        since, places = self._options.since, self._places
+        since = self._options.since
         recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= since]
-        turns = [turn for turn in recent if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
+        turns = [turn for turn in recent if not self._learning.excludes(turn)]
         read = learned.ReadPosition(0 if reading.has_more else file.size, reading.end, digest)
         # A run that goes further back asks about the older turns. In the background, a long session must not cost it again.
         is_noted = not self._options.dry_run and (len(recent) == len(reading.turns) or pace is not FULL_PACE)
@@ -168,10 +168,13 @@ class _AskingRun:
             if is_noted:
                 learned.note_asked_position(self._state, file.path, read)
             return
-        owner = places.owner_of(shown[0].turn.folder)
+        owner = self._learning.folders.owner_of(shown[0].turn.folder)
         typed = [turn.text.casefold() for turn in turns]
+        audiences = (audience_of("project", owner),)
+        with context.reading() as store:
+            known = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING))) if store and owner else ()
         for part in (parts := quoting.split_turns(shown)):
-            notes = quoting.select_notes(_find_notes(owner), part)
+            notes = quoting.select_notes({memory.id: memory.content for memory in known}, part)
             yield _UnaskedPart(file, owner, typed, part, notes, read if is_noted and part is parts[-1] else None)
 
     def take_answer(self, part: _UnaskedPart, proposed: Sequence[QuotedMemory] | None) -> None:
@@ -184,7 +187,7 @@ class _AskingRun:
             accepted, dropped = quoting.check_proposals(proposed, part.shown, part.notes, self._options.never)
             report.dropped += dropped
             written = [
-                WrittenProposal(turn, proposal, self._provider.name, part.file.path, part.owner, part.typed)
+                proposals.make_written(turn, proposal, self._provider.name, part.file.path, part.owner, part.typed)
                 for turn, proposal in accepted
             ]
             self._certainties.update(turn_scores.bucket_of(proposal.stated) for proposal in written)
@@ -235,11 +238,12 @@ class _AskingRun:
             new.append(proposal)
             if old:
                 replaced[proposal.id] = old.id
-        report.proposed += (stored := proposals.store_new(new, store, self._options, self._places, report.stored))
+        self._learning.store = store
+        report.proposed += (stored := self._learning.store_new(new))
         if store and not self._options.dry_run:
             for proposal in stored:
                 if proposal.is_active and (old_id := replaced.get(proposal.id)):
-                    _supersede(store, old_id, proposal.id)
+                    store.modify([old_id], partial(_end, proposal.id))
         return replaced
 
     def _join(self, proposal: WrittenProposal, repeat: Memory, store: Store | None) -> None:
@@ -251,8 +255,14 @@ class _AskingRun:
                 _add_questions(store, repeat, proposal)
             return
         self.report.repeated += 1
+        is_shown_again = (  # Another session has led to the same words of the agent.
+            proposal.quotes_agent
+            and repeat.status == PENDING
+            and is_written_by_model(repeat)
+            and session_id(repeat) != name_session(proposal.path)
+        )
         cautions = proposal.find_cautions(repeat.content)
-        if store and _is_shown_again(proposal, repeat) and self._may_act(proposal, cautions, store, None):
+        if store and is_shown_again and self._may_act(proposal, cautions, store, None):
             store.modify([repeat.id], lambda memory: memory.with_changes(status=ACTIVE))
             state_values.note_noted(self._state, repeat.id)
             self._act(proposal)
@@ -274,24 +284,10 @@ class _AskingRun:
         return not (store and _contradicts(proposal, store, old))
 
 
-def _supersede(store: Store, old: str, new: str) -> None:
+def _end(successor: str, memory: Memory) -> Memory:
     """Let a new memory take the place of an older one; a waiting one is dropped."""
-
-    def end(memory: Memory) -> Memory:
-        is_waiting = memory.status == PENDING
-        return memory.with_changes(status="deleted" if is_waiting else SUPERSEDED, superseded_by=None if is_waiting else new)
-
-    store.modify([old], end)
-
-
-def _find_notes(owner: str | None) -> dict[str, str]:
-    """Return the contents of a project's notes and waiting proposals by id, the newest first."""
-    with context.reading() as store:
-        if store is None or owner is None:
-            return {}
-        audiences = (audience_of("project", owner),)
-        memories = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING)))
-        return {memory.id: memory.content for memory in memories}
+    is_waiting = memory.status == PENDING
+    return memory.with_changes(status="deleted" if is_waiting else SUPERSEDED, superseded_by=None if is_waiting else successor)
 
 
 def _find_replaced(proposal: WrittenProposal, store: Store | None) -> Memory | None:
@@ -308,48 +304,37 @@ def _find_replaced(proposal: WrittenProposal, store: Store | None) -> Memory | N
     return max(filter(is_written_by_model, states), key=lambda memory: memory.created_at, default=None)
 
 
-def _is_shown_again(proposal: WrittenProposal, repeat: Memory) -> bool:
-    """Return whether a proposal quotes the agent, and another session has led to the same waiting memory."""
-    return (
-        proposal.quotes_agent
-        and repeat.status == PENDING
-        and is_written_by_model(repeat)
-        and session_id(repeat) != name_session(proposal.path)
-    )
-
-
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:
+    """Return the stored, waiting or dropped memories that proposals repeat, by the proposal's id."""
     if store is None:
         return {}
     stored = [memory for memory in store.all(_KNOWN) if is_from_session(memory)]
     repeats: dict[str, Memory] = {}
     for proposal in written:
         near = [memory for memory in stored if memory.project in (None, proposal.owner)]
-        quoted = next(
-            (memory for memory in near if proposal.written.quote in memory.content or _is_forgotten_row(memory, proposal)), None
+        quoted = (
+            memory
+            for memory in near
+            if proposal.written.quote in memory.content
+            or (memory.status == "deleted" and memory.source == proposal.source)  # the person has dropped the same row
         )
-        if memory := quoted or _same_in_meaning(proposal, near) or _same_in_words(proposal, store):
+        alike = (other.memory for other in similar_to(proposal.row(None, now_ms()).memory, store) if not other.difference)
+        if memory := next(quoted, None) or _same_in_meaning(proposal, near) or next(alike, None):
             repeats[proposal.id] = memory
     return repeats
 
 
-def _is_forgotten_row(memory: Memory, proposal: WrittenProposal) -> bool:
-    return memory.status == "deleted" and memory.source == proposal.source
-
-
 def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:
-    utterances = [_as_utterance(memory.id, memory.content, memory.created_at) for memory in memories]
-    for group in repetition.find_repeated(
-        [*utterances, _as_utterance(proposal.id, proposal.judgement.text, proposal.turn.at_ms)]
-    ):
+    """Return the memory with the meaning of a proposal, whatever its author and audience."""
+    texts = [(memory.id, memory.content, memory.created_at) for memory in memories]
+    utterances = [
+        repetition.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)
+        for key, text, at_ms in (*texts, (proposal.id, proposal.text, proposal.turn.at_ms))
+    ]
+    for group in repetition.find_repeated(utterances):
         if group.utterances[-1].key == proposal.id:
             return next(memory for memory in memories if memory.id == group.utterances[0].key)
     return None
-
-
-def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
-    """Return a text to be compared by meaning only, regardless of its author and audience."""
-    return repetition.Utterance(key, text, session=key, audience="", at_ms=time_ms, certainty=0.0)
 
 
 def _contradicts(proposal: WrittenProposal, store: Store, old: Memory | None) -> bool:
@@ -358,11 +343,6 @@ def _contradicts(proposal: WrittenProposal, store: Store, old: Memory | None) ->
     audiences = (memory, memory.with_changes(scope="user", project=None))
     near = (other for audience in audiences for other in similar_to(audience, store))
     return any(other.contradiction and not (old and other.memory.id == old.id) for other in near)
-
-
-def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
-    near = similar_to(proposal.row(None, now_ms()).memory, store)
-    return next((other.memory for other in near if not other.difference), None)
 
 
 def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:

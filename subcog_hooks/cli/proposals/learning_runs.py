@@ -1,11 +1,9 @@
 """Finds the transcripts for `subcog learn`, runs it in the background, and reports its proposals."""
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from subcog_hooks.cli.agents import claude_notes
 from subcog_hooks.cli.terminal import context
@@ -17,9 +15,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
-from subcog_hooks.learn.signs import TypedTurn
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
-from subcog_hooks.learn.turn_scores import ALL_KINDS
+from subcog_hooks.learn.turn_scores import ALL_KINDS, TypedTurn
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.settings.keys import is_ambiguous_name
@@ -39,13 +36,17 @@ MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
 
+def _print_unreadable(error: OSError) -> None:
+    terminal.complain(f"subcog: {safe(str(error.filename))} cannot be read: {error.strerror}")
+
+
 def find_idle_transcripts(
-    folder: str | None, file: str | None, report_error: Callable[[OSError], None] | None = None
+    folder: str | None, file: str | None, report_error: Callable[[OSError], None] = _print_unreadable
 ) -> tuple[list[TranscriptFile], int]:
     """Return the transcripts to read, and the number of sessions that are not over yet.
 
     folder: of transcripts, None for all of the clients'; file: a single transcript; report_error: for an unreadable folder or
-    database, which is printed otherwise. Raises UsageError, ConfigError.
+    database; it is printed without one. Raises UsageError, ConfigError.
     """
     if file is not None:
         transcript_file = transcript_files.transcript_at(os.path.abspath(file))
@@ -59,12 +60,13 @@ def find_idle_transcripts(
     return idle, len(found_files) - len(idle)
 
 
-def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], None] | None = None) -> list[TranscriptFile]:
+def find_all_transcripts(
+    folder: str | None, report_error: Callable[[OSError], None] = _print_unreadable
+) -> list[TranscriptFile]:
     """Return all transcripts of a folder, also of running sessions. folder: None for all of the clients'.
 
     Raises UsageError, ConfigError.
     """
-    report_error = report_error or _print_unreadable
     if folder == "":
         raise UsageError("an empty name is no folder", "name the folder of the transcripts, as --transcripts DIR")
     if folder is not None:
@@ -85,10 +87,6 @@ def clients_folder() -> str:
     return os.path.join(claude_notes.config_folder(), "projects")
 
 
-def _print_unreadable(error: OSError) -> None:
-    terminal.complain(f"subcog: {safe(str(error.filename))} cannot be read: {error.strerror}")
-
-
 def time_of_age(text: str | None, now: int) -> int:
     """Return the time of an time_of_age, in milliseconds since the epoch; 0 for None. Raises UsageError.
 
@@ -105,22 +103,13 @@ def time_of_age(text: str | None, now: int) -> int:
 
 def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return the options of a run by the settings. Raises UsageError, ConfigError."""
-    return LearningOptions(
-        since=time_of_age(since, now_ms()),
-        left_out=_excluded_names(),
-        never=_names_among(NEVER, ALL_KINDS, "kinds"),
-        dry_run=dry_run,
-    )
-
-
-def _excluded_names() -> list[str]:
-    """Return the projects and folders whose sessions are not read. Raises ConfigError."""
-    for name in (names := _names_in(LEFT_OUT)):
+    left_out = _names_in(LEFT_OUT)
+    for name in left_out:
         if is_ambiguous_name(name):
-            raise ConfigError(
-                f"{LEFT_OUT} has {safe(name)!r}", "give a folder's whole path, or a project as github.com/acme/shop"
-            )
-    return names
+            hint = "give a folder's whole path, or a project as github.com/acme/shop"
+            raise ConfigError(f"{LEFT_OUT} has {safe(name)!r}", hint)
+    never = _names_among(NEVER, ALL_KINDS, "kinds")
+    return LearningOptions(since=time_of_age(since, now_ms()), left_out=left_out, never=never, dry_run=dry_run)
 
 
 def _names_among(setting: str, choices: Sequence[str], meaning: str) -> list[str]:
@@ -159,12 +148,8 @@ def learn_in_background(home: Home, pace: Pace) -> str:
     )
     with open_store_and_state(dry_run=only_counts) as (store, state):
         run_options = options_of_settings(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
-        stamp = 0
         if only_counts:
             transcripts = _countable(transcripts, run_options.since)
-            stamp = _stamp_of(transcripts)
-            if state and learned.find_counted_stamp(state) == stamp:
-                return ""  # The same transcripts were counted before.
         report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
         count = len(report.proposed)
         if count and store and not only_counts:
@@ -174,7 +159,6 @@ def learn_in_background(home: Home, pace: Pace) -> str:
     if not report.is_cut_short:
         with context.open_state() as writable:
             learned.note_learnable(writable, count if only_counts else 0)
-            learned.note_counted_stamp(writable, stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
@@ -192,11 +176,6 @@ def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[Transc
     return kept[::-1]
 
 
-def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
-    names = "\n".join(f"{transcript_file.path} {transcript_file.size}" for transcript_file in transcripts)
-    return int.from_bytes(hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=7).digest())
-
-
 def load_proposal_records() -> dict[str, ProposalRecord]:
     """Return the records of proposals by memory id; none where they are not readable."""
     with suppress(StoreError), context.existing_state(context.home()) as state:
@@ -204,42 +183,24 @@ def load_proposal_records() -> dict[str, ProposalRecord]:
     return {}
 
 
-class TurnInContext(NamedTuple):
-    """A turn with the typed turns before and after it in the session, None where there are none."""
-
-    before: TypedTurn | None
-    turn: TypedTurn
-    after: TypedTurn | None
-
-
-def turn_in_context(memory: Memory) -> TurnInContext | None:
-    """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
+def find_turns_around(memory: Memory) -> list[TypedTurn | None]:
+    """Return the turns before, of and behind a memory in its session, None for a missing one; none without a transcript."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
     # The source of another program must not be opened as a path.
     if not is_from_session(memory) or not transcript_files.has_transcript(path):
-        return None
-    before: TypedTurn | None = None
-    current: TypedTurn | None = None
-    try:
-        for turn in _read_turns(path):
-            if current:
-                return TurnInContext(before, current, turn if turn.session == current.session else None)
-            if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
-                current = turn
-                before = before if before and before.session == turn.session else None
-            else:
-                before = turn
-    except OSError:
-        return None
-    return TurnInContext(before, current, None) if current else None
-
-
-def _read_turns(path: str) -> Iterator[TypedTurn]:
+        return []
+    turns: list[TypedTurn] = []
     offset, has_more = 0, True
-    while has_more:
-        reading = transcript.read_transcript(path, offset)
-        yield from reading.turns
-        offset, has_more = reading.end, reading.has_more
+    with suppress(OSError):
+        while has_more:
+            reading = transcript.read_transcript(path, offset)
+            turns += reading.turns
+            offset, has_more = reading.end, reading.has_more
+    for number, turn in enumerate(turns):
+        if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
+            around = ([None, *turns][number], turn, [*turns, None][number + 1])
+            return [other if other and other.session == turn.session else None for other in around]
+    return []
 
 
 def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[str, str]]:
@@ -249,21 +210,21 @@ def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[st
         sessions = pluralize(record.sessions, "session")
         often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""
         lines.append(("certainty", f"{record.certainty:.2f}{often}"))
-    in_context = turn_in_context(memory)
-    if in_context is None:
+    before, turn, after = find_turns_around(memory) or (None, None, None)
+    if turn is None:
         return lines
-    if in_context.before:
-        lines.append(("before", _redact_and_cut(in_context.before.text, MAX_CALL_CHARS)))
-    if call := _tool_call_text(in_context.turn):
+    if before:
+        lines.append(("before", _redact_and_cut(before.text, MAX_CALL_CHARS)))
+    if call := _tool_call_text(turn):
         lines.append(("behind", call))
-    if " ".join(in_context.turn.text.split()) != memory.content:
-        lines.append(("turn", _redact_and_cut(in_context.turn.text, MAX_TURN_CHARS)))
-    if memory.source.endswith(f":{in_context.turn.reply_uuid}"):
-        lines.append(("answer", _redact_and_cut(in_context.turn.reply, MAX_TURN_CHARS)))
-    if in_context.after and (call := _tool_call_text(in_context.after)):
+    if " ".join(turn.text.split()) != memory.content:
+        lines.append(("turn", _redact_and_cut(turn.text, MAX_TURN_CHARS)))
+    if memory.source.endswith(f":{turn.reply_uuid}"):
+        lines.append(("answer", _redact_and_cut(turn.reply, MAX_TURN_CHARS)))
+    if after and (call := _tool_call_text(after)):
         lines.append(("then", call))
-    if in_context.after:
-        lines.append(("after", _redact_and_cut(in_context.after.text, MAX_CALL_CHARS)))
+    if after:
+        lines.append(("after", _redact_and_cut(after.text, MAX_CALL_CHARS)))
     return lines
 
 

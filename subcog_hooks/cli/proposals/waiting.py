@@ -1,7 +1,7 @@
 """Finds, accepts, merges and refuses the memories that wait for review."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
@@ -33,7 +33,7 @@ from subcog_hooks.store.verdicts import Decision
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
-OPENING_WORDS = 3  # words of a note that a longer prompt must have; a shorter note must be all of the prompt
+MIN_NOTE_WORDS = 3  # words of a note that a longer prompt may quote; a shorter note must be all of the prompt
 SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
 
 
@@ -98,11 +98,11 @@ def store_of(memory: Memory) -> str:
 
 def is_of_same_source(memory: Memory, other: Memory) -> bool:
     """Return whether two memories come from the same session, program, file or person."""
-    return _origin_of(memory) == _origin_of(other)
-
-
-def _origin_of(memory: Memory) -> str:
-    return proposals.session_id(memory) if proposals.is_from_session(memory) else store_of(memory) or source_of(memory)
+    first, second = (
+        proposals.session_id(origin) if proposals.is_from_session(origin) else store_of(origin) or source_of(origin)
+        for origin in (memory, other)
+    )
+    return first == second
 
 
 def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
@@ -111,7 +111,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
     from. Raises StoreError.
     """
-    origins = NoteOrigins(waiting)
+    waiting_by_id = {memory.id: memory for memory in waiting}
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state:
         prompts = recorded_decisions.find_latest(state, verdicts.MAX_DECISIONS, event=PROMPT_EVENT)
@@ -120,42 +120,21 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     with Store.reader(context.home()) as store:
         found = past_prompts.find_coming(tried, store, ("active", PENDING))
     for prompt, ids in zip(tried, found, strict=True):
-        own = origins.ids_from(prompt.prompt or "", prompt.session, prompt.at_ms)
-        for id_ in {*ids} & served.keys() - own:
-            served[id_].append(prompt)
+        for id_ in {*ids} & served.keys():
+            if not comes_from(waiting_by_id[id_], prompt.prompt or "", prompt.session, prompt.at_ms):
+                served[id_].append(prompt)
     return len(tried), served
 
 
-class NoteOrigins:
-    """The origins of notes: the prompts that have their text, and the sessions that they were learned from."""
+def comes_from(memory: Memory, prompt: str, session: str, at_ms: int) -> bool:
+    """Return whether a note comes from a prompt: it has the note's text, or leads to the turn of its session that taught it.
 
-    def __init__(self, memories: Iterable[Memory]) -> None:
-        self._by_opening: dict[tuple[str, ...], list[tuple[list[str], str]]] = {}
-        self._by_session: dict[str, list[Memory]] = {}
-        for memory in memories:
-            if words := _words(memory.content):
-                self._by_opening.setdefault(tuple(words[:OPENING_WORDS]), []).append((words, memory.id))
-            if proposals.is_from_session(memory):
-                self._by_session.setdefault(proposals.session_id(memory), []).append(memory)
-
-    def ids_from(self, prompt: str, session: str, at_ms: int) -> set[str]:
-        """Return the notes that come from a prompt: it has their text, or leads to the turn of its session that taught them.
-
-        at_ms: milliseconds since the epoch.
-        """
-        taught = self._by_session.get(session, ())
-        ids = {memory.id for memory in taught if at_ms <= memory.created_at + SLACK_MS}
-        words = _words(note_in_prompt(prompt, BY_HASH) or prompt)
-        ids |= {id_ for note, id_ in self._by_opening.get(tuple(words), ()) if note == words}
-        for start in range(len(words) - OPENING_WORDS + 1):
-            for note, id_ in self._by_opening.get(tuple(words[start : start + OPENING_WORDS]), ()):
-                if note == words[start : start + len(note)]:
-                    ids.add(id_)
-        return ids
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+    at_ms: milliseconds since the epoch.
+    """
+    if proposals.is_from_session(memory) and proposals.session_id(memory) == session and at_ms <= memory.created_at + SLACK_MS:
+        return True
+    words, note = (re.findall(r"\w+", text.casefold()) for text in (note_in_prompt(prompt, BY_HASH) or prompt, memory.content))
+    return note == words or (len(note) >= MIN_NOTE_WORDS and f" {' '.join(note)} " in f" {' '.join(words)} ")
 
 
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
@@ -196,7 +175,8 @@ def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
 def supersede(store: Store, memory: Memory, old: Memory, copies: Sequence[Memory]) -> Settlement:
     """Activate a waiting memory in place of an active one, and forget its copies. Raises StoreError, UsageError."""
     _require_waiting(store, [memory, *copies])
-    _require_live(store, old)
+    if not (stored := store.get(old.id)).is_live(now_ms()):
+        raise UsageError(f"{old.id} is {stored.status} by now", "keep this one, or drop it")
     changes = _with_status("active", [memory]) | _with_status("deleted", copies)
     changes[old.id] = _superseded_by(memory)
     return settle(store, changes, f"kept in the place of {old.id}")
@@ -227,12 +207,6 @@ def _require_waiting(store: Store, memories: Sequence[Memory]) -> None:
     for memory in memories:
         if (stored := store.get(memory.id)).status != memory.status:
             raise UsageError(f"{memory.id} is {stored.status} by now", "another process was quicker")
-
-
-def _require_live(store: Store, memory: Memory) -> None:
-    stored = store.get(memory.id)
-    if not stored.is_live(now_ms()):
-        raise UsageError(f"{memory.id} is {stored.status} by now", "keep this one, or drop it")
 
 
 def settle(store: Store, changes: Mapping[str, Mapping[str, object]], message: str) -> Settlement:

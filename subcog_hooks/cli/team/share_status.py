@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
+from subcog_hooks.share.server_documents import document_with_withheld
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING_LOOKED_AT, Overruling, ShareState, SyncRecord
 from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, now_ms
@@ -17,6 +19,9 @@ from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 
 MAX_PREVIEW = 5  # memories and problems
+COUNT_BATCH = 2_000  # memories that are counted together
+MAX_LOST = 1_000  # latest versions that lost a conflict
+MAX_KEPT = 100_000  # own versions that are stored beside a colleague's
 _STATUSES = ("active", "superseded", "archived")
 
 
@@ -30,12 +35,13 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
         for name in projects:
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
             ready, refused = _documents_to_send(store, name, on_server) if store else ([], [])
-            gone_count = _count_gone(store, on_server) if store else 0
-            gone = pluralize(gone_count, "memory was", "memories were")
-            and_gone = f", and that {gone} forgotten or taken out" if gone_count else ""
-            terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more{and_gone}")
-            for memory, document in ready[:max_shown]:
-                terminal.say(f"  {memory.id} {safe(str(document['content']))[:100]}")
+            stored = store.by_ids(list(on_server)) if store else {}
+            gone_count = sum(_is_gone(record, stored.get(id_)) for id_, record in on_server.items()) if store else 0
+            gone = f", and that {pluralize(gone_count, 'memory was', 'memories were')} forgotten or taken out"
+            leaving = f"{count_memories(len(ready))} would leave, redacted once more"
+            terminal.say(f"{safe(name)}: {leaving}{gone if gone_count else ''}")
+            for id_, content in ready[:max_shown]:
+                terminal.say(f"  {id_} {safe(content)[:100]}")
             if len(ready) > max_shown:
                 terminal.say(f"  and {len(ready) - max_shown} more; `subcog share sync --dry-run --all` shows them")
             for problem in refused[:max_shown]:
@@ -44,78 +50,54 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
 
 def _documents_to_send(
     store: Store, project: str, on_server: Mapping[str, SyncRecord]
-) -> tuple[list[tuple[Memory, server_documents.Document]], list[str]]:
-    """Return the memories of a project to send, with their documents, and the problems of the others.
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the ids and redacted contents of the memories to send, and the problems of the others.
 
     on_server: the server's records by id.
     """
     ready, refused = [], []
     for memory in store.all(_STATUSES):
         before = on_server.get(memory.id)
-        if not server_documents.is_shareable(memory, frozenset((project,))) or (before and _is_settled(memory, before)):
-            continue
-        try:
-            ready.append((memory, server_documents.document_to_send(memory, before.withheld if before else None)))
-        except InvalidMemory as error:
-            refused.append(error.message)
+        if server_documents.is_shareable(memory, frozenset((project,))) and is_waiting(memory, before, project):
+            try:
+                document = server_documents.document_to_send(memory, before.withheld if before else None)
+                ready.append((memory.id, str(document["content"])))
+            except InvalidMemory as error:
+                refused.append(error.message)
     return ready, refused
 
 
 def is_waiting(memory: Memory, before: SyncRecord | None, project: str) -> bool:
     """Return whether a memory or its deletion has to be sent. before: the server's record of it."""
-    if server_documents.is_shareable(memory, frozenset((project,))):
-        return before is None or not _is_settled(memory, before)
-    return before is not None and not before.is_deleted and _is_gone(before, memory)
-
-
-def _is_settled(memory: Memory, before: SyncRecord) -> bool:
-    return before.local == server_documents.local_digest(memory) and not before.missed and not before.sending
-
-
-def _count_gone(store: Store, on_server: Mapping[str, SyncRecord]) -> int:
-    shared = [record for record in on_server.values() if not record.is_deleted]
-    stored = store.by_ids([record.id for record in shared])
-    return sum(_is_gone(record, stored.get(record.id)) for record in shared)
+    if not server_documents.is_shareable(memory, frozenset((project,))):
+        return before is not None and _is_gone(before, memory)
+    is_settled = before and before.local == server_documents.local_digest(memory) and not before.missed and not before.sending
+    return not is_settled
 
 
 def _is_gone(record: SyncRecord, memory: Memory | None) -> bool:
-    if memory is None or memory.status == "deleted":
-        return True
+    """Return whether a memory that the server has was deleted here, or has left its project."""
+    if record.is_deleted or memory is None or memory.status == "deleted":
+        return not record.is_deleted
     is_elsewhere = memory.scope != "project" or memory.project != record.project
     return is_elsewhere and not record.author  # A colleague's memory that moved to another project here stays on the server.
 
 
-COUNT_BATCH = 2_000  # memories that are counted together
-MAX_LOST = 1_000  # latest versions that lost a conflict
-MAX_KEPT = 100_000  # own versions that are stored beside a colleague's
+def count_waiting(store: Store, state: ShareState, project: str, *, is_agreed: bool) -> int:
+    """Return the number of memories and deletions of a project to send. is_agreed: the current server may have it already."""
+    revision = state.progress(project)[1] if is_agreed else NOTHING_LOOKED_AT
+    count = from_seq = 0
+    while changed := store.changes(revision, store.revision(), from_seq, COUNT_BATCH):
+        on_server = state.records_by_id(project, [memory.id for memory in changed]) if is_agreed else {}
+        count += sum(is_waiting(memory, on_server.get(memory.id), project) for memory in changed)
+        from_seq = changed[-1].seq + 1
+    purged = state.records_of_seqs(store.purged_after(revision)) if is_agreed else []
+    return count + sum(record.project == project and not record.is_deleted for record in purged)
 
 
-def count_waiting(projects: Sequence[str], agreed: Sequence[str]) -> dict[str, int]:
-    """Return the number of memories and deletions to send, by project.
-
-    agreed: projects that the current server already has memories of.
-    """
-    waiting = dict.fromkeys(projects, 0)
-    with context.reading() as store, ShareState.open(context.home()) as state:
-        if store is None:
-            return waiting
-        for name in projects:
-            revision = state.progress(name)[1] if name in agreed else NOTHING_LOOKED_AT
-            changed = store.changes(revision, store.revision(), 0, COUNT_BATCH)
-            while changed:
-                on_server = state.records_by_id(name, [memory.id for memory in changed]) if name in agreed else {}
-                waiting[name] += sum(is_waiting(memory, on_server.get(memory.id), name) for memory in changed)
-                changed = store.changes(revision, store.revision(), changed[-1].seq + 1, COUNT_BATCH)
-            if name in agreed:
-                purged = state.records_of_seqs(store.purged_after(revision))
-                waiting[name] += sum(record.project == name and not record.is_deleted for record in purged)
-    return waiting
-
-
-def find_lost_versions(projects: Sequence[str]) -> list[Memory]:
+def find_lost_versions(store: Store, projects: Sequence[str]) -> list[Memory]:
     """Return the versions of memories of these projects that lost a conflict, the newest first."""
-    with context.reading() as store:
-        versions = store.newest_with_prefix(LOST_PREFIX, MAX_LOST) if store else []
+    versions = store.newest_with_prefix(LOST_PREFIX, MAX_LOST)
     return [memory for memory in versions if memory.status == "superseded" and memory.project in projects]
 
 
@@ -138,26 +120,16 @@ class OwnChange(NamedTuple):
 def find_own_changes(store: Store, state: ShareState) -> list[OwnChange]:
     """Return colleagues' changes of one's own memories, except memories restored or edited since."""
     notes = state.overrulings()
-    kept = _find_own_versions(store, notes)
+    versions = [memory for prefix in (KEPT_OWN_PREFIX, LOST_PREFIX) for memory in store.newest_with_prefix(prefix, MAX_KEPT)]
+    kept: dict[str, Memory] = {}  # the latest own version beside each memory
+    for memory in sorted(versions, key=lambda memory: memory.updated_at):
+        # A version that lost a conflict counts where the other version is known to be a colleague's.
+        is_own = memory.id.startswith(KEPT_OWN_PREFIX) or (memory.trust != TEAM and memory.superseded_by in notes)
+        if is_own and memory.status == "superseded" and memory.superseded_by:
+            kept[memory.superseded_by] = memory
     stored = store.by_ids([*notes, *kept])
     changes = (_change_of_own(id_, notes.get(id_), stored.get(id_), kept.get(id_)) for id_ in sorted({*notes, *kept}))
     return [change for change in changes if change]
-
-
-def _find_own_versions(store: Store, notes: Mapping[str, Overruling]) -> dict[str, Memory]:
-    """Return the latest own version that is stored beside each memory, by the memory's id.
-
-    It may be a version that lost a conflict, where the other version is known to be a colleague's.
-    """
-    versions = [memory for prefix in (KEPT_OWN_PREFIX, LOST_PREFIX) for memory in store.newest_with_prefix(prefix, MAX_KEPT)]
-    own = [
-        memory
-        for memory in versions
-        if memory.status == "superseded"
-        and (memory.id.startswith(KEPT_OWN_PREFIX) or (memory.trust != TEAM and memory.superseded_by in notes))
-    ]
-    own.sort(key=lambda memory: memory.updated_at)
-    return {memory.superseded_by: memory for memory in own if memory.superseded_by}
 
 
 def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kept: Memory | None) -> OwnChange | None:
@@ -185,22 +157,21 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
 
 
 def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
-    old, new = server_documents.document_with_withheld(before, {}), server_documents.document_with_withheld(after, {})
-    old["project"], new["project"] = before.project, after.project
+    old, new = ({**document_with_withheld(memory, {}), "project": memory.project} for memory in (before, after))
     names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
     return tuple([name for name in names if (old.get(name) or None) != (new.get(name) or None)])
 
 
-def find_withheld_changes(held: Sequence[SyncRecord]) -> list[tuple[str, str, tuple[str, ...]]]:
+def find_withheld_changes(store: Store, held: Sequence[SyncRecord]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return one's own memories with colleagues' changes that are not applied: id, colleague, fields."""
-    with context.reading() as store:
-        stored = store.by_ids([record.id for record in held]) if store and held else {}
-    own = [record for record in held if record.id in stored and stored[record.id].trust != TEAM]
-    rows = [
-        (record.id, record.author, tuple(name for name in sorted(record.withheld) if name not in ("trust", "updated_at")))
-        for record in own
-    ]
-    return [(id_, server_documents.shown_author(by) if by else "a colleague", fields) for id_, by, fields in rows if fields]
+    stored = store.by_ids([record.id for record in held])
+    changes = []
+    for record in held:
+        fields = tuple([name for name in sorted(record.withheld) if name not in ("trust", "updated_at")])
+        if fields and record.id in stored and stored[record.id].trust != TEAM:
+            author = server_documents.shown_author(record.author) if record.author else "a colleague"
+            changes.append((record.id, author, fields))
+    return changes
 
 
 def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -> list[Memory]:
@@ -211,22 +182,16 @@ def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -
     ids = IdMaker()
     restored: list[Memory] = []
     for change in changes:
+        original = change.before.with_changes(status=change.status, superseded_by=change.superseded_by)
         if change.kind == ERASED:
-            restored += store.add([_as_before(change, id=ids.new(), seq=0, updated_at=now_ms())])
+            restored += store.add([original.with_changes(id=ids.new(), seq=0, updated_at=now_ms())])
         else:
-            restored.append(_put_back(change, store))
+            restored += store.modify([change.id], partial(_put_back, original))
         if change.before.id != change.id:
             store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
         state.forget_overrulings([change.id])
     return restored
 
 
-def _put_back(change: OwnChange, store: Store) -> Memory:
-    def undo(stored: Memory) -> Memory:
-        return _as_before(change, id=stored.id, seq=stored.seq, updated_at=next_change_date(stored.updated_at))
-
-    return store.modify([change.id], undo)[0]
-
-
-def _as_before(change: OwnChange, **others: object) -> Memory:
-    return change.before.with_changes(status=change.status, superseded_by=change.superseded_by, **others)
+def _put_back(original: Memory, stored: Memory) -> Memory:
+    return original.with_changes(id=stored.id, seq=stored.seq, updated_at=next_change_date(stored.updated_at))

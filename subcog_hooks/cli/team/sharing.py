@@ -1,17 +1,20 @@
-"""Shared code of the team commands: the configured server and projects, and one synchronisation."""
+"""The team's server at the terminal: its address and projects, a synchronisation, an erasure, `subcog search --team`."""
 
 from __future__ import annotations
 
-import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 
-from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import terminal
+from subcog_hooks.cli import results
+from subcog_hooks.cli.search_options import SearchOptions
+from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.output import DIM, day, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import (
+    EXIT_NOTHING_FOUND,
     ConfigError,
     ModelError,
     NotAgreedTo,
@@ -21,14 +24,22 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
+from subcog_hooks.core.log import to_json
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
+from subcog_hooks.embed.by_language import encode_between, encode_by_language
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.intent.query_type import classify_query
+from subcog_hooks.recall import tuning
+from subcog_hooks.recall.fusion import adaptive_alpha
+from subcog_hooks.recall.hits import LEXICAL, NO_RESULTS, SEMANTIC
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
-from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
-from subcog_hooks.share.batch import SyncOutcome
+from subcog_hooks.share import server_connection, server_documents, server_schema, team_search
+from subcog_hooks.share.sending import SyncOutcome, send_vectors
 from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, sync_lock
 from subcog_hooks.share.synced import ShareState
+from subcog_hooks.share.team_search import TeamHit, TeamRequest
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.owned_rules import read_rules
 from subcog_hooks.store.project import resolve_identity
@@ -37,7 +48,6 @@ from subcog_hooks.store.vector_file import ExtensionMissing
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
 FAILURE = "failure"  # note: reason why the last synchronisation ended early
 SYNCED = "synced"  # note: time of the last complete synchronisation
-LEFT = "left"  # note: number of memories left out so far, by colleague
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 
 
@@ -91,54 +101,56 @@ def synchronise(
     lock_wait_ms: int = SYNC_LOCK_WAIT_MS,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SyncOutcome:
-    """Synchronise projects and their vectors with the server. Raises ServerError, StoreError, ConfigError.
+    """Synchronise projects, and send their vectors. Raises ServerError, StoreError, ConfigError.
 
     Changes stored before a failure stay, and index and vectors are updated. Raises NotAgreedTo before anything is sent or
     fetched, where the database is not the one that the person agreed to.
     """
     url = url_of(settings)
-    with (
-        sync_lock(home, lock_wait_ms),
-        context.writing() as store,
-        ShareState.open(home) as state,
-        connect(url, wait_s) as (server, tables),
-    ):
-        _require_agreed(state, tables, url, projects)
-        cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
-        work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
-        try:
-            outcome = work.run()
-        finally:
-            if work.outcome.has_changed_here:
-                context.update_index_and_vectors(store)
-        if tables.has_vectors:
-            _exchange_vectors(work, state, server, tables, projects, advance)
+    try:
+        with (
+            sync_lock(home, lock_wait_ms),
+            context.writing() as store,
+            ShareState.open(home) as state,
+            connect(url, wait_s) as (server, tables),
+        ):
+            _require_agreed(state, tables, url, projects)
+            cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
+            work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
+            try:
+                outcome = work.run()
+            finally:
+                if work.outcome.has_changed_here:
+                    context.update_index_and_vectors(store)
+            _send_vectors(home, work)
+    except ServerError as error:
+        _record_end(home, error.message)
+        raise
+    _record_end(home, "")
     return outcome
 
 
-def _exchange_vectors(
-    work: Sync,
-    state: ShareState,
-    server: server_connection.Connection,
-    tables: server_schema.TeamTables,
-    projects: tuple[str, ...],
-    advance: Callable[[int], None],
-) -> None:
-    """Send and fetch vectors. On a failure, memories are found by words and vectors are computed here."""
-    is_waiting = tables.may_write and any(state.without_vectors(project, "", 1) for project in projects)
-    if not work.arrived and not is_waiting:
+def _send_vectors(home: Home, work: Sync) -> None:
+    """Send the final vectors of the memories sent from here. Without them the server is searched by words."""
+    may_send = work.tables.has_vectors and work.tables.may_write
+    if not may_send or not any(work.state.without_vectors(project, "", 1) for project in work.projects):
         return
     try:
-        with spaces.open_vectors(context.home(), work.store, PACKAGED) as own:
-            for project in projects:
-                if arrived := [memory for memory in work.arrived if memory.project == project]:
-                    server_vectors.receive_vectors(server, tables.vector_schema, project, arrived, own, advance)
-                if tables.may_write:
-                    server_vectors.send_vectors(server, tables.vector_type, state, work.store, own, project, advance)
+        with spaces.open_vectors(home, work.store, PACKAGED) as vectors:
+            for project in work.projects:
+                send_vectors(work, vectors, project)
     except ExtensionMissing:
         pass  # `doctor` reports it.
     except (StoreError, ModelError) as error:
-        log.write_line(context.home(), f"vectors were not exchanged with the team: {error}")
+        log.write_line(home, f"vectors were not sent to the team: {error}")
+
+
+def _record_end(home: Home, failure: str) -> None:
+    """Record for `share status` that a synchronisation ended. failure: why it ended early, "" for a complete one."""
+    with ShareState.open(home) as state:
+        state.write_note(FAILURE, failure)
+        if not failure:
+            state.write_note(SYNCED, str(now_ms()))
 
 
 def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
@@ -150,17 +162,15 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in projects_of(settings) if name in agreed)
 
 
-def find_changed_server(state: ShareState, settings: Settings) -> NotAgreedTo | None:
+def find_changed_server(state: ShareState, settings: Settings, agreed: Sequence[str]) -> NotAgreedTo | None:
     """Return an error to print where projects were shared with another server before, None otherwise."""
     url = url_of(settings)
-    agreed = agreed_projects(state, settings)
     new = [name for name in projects_of(settings) if name not in agreed]
     before = state.agreed_elsewhere(new, server_connection.server_identity(url))
     if not before:
         return None
-    places = " and ".join(before)
-    fact = f"{server_connection.server_address(url)} is not the server that you agreed to share with, which was at {places}"
-    return NotAgreedTo(fact, CHOOSE_IT)
+    address, places = server_connection.server_address(url), " and ".join(before)
+    return NotAgreedTo(f"{address} is not the server that you agreed to share with, which was at {places}", CHOOSE_IT)
 
 
 def require_shared(memories: Sequence[Memory]) -> None:
@@ -198,56 +208,154 @@ def _require_agreed(state: ShareState, tables: server_schema.TeamTables, url: st
         raise NotAgreedTo(fact, CHOOSE_IT)
 
 
-def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> None:
-    """Synchronise the agreed projects without messages, as an unreachable server is normal.
+def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
+    """Synchronise the agreed projects without messages, as an unreachable server is normal; `share status` shows the result.
 
     pace: asked after each batch whether to go on; the next run does the rest.
     """
+    settings = context.settings()
 
     def advance(_: int) -> None:
         if not pace.goes_on():
             raise _CalledOff
 
-    if not settings[SHARE_URL]:
-        return
     try:
         with ShareState.open(home) as state:
             projects = agreed_projects(state, settings)
-        if not projects:
-            return
-        try:
-            outcome = synchronise(
-                home, settings, projects, wait_s=server_connection.BACKGROUND_WAIT_S, lock_wait_ms=0, advance=advance
-            )
-        except ServerError as error:
-            record_failure(home, error.message)
-        else:
-            record_outcome(home, outcome)
+        if projects:
+            wait_s = server_connection.BACKGROUND_WAIT_S
+            with suppress(ServerError):  # It is recorded.
+                synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
     except (StoreBusy, _CalledOff):
-        return  # Another process does it, or the next run will.
+        pass  # Another process does it, or the next run will.
     except Exception as error:  # noqa: BLE001 - nobody sees this process, so the log has the error
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write_line(home, f"the team's memories were not synchronised: {why}")
+    return ""
 
 
-def record_outcome(home: Home, outcome: SyncOutcome) -> None:
-    """Record a complete synchronisation for `share status`."""
-    with ShareState.open(home) as state:
-        state.write_note(FAILURE, "")
-        state.write_note(SYNCED, str(now_ms()))
-        if outcome.left:
-            counts = load_left_counts(state)
-            counts |= {name: counts.get(name, 0) + count for name, count in outcome.left.items()}
-            state.write_note(LEFT, json.dumps(counts))
+PREVIEW_OF_TEAM = 600  # characters of a memory in the table
 
 
-def record_failure(home: Home, failure: str) -> None:
-    """Record why a synchronisation ended early, for `share status`."""
-    with ShareState.open(home) as state:
-        state.write_note(FAILURE, failure)
+def require_supported(options: SearchOptions) -> None:
+    """Raise UsageError for options that the server does not support."""
+    for name in ("batch", "progressive", "state", "status", "tag", "path", "since"):
+        if getattr(options, name):
+            hint = "the server is asked by words, meaning, project and namespace"
+            raise UsageError(f"--team does not go with --{name}", hint)
 
 
-def load_left_counts(state: ShareState) -> dict[str, int]:
-    """Return the number of memories left out so far, by the colleague's role."""
-    counts: dict[str, int] = json.loads(state.read_note(LEFT) or "{}")
-    return counts
+def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
+    """Search on the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
+    settings = context.settings()
+    url = url_of(settings)
+    text = inputs.readable(" ".join(options.query))
+    if not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search --team token refresh")
+    count = options.limit or int(settings["search.limit"])
+    numbers = tuning.tuning_from_settings(settings)
+    vector, note = _vector(text, options.mode, is_fast=is_fast)
+    request = TeamRequest(
+        "" if options.mode == SEMANTIC else text,
+        _projects(options, settings),
+        vector,
+        namespaces=options.namespace,
+        limit=count,
+        offset=(options.page - 1) * count,
+    )
+    query_type = classify_query(text)
+    with connect(url) as (server, tables):
+        alpha, why = numbers.alpha, "fusion.alpha"
+        if alpha is None:
+            by_type = float(getattr(numbers, query_type))
+            alpha, why = adaptive_alpha(query_type, by_type, numbers.large, numbers.small, numbers.large)
+        started = time.perf_counter()
+        hits = team_search.search_server(server, tables, request, numbers, alpha, now_ms())
+        elapsed = (time.perf_counter() - started) * 1_000
+    if note:
+        terminal.say(note)
+    if options.shape == results.TABLE:
+        _print_hits(hits, options, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
+        if not hits:
+            terminal.say("the team's server has found nothing; try fewer or other words, or --all-projects")
+    elif options.shape == results.JSON:
+        confidence = hits[0].label if hits else NO_RESULTS
+        head = {"query": text, "query_type": query_type, "confidence": confidence, "note": note or None}
+        rows = [_result_row(hit, explain=True) for hit in hits]
+        terminal.json({**head, "elapsed_ms": round(elapsed, 1), "page": options.page, "results": rows}, indent=1)
+    else:
+        is_ids = options.shape == results.IDS
+        lines = (hit.memory.id if is_ids else to_json(_result_row(hit, explain=options.explain)) for hit in hits)
+        terminal.raw("".join(f"{line}\n" for line in lines))
+    return 0 if hits else EXIT_NOTHING_FOUND
+
+
+def _projects(options: SearchOptions, settings: Settings) -> list[str]:
+    shared = projects_of(settings)
+    if options.all_projects:
+        return list(shared)
+    if options.project:
+        return [resolve_identity(options.project)]
+    current = context.here()
+    if current is None:
+        raise UsageError("this folder is in no project", "give --project NAME or --all-projects")
+    return [current.identity]
+
+
+def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
+    """Return the vector of the query, None for a search by words, and a remark on the model."""
+    if mode == LEXICAL:
+        return None, ""
+    note = ""
+    with closing(StaticEncoder.open()) as encoder:
+        encode = encode_by_language(encoder.encode)
+        if not is_fast:
+            try:
+                from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
+
+                encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
+            except ModelError as error:
+                note = error.message
+        return encode(text), note
+
+
+def _result_row(hit: TeamHit, *, explain: bool) -> dict[str, object]:
+    row: dict[str, object] = {
+        **results.memory_fields(hit.memory),
+        "author": hit.author,
+        "score": hit.score,
+        "relevance": None,
+        "confidence": hit.label,
+        "found_by": sorted(hit.ranks),
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+    }
+    if explain:
+        row["explain"] = {
+            "agreement": hit.agreement,
+            "contributions": hit.contributions,
+            "factors": {"agreement": hit.lift, "recency": hit.age},
+        }
+    return row
+
+
+def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offset: int) -> None:
+    if hits and terminal.is_drawn and not options.explain:
+        from subcog_hooks.cli.results import memories_view  # rich, needed on a terminal only
+
+        labels = [hit.label.replace("_", " ") for hit in hits]
+        terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))
+        return
+    for number, hit in enumerate(hits, offset + 1):
+        memory = hit.memory
+        terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}  ({memory.noted})")
+        if options.explain:
+            channels = "; ".join(f"{name} rank {rank}, {hit.scores[name]:.4g}" for name, rank in hit.ranks.items())
+            added = ", ".join(f"{name} {amount:.4g}" for name, amount in hit.contributions.items())
+            for line in (
+                f"{number}. score {hit.score:g}, confidence {hit.label}",
+                f"found by {channels or 'its neighbours alone'}",
+                read_as,
+                f"the score is the sum of {added}, times {hit.lift:.4g} for agreement and {hit.age:.4g} for age",
+            ):
+                terminal.pieces((f"    {line}", DIM))

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.proposals.enrichment_questions import read_answer
-from subcog_hooks.cli.proposals.teaching import find_opened_prompts
-from subcog_hooks.cli.proposals.waiting import SLACK_MS, NoteOrigins
+from subcog_hooks.cli.proposals.memory_questions import find_opened_prompts, read_answer
+from subcog_hooks.cli.proposals.waiting import SLACK_MS, comes_from
 from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
 from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.redaction.masking import MASK
@@ -52,7 +51,8 @@ def test_a_note_comes_from_a_prompt_that_has_or_taught_it(
     make: Maker, prompt: str, session: str, at_ms: int, origins: set[str]
 ) -> None:
     learned = make(LOGIN, id="login", source="session:/sessions/one.jsonl:r0", trust="transcript", created_at=TAUGHT_MS)
-    assert NoteOrigins([learned, make("PKCE login", id="short")]).ids_from(prompt, session, at_ms) == origins
+    notes = (learned, make("PKCE login", id="short"))
+    assert {note.id for note in notes if comes_from(note, prompt, session, at_ms)} == origins
 
 
 TOKEN = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
