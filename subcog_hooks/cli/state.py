@@ -1,4 +1,4 @@
-"""`subcog state`, `pause`, `resume`, `hook` and `statusline`."""
+"""`subcog state`, `pause` and `resume`; and the commands that clients run: `hook`, `mcp` and `statusline`."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, StoreError, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
 from subcog_hooks.hook import status_line
@@ -63,7 +63,13 @@ def get(
     flags = inputs.flag_facts()
     here = inputs.facts_of_place()
     if name is not None:
-        _print_value(name, {**flags, **here}, as_json=as_json)
+        value = {**flags, **here}.get(name)
+        if value is None:
+            raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
+        if as_json:
+            terminal.json(value)
+        else:
+            terminal.result(_flag_text(value))
     elif as_json:
         terminal.json({"flags": flags, "facts": here}, indent=1)
     else:
@@ -77,15 +83,6 @@ def get(
 
 
 command_table.run_alone(commands, get)
-
-
-def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
-    if name not in values:
-        raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
-    if as_json:
-        terminal.json(values[name])
-    else:
-        terminal.result(_flag_text(values[name]))
 
 
 @commands.command()
@@ -198,6 +195,24 @@ def hook() -> None:
     It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
     log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
     """
+
+
+def serve() -> None:
+    """Give agents without hooks three tools, by the Model Context Protocol. A client runs this, not you.
+
+    `recall` returns the text that the hook would give with a prompt, `show` prints memories, and `remember` stores a note of an
+    agent. The server speaks on standard input and output, for the client's project. It needs the extra `subcog[mcp]`.
+    """
+    try:
+        from subcog_hooks.cli import mcp_server  # An extra, which takes .4 s to load.
+    except ImportError as error:
+        raise missing_package() from error
+    mcp_server.run_server()
+
+
+def missing_package() -> ExtraMissing:
+    """Return the error for an installation without the protocol's package."""
+    return ExtraMissing("the server needs the package mcp, which is not installed", 'install "subcog[mcp]"')
 
 
 def statusline() -> None:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from subcog_hooks.cli.agents import hook_entries, registration
 from subcog_hooks.cli.agents.registration import BAD, GOOD, NOTE, Remark
-from subcog_hooks.cli.mcp import missing_package
+from subcog_hooks.cli.state import missing_package
 from subcog_hooks.cli.terminal.output import day, terminal, visible
 from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
 from subcog_hooks.core.errors import ConfigError, UsageError
