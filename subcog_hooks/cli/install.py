@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli import setup
-from subcog_hooks.cli.agents import client_settings, hook_entries, permission_rules, registration, skills
+from subcog_hooks.cli.agents import client_settings, hook_entries, inspection, permission_rules, registration, skills
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
@@ -81,7 +81,7 @@ def init(
     else:
         _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run)
     if not dry_run:
-        if remark := registration.inspect_registration().double:
+        if remark := inspection.inspect_registration().double:
             terminal.say(remark)
         setup.ask_once(yes=yes, no=no)
 
@@ -123,7 +123,7 @@ def _add_hook(path: str, command: list[str], before: str | None) -> str:
 
 
 def _warn_about_path() -> None:
-    if remark := registration.path_remark():
+    if remark := inspection.path_remark():
         terminal.say(remark)
 
 
@@ -140,7 +140,9 @@ def uninstall(
     Example: subcog uninstall
     """
     if for_ != CLAUDE:
-        _unregister_elsewhere(for_, has_claude_options=any((user, project, local)), dry_run=dry_run)
+        client = _find_client(for_, has_claude_options=any((user, project, local)))
+        if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
+            raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
@@ -191,12 +193,6 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_
     _prepare_home()
     client_settings.register(client)
     _warn_about_path()
-
-
-def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
-    client = _find_client(name, has_claude_options=has_claude_options)
-    if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
-        raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:

@@ -95,7 +95,7 @@ def list_(
 
 
 def _namesake_hint(store: Store) -> str:
-    from subcog_hooks.cli.checks.store_checks import find_namesakes  # Few lists are empty.
+    from subcog_hooks.cli.checks import find_namesakes  # Few lists are empty.
 
     here = context.here()
     return "; `subcog doctor` names projects that may be this one" if here and find_namesakes(store, here) else ""

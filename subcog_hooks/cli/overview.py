@@ -1,6 +1,6 @@
 """`subcog` alone: how it stands here, in five lines, and the next step."""
 
-from subcog_hooks.cli.agents import client_settings, registration
+from subcog_hooks.cli.agents import client_settings, inspection
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -29,7 +29,7 @@ def show_overview() -> int:
 
 
 def _find_agents_with_hook() -> list[str]:
-    look = registration.inspect_registration()
+    look = inspection.inspect_registration()
     clients = [client.title for client in client_settings.find_clients(has_hook=True)]
     return ["Claude Code"] * look.is_running + clients
 
