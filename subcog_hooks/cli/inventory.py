@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude_context, claude_memory
-from subcog_hooks.cli.agents import claude_notes
+from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreError
@@ -225,7 +225,7 @@ def find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, froze
 
 def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
     try:
-        config = claude_notes.config_folder()
+        config = registration.notes_folder()
     except ConfigError as error:
         remarks.append(f"the client's files were not checked: {error.message}")
         return []

@@ -7,10 +7,10 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sources import decision_records, rule_files
+from subcog_hooks.capture.sources import claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
-from subcog_hooks.cli.agents import claude_notes, client_settings
+from subcog_hooks.cli.agents import client_settings, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.proposals import enrichment, learning_runs
@@ -128,16 +128,18 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         is_wanted = _confirm(question, is_sure=is_sure)
     if here or found:
         write_setting(NOTES_SETTING, is_wanted)  # After a no, too: `init` does not ask again.
-    if found and is_wanted and (report := claude_notes.import_changed(context.home())):
+    if found and is_wanted and (report := import_from.import_claude_notes(context.home())):
         terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
     embedding.start_background_jobs()
 
 
 def _describe_notes_of_claude() -> list[str]:
-    notes, projects, others = claude_notes.count_notes()
+    config = registration.notes_folder()
+    folders = claude_memory.find_memory_folders(config)
+    others = len(list(claude_memory.find_loaded_files(config)))
     found = []
-    if notes:
-        found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(projects, 'project')}")
+    if notes := sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders):
+        found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
     if others:
         found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
     return found

@@ -101,7 +101,7 @@ def _run_later(module: str, name: str) -> Callable[[Home, JobPace], str]:
     return run
 
 
-_import_notes = _run_later("agents.claude_notes", "import_in_background")
+_import_notes = _run_later("import_from", "import_notes_in_background")
 _repeat_imports = _run_later("import_from", "repeat_in_background")
 _learn_sessions = _run_later("proposals.learning_runs", "learn_in_background")
 _ask_model = _run_later("proposals.asking", "ask_in_background")
