@@ -66,8 +66,7 @@ def init(
         has_claude_options = any((user, project, local, beside_plugin, no_skills))
         _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)
         return
-    scope = _chosen_scope(user=user, project=project, local=local)
-    path = _settings_file(scope)
+    scope, path = _choose_settings(user=user, project=project, local=local)
     if message := registration.describe_old_client():
         raise ConfigError(message, "run `claude update`")
     plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
@@ -144,8 +143,7 @@ def uninstall(
         if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
             raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
-    scope = _chosen_scope(user=user, project=project, local=local)
-    path = _settings_file(scope)
+    scope, path = _choose_settings(user=user, project=project, local=local)
     home = context.home()
     rules = [rule for rule in read_rules(home) if rule.path == path]
     has_hook = _put_back(path, functools.partial(_remove_hook, path, rules), dry_run=dry_run)
@@ -248,18 +246,16 @@ def _find_skills(scope: str) -> list[skills.Skill]:
     return skills.find_skills(folder, "subcog")
 
 
-def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
+def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, str]:
+    """Return the name and the path of the settings that the options name. Raises UsageError."""
     inputs.refuse_several({"--user": user, "--project": project, "--local": local})
-    return registration.PROJECT if project else registration.LOCAL if local else registration.USER
-
-
-def _settings_file(scope: str) -> str:
-    files = registration.settings_files()
-    if scope not in files:
+    scope = registration.PROJECT if project else registration.LOCAL if local else registration.USER
+    path = registration.settings_files().get(scope)
+    if path is None:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
     if scope != registration.USER:
-        registration.refuse_link_out(files[scope])
-    return files[scope]
+        registration.refuse_link_out(path)
+    return scope, path
 
 
 def _prepare_home() -> None:

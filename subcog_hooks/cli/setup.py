@@ -75,7 +75,9 @@ def ask_once(*, yes: bool, no: bool) -> None:
     settings = context.settings()
     _ask_for_agents(_declined_agents(), is_sure=yes)
     if not settings.is_set(BRIEF_UNITS_SETTING):
-        _ask_for_brief(is_sure=yes)
+        max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
+        question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
+        write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=yes) else 0)
     if not settings.is_set(NOTES_SETTING):
         _ask_for_notes(is_sure=yes)
     refuses_models = settings.is_set(BACKGROUND_LLM) and settings[BACKGROUND_LLM] == NO_LLM
@@ -103,12 +105,6 @@ def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
 
 def _declined_agents() -> frozenset[str]:
     return frozenset(filter(None, str(context.settings()[DECLINED_AGENTS]).split(",")))
-
-
-def _ask_for_brief(*, is_sure: bool) -> None:
-    max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
-    question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
-    write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=is_sure) else 0)
 
 
 def _ask_for_notes(*, is_sure: bool) -> None:
