@@ -15,10 +15,9 @@ from subcog_hooks.store.owned_rules import OwnedRule, change_rules, find_ended_r
 
 PERMISSIONS = "permissions"  # in Claude Code's settings
 ASK, DENY = "ask", "deny"  # the lists of rules there
+HINT = 'give the beginning of one command, such as "git push*"'
 # A rule matches the beginning of one simple command: no operators, assignments, quotes around a program, or escapes.
 _COMMAND = re.compile(r"[\w./~@+-][\w./~@+*-]*(?: [^;&|<>()`\\]*)?")
-_BETWEEN_COMMANDS = re.compile(r"[;&|<>()`\\\n]+")
-_ASSIGNMENTS = re.compile(r"^(?:\w+=\S* +)+")
 
 
 def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -29,18 +28,8 @@ def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) 
         raise UsageError("only the person sets rules of Claude Code", "run this in a terminal of your own")
     for _, pattern in patterns:
         if not _COMMAND.fullmatch(pattern):
-            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", f'give "{_nearest_command(pattern)}"')
+            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", HINT)
     return patterns
-
-
-def _nearest_command(pattern: str) -> str:
-    """Return the longest command in a pattern that a rule can express, an example without one.
-
-    >>> _nearest_command("cd web && FOO=1 git push*"), _nearest_command("'git push' > log"), _nearest_command("* push")
-    ('git push*', 'git push', 'git push*')
-    """
-    parts = [_ASSIGNMENTS.sub("", part.strip(" '\"")) for part in _BETWEEN_COMMANDS.split(pattern)]
-    return max(filter(_COMMAND.fullmatch, parts), key=len, default="git push*")
 
 
 def rule_of(pattern: str) -> str:
