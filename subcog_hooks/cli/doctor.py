@@ -93,20 +93,16 @@ class Findings:
 
     def take(self, remarks: Iterable[Remark]) -> None:
         """Print or collect findings."""
+        user = os.path.expanduser("~").rstrip(os.sep)
         for kind, text, exit_code, silences in remarks:
             self.exit_code = self.exit_code or exit_code
             self.is_silenced |= silences
             line = log.escape_controls(text)
-            if self.is_collected:
-                self.rows.append({"level": kind.lower(), "text": _shorten_paths(line)})
+            if self.is_collected:  # A report names no user: its paths begin with ~.
+                line = re.sub(rf"(?<![\w.~/\\-]){re.escape(user)}(?![\w.-])", "~", line) if user else line
+                self.rows.append({"level": kind.lower(), "text": line})
             else:
                 terminal.pieces((f"{kind:>4}", STYLES[kind]), (f"  {line}", ""), indent=6)
-
-
-def _shorten_paths(text: str) -> str:
-    """Return a text in which paths begin with ~ instead of the user's folder."""
-    user = os.path.expanduser("~").rstrip(os.sep)
-    return re.sub(rf"(?<![\w.~/\\-]){re.escape(user)}(?![\w.-])", "~", text) if user else text
 
 
 def _fix_index_and_vectors(home: Home) -> None:

@@ -98,7 +98,11 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
     Example: subcog models list
     """
     home = context.home()
-    used = _find_used_space(home)
+    try:
+        used = models.chosen_space(home, context.settings())
+    except ModelError as error:
+        used, missing = PACKAGED, models.missing_files(PACKAGED)
+        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if missing else PACKAGED.name}")
     total = _count_memories()
     records = []
     for space in models.installed_spaces(home):
@@ -130,15 +134,6 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
 
 
 command_table.run_alone(commands, list_)
-
-
-def _find_used_space(home: Home) -> Space:
-    try:
-        return models.chosen_space(home, context.settings())
-    except ModelError as error:
-        missing = models.missing_files(PACKAGED)
-        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if missing else PACKAGED.name}")
-        return PACKAGED
 
 
 def _count_memories() -> int:

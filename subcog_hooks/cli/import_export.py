@@ -78,7 +78,7 @@ def import_(
     if again:
         raise typer.Exit(_import_again(options, wait=wait))
     here = context.here()
-    reading = import_from.read_source(origin, source, here) if origin else None
+    reading = catalogue.read_source(origin, source, import_from.surroundings()) if origin else None
     if reading is None:
         options = import_from.options_for_path(options, source or "", here, for_all=user)
     else:
@@ -94,7 +94,8 @@ def import_(
         else:
             report = import_from.import_source(reading, store, options)
             import_from.print_reading(reading, source, store, dry_run=dry_run)
-        _finish_import(report, store, dry_run=dry_run)
+        if store and not dry_run:
+            import_from.finish_import(report, store)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
     if options.is_repositorys and report.added and (source or "").lower().endswith(importing.JSONL_SUFFIXES):
@@ -120,7 +121,8 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
         try:
             with context.reading() if options.dry_run else context.writing() as store:
                 report = import_from.repeat_import(entry, store, options)
-                _finish_import(report, store, dry_run=options.dry_run)
+                if store and not options.dry_run:
+                    import_from.finish_import(report, store)
         except UsageError as error:
             context.complain(error.message, error.hint)
             has_problems = True
@@ -130,12 +132,6 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
     if not options.dry_run:
         _embed_memories(wait=wait)
     return EXIT_USAGE if has_problems else 0
-
-
-def _finish_import(report: ImportReport, store: Store | None, *, dry_run: bool) -> None:
-    if store and not dry_run:
-        with progress.track_items("indexing", 2 * import_from.count_changes(report)) as advance:
-            import_from.finish_import(report, store, advance)
 
 
 def _check_options(source: str | None, origin: str | None, trust: str, *, is_for_all: bool, is_again: bool) -> None:
@@ -210,6 +206,10 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     for folder, count in report.kept.items():
         stays = pluralize(count, "memory from it stays", "memories from it stay")
         terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; delete it if it is empty for good")
+    _print_counts(report, dry_run=dry_run)
+
+
+def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     refused = sum(not problem.is_entry for problem in report.problems)
     parts = (
@@ -220,8 +220,13 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         (report.forgotten, f"forgotten here {report.forgotten} (--replace brings them back)"),
         (refused, f"refused {refused}"),
     )
-    owners = f" ({_owners_text(report)})" if report.added else ""
-    terminal.result(", ".join([added + owners, *(text for count, text in parts if count)]))
+    if report.added:
+        names = {"user": "for all your projects", "org": "for the organisation"}
+        owners = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
+        if (others := len(report.owners) - MAX_OWNERS) > 0:
+            owners.append(f"and {pluralize(others, 'other project')}")
+        added += f" ({', '.join(owners)})"
+    terminal.result(", ".join([added, *(text for count, text in parts if count)]))
 
 
 def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
@@ -239,13 +244,6 @@ def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
         terminal.say(f"and {len(ended) - MAX_ENDED} more no longer hold")
     if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
-
-
-def _owners_text(report: ImportReport) -> str:
-    names = {"user": "for all your projects", "org": "for the organisation"}
-    rest = len(report.owners) - MAX_OWNERS
-    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
-    return ", ".join([*shown, f"and {pluralize(rest, 'other project')}"] if rest > 0 else shown)
 
 
 def export(

@@ -39,9 +39,9 @@ MAX_STAMP = 256  # bytes of the stored digest of Claude Code's notes
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
 
-def read_source(name: str, path: str | None, here: Project | None) -> SourceReading:
-    """Read a source. Raises UsageError, ConfigError. here: the current project."""
-    return catalogue.read_source(name, path, _surroundings()._replace(here=here))
+def surroundings() -> catalogue.SourceContext:
+    """Return the place in which sources are found and read: this folder's project, and this machine's."""
+    return catalogue.SourceContext(registration.notes_folder(), context.here(), os.environ)
 
 
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
@@ -84,14 +84,9 @@ def _find_unloaded(reading: SourceReading, path: str, store: Store, options: Imp
     return absence
 
 
-def find_sources() -> list[tuple[str, str]]:
-    """Return the sources found on this machine, each with its location."""
-    return catalogue.find_sources(_surroundings())
-
-
 def list_sources() -> int:
     """Print the sources found on this machine. Return the exit code."""
-    sources = find_sources()
+    sources = catalogue.find_sources(surroundings())
     for name, location in sources:
         terminal.result(f"{name:<20}{safe(location)}")
     if not sources:
@@ -110,10 +105,11 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
         return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
 
 
-def finish_import(report: ImportReport, store: Store, progress: Callable[[int], None] | None = None) -> None:
-    """Let index, vectors and statistics follow an import. progress: called as by `context.update_index_and_vectors`."""
-    if count_changes(report):
-        context.update_index_and_vectors(store, progress)
+def finish_import(report: ImportReport, store: Store) -> None:
+    """Let index, vectors and statistics follow an import."""
+    if changes := count_changes(report):
+        with progress.track_items("indexing", 2 * changes) as advance:
+            context.update_index_and_vectors(store, advance)
 
 
 def count_changes(report: ImportReport) -> int:
@@ -128,7 +124,7 @@ def print_reading(reading: SourceReading, path: str | None, store: Store | None,
     pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
-        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(_surroundings()))}")
+        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(surroundings()))}")
         for kind, count in reading.kinds.most_common():
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
@@ -152,10 +148,6 @@ def print_remarks(remarks: Sequence[str]) -> None:
         terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
 
 
-def _surroundings() -> catalogue.SourceContext:
-    return catalogue.SourceContext(registration.notes_folder(), context.here(), os.environ)
-
-
 def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
     """Return the options for a file or folder. A repository's files are about that repository alone.
 
@@ -174,7 +166,7 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     if here is None:
         return options
     entries = import_record.read_imports(context.home())
-    options = replace(options, dates=_surroundings()._replace(here=here).file_dates())
+    options = replace(options, dates=surroundings()._replace(here=here).file_dates())
     return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
 
@@ -221,7 +213,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         waits=entry.waits or options.waits,
     )
     if entry.source:
-        reading = read_source(entry.source, entry.path or None, here)
+        reading = catalogue.read_source(entry.source, entry.path or None, surroundings()._replace(here=here))
         return import_source(reading, store, options_in_project(own, here))
     if store and here and not os.path.lexists(entry.path):
         options = options_in_project(own, here)

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sources import claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sources import catalogue, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
 from subcog_hooks.cli.agents import client_settings, registration
@@ -118,7 +118,14 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):
             for name, reading in here.items():
                 _import_here(name, reading)
-    found = [] if is_wanted else _describe_notes_of_claude()
+    found = []
+    if not is_wanted:
+        config = registration.notes_folder()
+        folders = claude_memory.find_memory_folders(config)
+        if notes := sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders):
+            found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
+        if others := len(list(claude_memory.find_loaded_files(config))):
+            found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
     if found:
         question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"
         is_wanted = _confirm(question, is_sure=is_sure)
@@ -129,29 +136,17 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     embedding.start_background_jobs()
 
 
-def _describe_notes_of_claude() -> list[str]:
-    config = registration.notes_folder()
-    folders = claude_memory.find_memory_folders(config)
-    others = len(list(claude_memory.find_loaded_files(config)))
-    found = []
-    if notes := sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders):
-        found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
-    if others:
-        found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
-    return found
-
-
 def _read_here() -> dict[str, SourceReading]:
     """Return the decision records and rule files of the current repository that do not come yet, by source.
 
     A source that cannot be read is left out.
     """
     readings = {}
-    imported = _list_imported()
-    for name, _ in import_from.find_sources():
+    imported, surroundings = _list_imported(), import_from.surroundings()
+    for name, _ in catalogue.find_sources(surroundings):
         if name in HERE_SOURCES and name not in imported:
             with suppress(SubcogError):
-                readings[name] = import_from.read_source(name, None, context.here())
+                readings[name] = catalogue.read_source(name, None, surroundings)
     return {name: reading for name, reading in readings.items() if reading.rows}
 
 
@@ -235,18 +230,19 @@ def _show_choices() -> None:
     settings = context.settings()
     with context.existing_state(context.home()) as state:
         calls = state_values.llm_calls_today(state, now_ms()) if state else 0
-    model = str(settings[BACKGROUND_LLM])
-    terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
-    if imported := _list_imported():
-        terminal.result(f"notes of this project  {', '.join(imported)}")
+    model, sessions = str(settings[BACKGROUND_LLM]), str(settings[SESSIONS_SETTING])
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
     if job_list.wants_model_proposals(settings):
         asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
-    terminal.result(f"a model at rest        {asked}")
-    for line in background_jobs.describe_calls(context.home()):
-        terminal.result(f"                       {line}")
+    imported = _list_imported()
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
-    value = str(settings[SESSIONS_SETTING])
-    terminal.result(f"your sessions          {meaning.get(value, value)}")
-    names = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
-    terminal.result(f"other agents           {names or 'none'}")
+    agents = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
+    for name, choice in (
+        ("notes of Claude Code", "on" if settings[NOTES_SETTING] else "off"),
+        *([("notes of this project", ", ".join(imported))] if imported else []),
+        ("a model at rest", asked),
+        *(("", line) for line in background_jobs.describe_calls(context.home())),
+        ("your sessions", meaning.get(sessions, sessions)),
+        ("other agents", agents or "none"),
+    ):
+        terminal.result(f"{name:<23}{choice}")

@@ -39,7 +39,11 @@ class HooksForm:
         for key in settings.beside:
             if text is not None and not hook_entries.find_path(text, key):
                 raise ValueError(f"{key} is missing")
-        hook = _make_hook(client, command)
+        commands = [command]
+        if places := hook_entries.paths_in_command(command):  # An isolated interpreter, and where it fails the console script.
+            commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, places[0]], [places[1]]]
+        line = hook_entries.make_line(commands, client.name, is_windows=IS_WINDOWS)
+        hook = {**settings.hook, settings.command_key: line}
         group = hook if settings.form == ENTRIES else {"hooks": [hook]}
         return hook_entries.add_groups(text, dict.fromkeys(events_of(client), group), settings.beside)
 
@@ -224,13 +228,3 @@ def register(client: Client) -> None:
     terminal.say(f"{fact}. New sessions of {client.title} use it")
     if client.settings.next_step:
         terminal.say(client.settings.next_step)
-
-
-def _make_hook(client: Client, command: list[str]) -> dict[str, object]:
-    """Return the hook of an agent. Its line runs the hook in an isolated interpreter, else by the console script."""
-    commands = [command]
-    if places := hook_entries.paths_in_command(command):
-        folder, script = places
-        commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, folder], [script]]
-    line = hook_entries.make_line(commands, client.name, is_windows=IS_WINDOWS)
-    return {**client.settings.hook, client.settings.command_key: line}

@@ -156,10 +156,15 @@ def add_to_list(text: str, keys: Sequence[str], value: object) -> str:
 
 
 def remove_last(text: str, path: Sequence[Member]) -> str:
-    """Return `text` without the last member of a path. Objects and lists of `init` that have nothing else go, too."""
+    """Return `text` without the last member of a path. Objects and lists of `init` that have nothing else go, too.
+
+    They are known by the new line behind their bracket (see `insert`).
+    """
     brackets = [start_of(text), *(member.value_start for member in path)]
     depth = len(path) - 1
-    while depth and len(parse_members(text, brackets[depth])) == 1 and _is_made_by_init(text, brackets[depth]):
+    while depth and len(parse_members(text, brackets[depth])) == 1:
+        if not text[brackets[depth] + 1 : brackets[depth] + 3].lstrip("\r").startswith("\n"):
+            break
         depth -= 1
     return _remove(text, brackets[depth], path[depth])
 
@@ -211,11 +216,6 @@ def _comments_between(text: str, start: int, end: int) -> str:
     comma = blank_comments(text).index(",", start)
     comments = text[start:comma] + text[comma + 1 : end]
     return comments if comments.strip(_BLANK) else ""
-
-
-def _is_made_by_init(text: str, bracket: int) -> bool:
-    """Return whether a bracket was made with its first member: then a new line follows it (see `insert`)."""
-    return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
 
 
 def _skip(text: str, position: int) -> int:

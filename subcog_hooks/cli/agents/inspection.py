@@ -225,7 +225,7 @@ def _judge_client(client: Client, commands: client_settings.Commands, last_ms: i
 
 
 def is_trusted_by_codex(client: Client) -> bool:
-    """Return whether the user has let Codex run all of our hooks, each as it stands now."""
+    """Return whether the user has let Codex run all of our hooks, each as it stands now. Codex keeps a hash of each."""
     try:
         with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
             states = registration.object_in(registration.object_in(tomllib.load(file), "hooks"), "state")
@@ -234,18 +234,12 @@ def is_trusted_by_codex(client: Client) -> bool:
     paths = (client.settings.path, os.path.realpath(client.settings.path))
     for entry in hook_entries.find_entries(registration.read_settings(client.settings.path) or "{}"):
         event = re.sub(r"(?<!^)(?=[A-Z])", "_", entry.event).lower()
+        hashed: dict[str, object] = {"event_name": event, "hooks": [{"async": False, **entry.hook}]}
+        if "matcher" in entry.group:
+            hashed["matcher"] = entry.group["matcher"]
+        data = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        trusted_hash = f"sha256:{hashlib.sha256(data.encode()).hexdigest()}"
         keys = [f"{path}:{event}:{entry.group_index}:{entry.hook_index}" for path in paths]
-        if _hash_for_codex(event, entry) not in [registration.object_in(states, key).get("trusted_hash") for key in keys]:
+        if trusted_hash not in [registration.object_in(states, key).get("trusted_hash") for key in keys]:
             return False
     return True
-
-
-def _hash_for_codex(event: str, entry: hook_entries.Entry) -> str:
-    """Return the hash by which Codex recognises a hook that the user has trusted. event: in snake case."""
-    identity = {
-        "event_name": event,
-        "hooks": [{"async": False, **entry.hook}],
-        **{key: value for key, value in entry.group.items() if key == "matcher"},
-    }
-    data = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(data.encode()).hexdigest()}"

@@ -216,18 +216,16 @@ def hook_command() -> list[str]:
     """
     script = executable()
     folder = os.path.dirname(os.path.dirname(os.path.abspath(subcog_hooks.__file__)))
-    if len(script) > 1 or not _runs_isolated(folder):
+    if len(script) > 1:
+        return script
+    trial = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
+    try:
+        done = subprocess.run(trial, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return script
+    if done.returncode or done.stdout.strip() != b"True":
         return script
     return hook_entries.isolated_command(sys.executable, folder, script[0])
-
-
-def _runs_isolated(folder: str) -> bool:
-    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0 and done.stdout.strip() == b"True"
 
 
 def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
