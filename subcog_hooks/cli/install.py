@@ -111,14 +111,10 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
 
 
 def _add_hook(path: str, command: list[str], before: str | None) -> str:
-    try:
-        if before is not None and not before.strip():
-            raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+    if before is not None and not before.strip():
+        raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+    with registration.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
         return hook_entries.add_hook(before, command)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
-        ) from error
 
 
 def _warn_about_path() -> None:
@@ -159,11 +155,12 @@ def uninstall(
 
 
 def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> str | None:
-    try:
+    with registration.faults_named(f"{path} is not JSON"):
         before = permission_rules.remove_rules(rules, before)
-        return hook_entries.remove_hook(before) if before is not None else None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+        if before is None:
+            return None
+        hook_entries.refuse_comments(before)
+        return hook_entries.remove_hook(before)
 
 
 def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run: bool) -> bool:

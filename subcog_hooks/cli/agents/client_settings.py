@@ -206,13 +206,10 @@ def remove_hook(client: Client, before: str | None) -> str | None:
 def _form_of(client: Client, text: str | None) -> Iterator[Form]:
     """Yield the form of an agent's settings `text`. Raises ConfigError for a text that the agent could not read."""
     settings = client.settings
-    try:
+    with registration.faults_named(f"{settings.path} has no {client.kind}s as {client.title} reads them"):
         if text is not None and settings.form in (GROUPS, ENTRIES, SERVER) and not settings.has_comments:
             hook_entries.refuse_comments(text)
         yield FORMS[settings.form]
-    except (ValueError, RecursionError) as error:
-        fact = f"{settings.path} has no {client.kind}s as {client.title} reads them: {error}"
-        raise ConfigError(fact, "correct it by hand") from error
 
 
 def register(client: Client) -> None:

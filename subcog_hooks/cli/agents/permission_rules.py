@@ -8,7 +8,7 @@ from functools import partial, reduce
 from subcog_hooks.cli.agents import hook_entries, registration
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal
-from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
+from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.owned_rules import OwnedRule, change_rules, find_ended_rules, read_rules
@@ -95,10 +95,8 @@ def describe_rules(memory: Memory) -> str:
 
 
 def _change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
-    try:
+    with registration.faults_named(f"{path} has no rules as Claude Code writes them"):
         return registration.change_settings(path, change)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} has no rules as Claude Code writes them: {error}", "correct it by hand") from error
 
 
 def _with_rule(text: str | None, rule: OwnedRule) -> str:

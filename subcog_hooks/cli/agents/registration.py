@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import subcog_hooks
@@ -94,6 +94,15 @@ def read_settings(path: str) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
+
+
+@contextmanager
+def faults_named(fact: str) -> Iterator[None]:
+    """Raise ConfigError where a text is no JSON of the expected form. fact: names the file and the form."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{fact}: {error}", "correct it by hand") from error
 
 
 def change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
