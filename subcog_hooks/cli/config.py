@@ -89,7 +89,11 @@ def set_(
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
     setting = _find_key(key)
-    new = _value_of(setting, value)
+    if value == "default":
+        preset = PRESETS[str(loading.load(context.home())["fusion.preset"])]
+        new = preset.get(key, setting.default)
+    else:
+        new = setting.from_text(value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), Settings({key: new}))  # raises if a file of the model is gone
     if not dry_run:
@@ -169,7 +173,12 @@ def write_setting(key: str, value: Value | None) -> None:
             text = read_regular(home.config, sources.MAX_FILE).decode("utf-8-sig")
         changed = _change_setting(text, key, value)
         _refuse_unreadable(sources.parse_settings(changed.encode(), os.path.basename(home.config), is_own=True))
-        _write_file(home.config, changed)
+        try:
+            with WholeFile(os.path.realpath(home.config)) as whole:  # a link into somebody's dotfiles stays a link
+                whole.file.write(changed)
+        except OSError as error:
+            fact = f"{home.config} cannot be written: {error.strerror}"
+            raise ConfigError(fact, "check its permissions and the disk") from error
 
 
 def _refuse_unreadable(settings: Settings) -> None:
@@ -194,13 +203,6 @@ def _change_setting(text: str, key: str, value: Value | None) -> str:
     return tomlkit.dumps(document).replace("\n", "\r\n" if "\r\n" in text else "\n")
 
 
-def _value_of(setting: Key, text: str) -> Value:
-    """Return the value that a user typed; for `default` the chosen preset's, else the default. Raises ConfigError."""
-    if text == "default":
-        return PRESETS[str(loading.load(context.home())["fusion.preset"])].get(setting.name, setting.default)
-    return setting.from_text(text)
-
-
 def _find_key(name: str) -> Key:
     if name not in KEYS:
         raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
@@ -209,12 +211,3 @@ def _find_key(name: str) -> Key:
 
 def _format_value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _write_file(file: str, text: str) -> None:
-    target = os.path.realpath(file)  # a link into somebody's dotfiles stays a link
-    try:
-        with WholeFile(target) as whole:
-            whole.file.write(text)
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be written: {error.strerror}", "check its permissions and the disk") from error

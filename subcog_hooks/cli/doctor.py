@@ -1,21 +1,45 @@
 """`subcog doctor`: check the installation, and show the hook's answer to a prompt."""
 
+import json
 import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 from typer import Option
 
-from subcog_hooks.cli import embedding
-from subcog_hooks.cli.agents import registration
-from subcog_hooks.cli.checks import background_checks, hook_trial, store_checks
-from subcog_hooks.cli.checks.findings import Findings, print_report
+from subcog_hooks import __version__
+from subcog_hooks.cli import checks, embedding
+from subcog_hooks.cli.agents import inspection, registration
+from subcog_hooks.cli.agents.inspection import BAD, GOOD, NOTE, Remark, bad, good
 from subcog_hooks.cli.terminal import context, output
-from subcog_hooks.cli.terminal.output import count_memories, terminal
+from subcog_hooks.cli.terminal.output import count_memories, safe, terminal
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core import log
-from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_CONFIG, StoreError, UsageError
+from subcog_hooks.core.paths import Home, working_folder
 from subcog_hooks.embed import pull
-from subcog_hooks.store import index_writer
+from subcog_hooks.hook.dry_run import decide_dry
+from subcog_hooks.hook.payload import TRIAL
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import NO_LLM
+from subcog_hooks.store import index_writer, sessions
+from subcog_hooks.store.store_reader import Filter, audiences_of
+
+NO_QUESTION = "ok"  # a prompt that needs no memory
+PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
+RECALL_MS = 10_000.0  # nobody waits for a prompt here
+MAX_NEAREST = 3  # memories named when the hook is silent
+USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
+STYLES = {GOOD: "green", NOTE: "yellow", BAD: "red"}
 
 
 def doctor(
@@ -48,60 +72,163 @@ def doctor(
 
         inventory.print_findings()
         return
+    home, findings = context.home(), Findings(is_collected=as_json)
     if fix:
-        _fix_index_and_vectors()
-        return
-    findings = Findings(is_collected=as_json)
-    home = context.home()
-    store_checks.check_home(home, findings)
-    store_checks.check_leftovers(home, findings)
-    store = store_checks.check_store(home, findings)
-    if store is not None:
-        with store:
-            store_checks.check_index(home, store, findings)
-            store_checks.check_models(home, store, findings)
-            store_checks.check_namesakes(store, findings)
-            store_checks.check_flags(store, findings)
-            trial = prompt or hook_trial.make_trial_prompt(store)
+        _fix_index_and_vectors(home)
+        findings.take(checks.check_store(home, checks.MADE_FROM_STORE))
     else:
-        trial = prompt
-    store_checks.check_state(home, findings)
-    background_checks.check_cut_offs(home, findings)
-    settings = background_checks.check_settings(home, findings)
-    background_checks.check_background_jobs(home, settings, findings)
-    has_llm = background_checks.check_llm(home, settings, findings)
-    background_checks.check_background_llm(home, settings, findings)
-    background_checks.check_left_processes(findings)
-    background_checks.check_second_looks(home, findings)
-    command = hook_trial.check_registration(findings) or registration.executable()
-    if as_json:
-        trial = None
-    spoke = hook_trial.try_hook(command, trial or hook_trial.NO_QUESTION, findings, has_llm=has_llm)
-    if as_json:
-        print_report(findings)
-    elif not trial:
-        terminal.say("no memory here can come to a prompt; `subcog remember TEXT` stores one")
-    elif not spoke and not findings.is_silenced:
-        hook_trial.explain_silence(home, trial)
-    if os.path.exists(log.log_path(home)) and not as_json:
-        terminal.say(f"the hooks' log is {log.log_path(home)}")
+        _check_all(home, findings, prompt)
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
 
 
-def _fix_index_and_vectors() -> None:
+@dataclass(slots=True)
+class Findings:
+    """The findings of `doctor`: prints each as it comes, or collects them, and keeps the first exit code."""
+
+    is_collected: bool  # for `--json`
+    rows: list[dict[str, str]] = field(default_factory=list)
+    exit_code: int = 0
+    is_silenced: bool = False  # a pause or a setting silences the hook, not the prompt
+
+    def take(self, remarks: Iterable[Remark]) -> None:
+        """Print or collect findings."""
+        user = os.path.expanduser("~").rstrip(os.sep)
+        for kind, text, exit_code, silences in remarks:
+            self.exit_code = self.exit_code or exit_code
+            self.is_silenced |= silences
+            line = log.escape_controls(text)
+            if self.is_collected:  # A report names no user: its paths begin with ~.
+                line = re.sub(rf"(?<![\w.~/\\-]){re.escape(user)}(?![\w.-])", "~", line) if user else line
+                self.rows.append({"level": kind.lower(), "text": line})
+            else:
+                terminal.pieces((f"{kind:>4}", STYLES[kind]), (f"  {line}", ""), indent=6)
+
+
+def _fix_index_and_vectors(home: Home) -> None:
     with context.writing() as store:
         store.rebuild_cues()
         with output.track_items("indexing", sum(store.counts().values())) as advance:
-            index = index_writer.rebuild_index(context.home(), store, advance)
+            index = index_writer.rebuild_index(home, store, advance)
         terminal.result(f"indexed {count_memories(index.documents)}")
         if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")
-    findings, home = Findings(), context.home()
     pull.remove_leftovers(home)
-    if checked := store_checks.check_store(home, findings):
-        with checked:
-            store_checks.check_index(home, checked, findings)
-            store_checks.check_models(home, checked, findings)
-    if findings.exit_code:
-        raise typer.Exit(findings.exit_code)
+
+
+def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
+    """Run all checks, and try the hook. prompt: for the trial, None for one about the newest memory."""
+    is_report = findings.is_collected
+    project = context.here()
+    settings = loading.load(home, project.root if project else None)
+    for remarks in (
+        checks.check_home(home),
+        checks.check_leftovers(home),
+        checks.check_store(home, (*checks.MADE_FROM_STORE, *(() if is_report else checks.WITH_NAMES))),
+        checks.check_state(home),
+        checks.check_cut_offs(home),
+        checks.check_settings(settings),
+        checks.check_background_jobs(home, settings),
+        checks.check_llm(home, settings),
+        checks.check_background_llm(home, settings),
+        checks.check_left_processes(),
+        checks.check_second_looks(home),
+    ):
+        findings.take(remarks)
+    look = inspection.inspect_registration()
+    findings.take(look.remarks)
+    findings.take(inspection.inspect_clients(_last_activity))
+    if look.is_running and (message := registration.describe_old_client()):
+        findings.take([bad(f"{message}; run `claude update`", EXIT_CONFIG)])
+    trial = None if is_report else prompt or _make_trial_prompt()
+    has_llm = settings["search_intent.use_llm"] and settings["llm.provider"] != NO_LLM
+    spoke = _try_hook(look.command or registration.executable(), trial or NO_QUESTION, findings, has_llm=bool(has_llm))
+    if is_report:
+        system = f"{platform.system()} {platform.machine()}"
+        versions = {"version": __version__, "python": platform.python_version(), "system": system}
+        terminal.json({**versions, "exit_code": findings.exit_code, "findings": findings.rows}, indent=1)
+        return
+    if not trial:
+        terminal.say("no memory here can come to a prompt; `subcog remember TEXT` stores one")
+    elif not spoke and not findings.is_silenced:
+        _explain_silence(home, trial)
+    if os.path.exists(log.log_path(home)):
+        terminal.say(f"the hooks' log is {log.log_path(home)}")
+
+
+def _last_activity(client: str) -> int | None:
+    with suppress(StoreError), context.existing_state(context.home()) as state:
+        return sessions.last_activity(state, client) if state else None
+    return None
+
+
+def _make_trial_prompt() -> str | None:
+    project = context.here()
+    audiences = audiences_of(*project.names) if project else audiences_of()
+    with suppress(StoreError), context.reading() as store:  # `check_store` has reported it
+        for newest in store.select(Filter(audiences=audiences), 1) if store else ():
+            return f"What did we decide about this: {' '.join(newest.content.split()[:PROMPT_WORDS])}?"
+    return None
+
+
+def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bool) -> bool:
+    """Run the hook as the client would, and print its answer. Return whether it spoke.
+
+    The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
+    """
+    session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": working_folder()}
+    payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+    started = time.perf_counter()
+    try:
+        completed = subprocess.run(
+            [*command, "hook"],
+            input=json.dumps(payload).encode() + b"\n",
+            env={**os.environ, USE_LLM_VARIABLE: "0"},
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        findings.take([bad(f"the hook cannot be run: {error}", EXIT_CONFIG)])
+        return False
+    took_ms = (time.perf_counter() - started) * 1000
+    if completed.returncode or completed.stderr:
+        complaint = completed.stderr.decode("utf-8", "replace")[:300]
+        findings.take([bad(f"the hook ended with {completed.returncode}: {complaint}", EXIT_CONFIG)])
+    try:
+        answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
+    except (ValueError, AttributeError):
+        fault = "the registered command prints more than the hook's JSON; `subcog init` registers it anew"
+        findings.take([bad(fault, EXIT_CONFIG)])
+        return True
+    findings.take([good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))])
+    if not findings.is_collected:
+        terminal.say("its answer:" if completed.stdout else "it printed nothing")
+        if answer and terminal.is_drawn:
+            terminal.result(answer)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(completed.stdout)
+    return bool(completed.stdout)
+
+
+def _explain_silence(home: Home, prompt: str) -> None:
+    project = context.here()
+    if not context.has_store(home):
+        terminal.say("reason: there are no memories")
+        return
+    if not os.path.exists(home.state_db):
+        terminal.say(f"reason not known: without {home.state_db} the hook did not reach the memories")
+        return
+    with context.reading() as store, lookup.open_state() as state:
+        if store is None:
+            return
+        context.index_of(store)
+        settings = loading.load(home, project.root if project else None)
+        decision = decide_dry(prompt, home, project, settings, state, Deadline(RECALL_MS))
+        terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
+        nearest = decision.candidates[:MAX_NEAREST]
+        memories = store.by_ids([candidate.id for candidate in nearest])
+        for candidate in nearest:
+            content = memories[candidate.id].content if candidate.id in memories else ""
+            terminal.say(f"  {candidate.relevance:.2f}  {candidate.id}  {safe(content)[:80]}")

@@ -1,22 +1,29 @@
-"""The neural vectors of new memories: computed at once with a progress bar, or later by the background jobs."""
+"""`subcog models`; and the neural vectors of new memories, computed at once or later by the background jobs."""
 
 import os
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated
 
+import typer
+from typer import Argument, Option
+
+from subcog_hooks.cli import command_table
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import JOBS
 from subcog_hooks.cli.terminal import context, output
-from subcog_hooks.cli.terminal.output import terminal
-from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
+from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, spaces
-from subcog_hooks.embed.space import Space
+from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 
 BRIEF_S = 2.0  # seconds that a person waits for without having asked
 _BRIEF_WAIT = catch_up.Patience(1_000, is_urgent=True)
@@ -76,3 +83,139 @@ def _embed_space(
             done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
         vector_sync.part_cells_anew(home, space.name, vectors)
         return done
+
+
+commands = typer.Typer(
+    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.\n\nExample: subcog models"
+)
+_MEGA = 1_000_000
+
+
+@commands.command(name="list")
+def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON.")] = False) -> None:
+    """List the installed models: their space, dimension, size, and how many memories have been embedded.
+
+    Example: subcog models list
+    """
+    home = context.home()
+    try:
+        used = models.chosen_space(home, context.settings())
+    except ModelError as error:
+        used, missing = PACKAGED, models.missing_files(PACKAGED)
+        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if missing else PACKAGED.name}")
+    total = _count_memories()
+    records = []
+    for space in models.installed_spaces(home):
+        embedded, missing, size = _count_embedded(home, space), models.missing_files(space), models.size_of(space)
+        pending = max(0, total - embedded)
+        if json_:
+            records.append(
+                {
+                    "space": space.name,
+                    "model": space.model,
+                    "dimension": space.dimension,
+                    "size": size,  # bytes
+                    "folder": space.folder,
+                    "missing": missing,  # names of files
+                    "hook": space.is_packaged,
+                    "search": space.name == used.name,
+                    "embedded": embedded,  # memories
+                    "pending": pending,
+                }
+            )
+            continue
+        size_text = "incomplete" if missing else f"{size / _MEGA:.0f} MB"
+        users = ", ".join(["hook"] * space.is_packaged + ["search"] * (space.name == used.name))
+        counts = f"{count_memories(embedded)} embedded, {pending:,} to come"
+        facts = f"{space.dimension} dimensions, {size_text}; {counts}; used by {users or 'nothing'}"
+        terminal.pieces((space.name, ACCENT), (f"  {space.model}  {facts}", ""), indent=4)
+    if json_:
+        terminal.json(records)
+
+
+command_table.run_alone(commands, list_)
+
+
+def _count_memories() -> int:
+    with context.reading() as store:
+        return sum(count for status, count in store.counts().items() if status != "deleted") if store else 0
+
+
+def _count_embedded(home: Home, space: Space) -> int:
+    try:
+        with VectorStore.reader(home, space.name, space.dimension) as vectors:
+            return vectors.counts()[0]
+    except StoreError:
+        return 0  # no vectors yet; `doctor` names any other reason
+
+
+@commands.command()
+def pull(
+    name: Annotated[str, Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
+    from_: Annotated[
+        str | None, Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
+    ] = None,
+) -> None:
+    """Install a model, from the network or from a folder with its files. It is tried out before it is kept.
+
+    Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
+    """
+    from subcog_hooks.embed.pull import pull_model  # fastembed takes 900 ms to load
+
+    home = context.home()
+    home.create()
+    known_names = {space.name for space in models.installed_spaces(home) if not models.missing_files(space)}
+    with output.track_bytes(name) as advance:
+        space = pull_model(home, name, from_, advance)
+    if space.name in known_names:
+        terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
+    else:
+        size = f"{space.dimension} dimensions, {models.size_of(space) / _MEGA:.0f} MB"
+        terminal.say(f"{space.model}: {size}; `subcog models use {space.name}` searches with it")
+    terminal.result(space.name)
+
+
+@commands.command()
+def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; `default` is the packaged one.")]) -> None:
+    """Choose the model by which `subcog search` compares meanings. The hook keeps the packaged one.
+
+    Example: subcog models use default
+    """
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
+
+    home = context.home()
+    space = models.find_space(home, name)
+    if not space.is_packaged:  # going back to the packaged model always works
+        models.verify_model(space)
+    background.forget_failure(home)
+    write_setting(models.SETTING, None if space.is_packaged else space.name)
+    pending = max(0, _count_memories() - _count_embedded(home, space))
+    remark = ""
+    if pending and background.is_enabled(loading.load(home)) and detached.may_start():
+        memories = pluralize(pending, "memory is", "memories are")
+        remark = f"; {memories} embedded in the background, `subcog models list` counts them"
+    elif pending:
+        remark = f"; {pluralize(pending, 'memory waits', 'memories wait')} for `subcog doctor --fix` to be embedded"
+    terminal.say(f"`subcog search` compares with {space.model} from now on{remark}")
+    start_background_jobs()
+
+
+@commands.command()
+def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed model.")]) -> None:
+    """Delete a pulled model and its vectors. Memories are not touched.
+
+    Example: subcog models remove BAAI/bge-small-en-v1.5
+    """
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
+
+    home = context.home()
+    space = models.find_pulled_space(home, name)
+    if space.answers_to(str(context.settings()[models.SETTING])):
+        write_setting(models.SETTING, None)
+        terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
+    with catch_up.exclusive_work(home, space):
+        VectorStore.remove(home, space.name)  # vectors first: a process that writes them looks for the model before
+        models.remove_model(home, space)
+    catch_up.remove_locks(home, space)
+    background.forget_failure(home, space)
+    terminal.say(f"removed {space.model} and its vectors")

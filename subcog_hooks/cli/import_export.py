@@ -1,9 +1,8 @@
 """`subcog import` and `export`: many memories at once."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, TextIO
 
@@ -79,7 +78,7 @@ def import_(
     if again:
         raise typer.Exit(_import_again(options, wait=wait))
     here = context.here()
-    reading = import_from.read_source(origin, source, here) if origin else None
+    reading = catalogue.read_source(origin, source, import_from.surroundings()) if origin else None
     if reading is None:
         options = import_from.options_for_path(options, source or "", here, for_all=user)
     else:
@@ -95,7 +94,8 @@ def import_(
         else:
             report = import_from.import_source(reading, store, options)
             import_from.print_reading(reading, source, store, dry_run=dry_run)
-        _finish_import(report, store, dry_run=dry_run)
+        if store and not dry_run:
+            import_from.finish_import(report, store)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
     if options.is_repositorys and report.added and (source or "").lower().endswith(importing.JSONL_SUFFIXES):
@@ -121,7 +121,8 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
         try:
             with context.reading() if options.dry_run else context.writing() as store:
                 report = import_from.repeat_import(entry, store, options)
-                _finish_import(report, store, dry_run=options.dry_run)
+                if store and not options.dry_run:
+                    import_from.finish_import(report, store)
         except UsageError as error:
             context.complain(error.message, error.hint)
             has_problems = True
@@ -131,12 +132,6 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
     if not options.dry_run:
         _embed_memories(wait=wait)
     return EXIT_USAGE if has_problems else 0
-
-
-def _finish_import(report: ImportReport, store: Store | None, *, dry_run: bool) -> None:
-    if store and not dry_run:
-        with output.track_items("indexing", 2 * import_from.count_changes(report)) as advance:
-            import_from.finish_import(report, store, advance)
 
 
 def _check_options(source: str | None, origin: str | None, trust: str, *, is_for_all: bool, is_again: bool) -> None:
@@ -204,21 +199,34 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
     state.warn_about_unset(report.conditions)
     _report_ended(report, dry_run=dry_run)
-    if dry_run:
-        _print_first(report)
+    for location, content in report.first if dry_run else ():
+        terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
+    if dry_run and (others := report.added + report.replaced - len(report.first)) > 0:
+        terminal.result(f"and {others} more")
     for folder, count in report.kept.items():
         stays = pluralize(count, "memory from it stays", "memories from it stay")
         terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; delete it if it is empty for good")
+    _print_counts(report, dry_run=dry_run)
+
+
+def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
     added = f"{'would add' if dry_run else 'added'} {report.added}"
-    parts = [f"{added} ({_owners_text(report)})" if report.added else added]
-    parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
-    parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
-    parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
-    parts += [f"already there {report.skipped}"] if report.skipped else []
-    parts += [f"forgotten here {report.forgotten} (--replace brings them back)"] if report.forgotten else []
     refused = sum(not problem.is_entry for problem in report.problems)
-    parts += [f"refused {refused}"] if refused else []
-    terminal.result(", ".join(parts))
+    parts = (
+        (report.set_aside, f"{report.set_aside} of them superseded or rejected by their own words"),
+        (report.replaced, f"{'would replace' if dry_run else 'replaced'} {report.replaced}"),
+        (report.archived, f"{'would archive' if dry_run else 'archived'} {report.archived}"),
+        (report.skipped, f"already there {report.skipped}"),
+        (report.forgotten, f"forgotten here {report.forgotten} (--replace brings them back)"),
+        (refused, f"refused {refused}"),
+    )
+    if report.added:
+        names = {"user": "for all your projects", "org": "for the organisation"}
+        owners = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
+        if (others := len(report.owners) - MAX_OWNERS) > 0:
+            owners.append(f"and {pluralize(others, 'other project')}")
+        added += f" ({', '.join(owners)})"
+    terminal.result(", ".join([added, *(text for count, text in parts if count)]))
 
 
 def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
@@ -236,20 +244,6 @@ def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
         terminal.say(f"and {len(ended) - MAX_ENDED} more no longer hold")
     if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
-
-
-def _print_first(report: ImportReport) -> None:
-    for location, content in report.first:
-        terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
-    if (others := report.added + report.replaced - len(report.first)) > 0:
-        terminal.result(f"and {others} more")
-
-
-def _owners_text(report: ImportReport) -> str:
-    names = {"user": "for all your projects", "org": "for the organisation"}
-    rest = len(report.owners) - MAX_OWNERS
-    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
-    return ", ".join([*shown, f"and {pluralize(rest, 'other project')}"] if rest > 0 else shown)
 
 
 def export(
@@ -274,9 +268,11 @@ def export(
     names = author.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
-    source = _ExportSource(names, with_learned=learned)
+    damage: list[StoreCorrupt] = []
+    statuses = ("active",) if names else STATUSES if deleted else STATUSES[:-1]
     with context.reading() as store:
-        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
+        stored = _read_all(store, statuses, damage) if store else iter(())
+        memories = _prepare_memories(stored, names, with_learned=learned)
         if (first := next(memories, None)) is None:
             raise nothing_found(f"no memories of {safe(names[0])}" if names else "no memories")
         memories = chain((first,), memories)
@@ -285,49 +281,40 @@ def export(
                 terminal.raw(jsonl.dump(memory) + "\n")
         else:
             try:
-                count = _write_export(file, memories, source)
+                count = _write_export(file, memories, damage)
             except OSError as error:
                 raise UsageError(f"{file} cannot be written: {error.strerror}", "check the folder and the disk") from error
             terminal.say(f"exported {count}")
-    if source.is_damaged:
+    if damage:
         raise typer.Exit(EXIT_STORE)
 
 
-@dataclass(slots=True)
-class _ExportSource:
-    """The memories of an export. is_damaged: some could not be read.
-
-    names: the names of the one project to export, None for all; with_learned: with questions learned from prompts.
-    """
-
-    names: tuple[str, ...] | None
-    with_learned: bool
-    is_damaged: bool = False
-
-    def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        """Yield the memories by id; of a damaged store, the readable ones."""
-        for memory in self._all(store, statuses if self.names is None else ("active",)):
-            leaving = jsonl.prepare_for_export(memory, with_learned=self.with_learned)
-            if self.names is None:
-                yield leaving
-            elif memory.project in self.names and memory.is_live(now_ms()):
-                yield leaving.with_changes(project=self.names[0], trust=FILE, source="")
-
-    def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        done: set[str] = set()
-        try:
-            for memory in store.all(statuses):
-                done.add(memory.id)
+def _read_all(store: Store, statuses: tuple[str, ...], damage: list[StoreCorrupt]) -> Iterator[Memory]:
+    """Yield the memories by id; of a damaged store, the readable ones. damage: gets the error then."""
+    done: set[str] = set()
+    try:
+        for memory in store.all(statuses):
+            done.add(memory.id)
+            yield memory
+    except StoreCorrupt as error:
+        damage.append(error)
+        terminal.complain(f"subcog: {error.message}; the rest was exported")
+        for memory in store.readable():
+            if memory.id not in done and memory.status in statuses:
                 yield memory
-        except StoreCorrupt as error:
-            self.is_damaged = True
-            terminal.complain(f"subcog: {error.message}; the rest was exported")
-            for memory in store.readable():
-                if memory.id not in done and memory.status in statuses:
-                    yield memory
 
 
-def _write_export(file: str, memories: Iterator[Memory], source: _ExportSource) -> int:
+def _prepare_memories(memories: Iterable[Memory], names: tuple[str, ...] | None, *, with_learned: bool) -> Iterator[Memory]:
+    """Yield memories as they leave. names: of the one project whose live memories leave, None for all memories."""
+    for memory in memories:
+        leaving = jsonl.prepare_for_export(memory, with_learned=with_learned)
+        if names is None:
+            yield leaving
+        elif memory.project in names and memory.is_live(now_ms()):
+            yield leaving.with_changes(project=names[0], trust=FILE, source="")
+
+
+def _write_export(file: str, memories: Iterator[Memory], damage: Sequence[StoreCorrupt]) -> int:
     """Write the memories to a file, and return their number. An older export is replaced only as a whole.
 
     A link is followed. A pipe or a device is written to directly. The readable part of a damaged store goes into another file
@@ -338,7 +325,7 @@ def _write_export(file: str, memories: Iterator[Memory], source: _ExportSource) 
             return _write_lines(out, memories)
     with WholeFile(os.path.realpath(file)) as whole:
         count = _write_lines(whole.file, memories)
-        if source.is_damaged and os.path.exists(whole.target):
+        if damage and os.path.exists(whole.target):
             whole.target += ".salvaged"
             terminal.complain(f"subcog: {file} is left as it was; what could be read is in {whole.target}")
     return count

@@ -1,40 +1,47 @@
-"""`subcog import --from`: reads, previews and imports the notes of another source, and repeats recorded imports."""
+"""`subcog import --from`: reads, previews and imports the notes of another source.
+
+In the background it repeats recorded imports, and imports Claude Code's own notes, when one of their files has changed.
+"""
 
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
 from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli.agents import claude_notes
+from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
+from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import Home
+from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import import_record
 from subcog_hooks.store.import_record import RecordedImport
-from subcog_hooks.store.memory import PENDING
+from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
 MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
 MAX_LOADED = 3  # names of files that the client loads by itself
+MAX_STAMP = 256  # bytes of the stored digest of Claude Code's notes
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
 
-def read_source(name: str, path: str | None, here: Project | None) -> SourceReading:
-    """Read a source. Raises UsageError, ConfigError. here: the current project."""
-    return catalogue.read_source(name, path, _surroundings()._replace(here=here))
+def surroundings() -> catalogue.SourceContext:
+    """Return the place in which sources are found and read: this folder's project, and this machine's."""
+    return catalogue.SourceContext(registration.notes_folder(), context.here(), os.environ)
 
 
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
@@ -62,7 +69,7 @@ def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, 
     if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return none
     try:
-        return claude_memory.read_loaded_files(claude_notes.config_folder(), here, path)
+        return claude_memory.read_loaded_files(registration.notes_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
 
@@ -72,19 +79,14 @@ def _find_unloaded(reading: SourceReading, path: str, store: Store, options: Imp
     if not reading.looked_in or options.lacks_files:
         return Absence()
     absence = reading.find_absence(store, options)
-    config, root = claude_notes.config_folder(), here.root if here else ""
+    config, root = registration.notes_folder(), here.root if here else ""
     absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
     return absence
 
 
-def find_sources() -> list[tuple[str, str]]:
-    """Return the sources found on this machine, each with its location."""
-    return catalogue.find_sources(_surroundings())
-
-
 def list_sources() -> int:
     """Print the sources found on this machine. Return the exit code."""
-    sources = find_sources()
+    sources = catalogue.find_sources(surroundings())
     for name, location in sources:
         terminal.result(f"{name:<20}{safe(location)}")
     if not sources:
@@ -103,10 +105,11 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
         return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
 
 
-def finish_import(report: ImportReport, store: Store, progress: Callable[[int], None] | None = None) -> None:
-    """Let index, vectors and statistics follow an import. progress: called as by `context.update_index_and_vectors`."""
-    if count_changes(report):
-        context.update_index_and_vectors(store, progress)
+def finish_import(report: ImportReport, store: Store) -> None:
+    """Let index, vectors and statistics follow an import."""
+    if changes := count_changes(report):
+        with output.track_items("indexing", 2 * changes) as advance:
+            context.update_index_and_vectors(store, advance)
 
 
 def count_changes(report: ImportReport) -> int:
@@ -121,7 +124,7 @@ def print_reading(reading: SourceReading, path: str | None, store: Store | None,
     pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
-        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(_surroundings()))}")
+        terminal.say(f"from {safe(path or catalogue.SOURCES[reading.name].where(surroundings()))}")
         for kind, count in reading.kinds.most_common():
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
@@ -145,15 +148,6 @@ def print_remarks(remarks: Sequence[str]) -> None:
         terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
 
 
-def file_dates(here: Project) -> FileDates:
-    """Return the dates of a project's files that tell none."""
-    return _surroundings()._replace(here=here).file_dates()
-
-
-def _surroundings() -> catalogue.SourceContext:
-    return catalogue.SourceContext(claude_notes.config_folder(), context.here(), os.environ)
-
-
 def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
     """Return the options for a file or folder. A repository's files are about that repository alone.
 
@@ -172,7 +166,7 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     if here is None:
         return options
     entries = import_record.read_imports(context.home())
-    options = replace(options, dates=file_dates(here))
+    options = replace(options, dates=surroundings()._replace(here=here).file_dates())
     return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
 
@@ -219,7 +213,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         waits=entry.waits or options.waits,
     )
     if entry.source:
-        reading = read_source(entry.source, entry.path or None, here)
+        reading = catalogue.read_source(entry.source, entry.path or None, surroundings()._replace(here=here))
         return import_source(reading, store, options_in_project(own, here))
     if store and here and not os.path.lexists(entry.path):
         options = options_in_project(own, here)
@@ -232,7 +226,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
 
 def repeat_in_background(home: Home, pace: Pace) -> str:
     """Repeat imports of changed files, and return a summary, "" for no change. Raises StoreError."""
-    added = replaced = archived = 0
+    reports = []
     for entry in import_record.read_imports(home):
         if not pace.goes_on():
             break
@@ -246,9 +240,9 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
         except UsageError as error:
             log.write_line(home, f"the import of {describe_place(entry)} was not repeated: {error.message}")
         else:
-            added, replaced, archived = added + report.added, replaced + report.replaced, archived + report.archived
+            reports += [report] if count_changes(report) else []
         import_record.record_stamp(home, entry, stamp)
-    return f"{added} added, {replaced} updated, {archived} archived" if added or replaced or archived else ""
+    return _sum_up(reports)
 
 
 def _may_repeat_unasked(entry: RecordedImport) -> bool:
@@ -269,8 +263,12 @@ def _compute_stamp(entry: RecordedImport, pace: Pace | None = None) -> str | Non
 
     None where they are too many, and for a program's notes outside of the repository: only the person reads those again.
     """
+    return _digest_files(_find_watched(entry), pace) if entry.source in _WATCHED else None
+
+
+def _digest_files(paths: Iterable[str], pace: Pace | None = None) -> str | None:
     digest = hashlib.sha256()
-    for count, path in enumerate(_find_watched(entry)):
+    for count, path in enumerate(paths):
         if count >= MAX_WATCHED or (pace and not pace.goes_on()):
             return None
         try:
@@ -279,25 +277,68 @@ def _compute_stamp(entry: RecordedImport, pace: Pace | None = None) -> str | Non
             continue
         size_and_time = f"{status.st_size}\0{status.st_mtime_ns}" if not os.path.isdir(path) else ""
         digest.update(f"{path}\0{size_and_time}\0".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest() if entry.source in _WATCHED else None
+    return digest.hexdigest()
 
 
 def _find_watched(entry: RecordedImport) -> Iterator[str]:
-    folders = [] if entry.source not in _WATCHED else [entry.path] if entry.path else _WATCHED[entry.source](entry.root)
-    for folder in folders:
+    for folder in [entry.path] if entry.path else _WATCHED[entry.source](entry.root):
         yield folder
         for parent, names in importing.walk_markdown(folder):
             yield parent
             yield from (os.path.join(parent, name) for name in names)
 
 
-def _record_folders(root: str) -> list[str]:
-    return [os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places]
-
-
 # the files that are watched, by the source's name, "" for Markdown; from the root of the repository
 _WATCHED: dict[str, Callable[[str], list[str]]] = {
     "": lambda _: [],
-    decision_records.ADR: _record_folders,
+    decision_records.ADR: lambda root: [
+        os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places
+    ],
     **{name: partial(rule_files.find_rule_files, name) for name in rule_files.SOURCES},
 }
+
+
+def import_notes_in_background(home: Home, pace: Pace) -> str:
+    """Import changed notes of Claude Code and return a summary, "" for no change. Raises SubcogError."""
+    report = import_claude_notes(home) if pace.goes_on() else None
+    return _sum_up([report] if report else [])
+
+
+def import_claude_notes(home: Home) -> ImportReport | None:
+    """Import Claude Code's own notes, None where no file has changed since the last import. Raises SubcogError."""
+    config = registration.notes_folder()
+    stamp = _digest_files(claude_memory.find_files(config))
+    with suppress(OSError):
+        if read_regular(home.claude_notes, MAX_STAMP).decode("utf-8", "replace") == stamp:
+            return None
+    _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
+    reading = claude_memory.read_claude_memory(config)
+    for _, row in reading.rows:
+        row.memory.standing = None  # Nobody has reviewed it.
+    setting = context.settings()[author.AGENT_SETTING]
+    if setting == NO_NOTES:
+        reading.is_whole = False
+        reading.rows = [(line, row) for line, row in reading.rows if row.memory.trust != AGENT]
+    for _, row in reading.rows:
+        if setting == WAITING_NOTES and row.memory.trust == AGENT:
+            row.memory.status = PENDING
+    with context.writing() as store:
+        options = ImportOptions()
+        absence = reading.find_absence(store, options)
+        report = importing.import_reading(reading.rows, absence, reading.files, store, options, lambda _: None)
+        finish_import(report, store)
+    _write_stamp(home, stamp or "")
+    return report
+
+
+def _write_stamp(home: Home, stamp: str) -> None:
+    with suppress(OSError), WholeFile(home.claude_notes) as whole:  # On a full disk, the next run imports again.
+        whole.file.write(stamp)
+
+
+def _sum_up(reports: Sequence[ImportReport]) -> str:
+    """Return a summary of imports, "" for none."""
+    if not reports:
+        return ""
+    added, replaced = sum(report.added for report in reports), sum(report.replaced for report in reports)
+    return f"{added} added, {replaced} updated, {sum(report.archived for report in reports)} archived"

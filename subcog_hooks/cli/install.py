@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli import setup
-from subcog_hooks.cli.agents import client_settings, hook_entries, permission_rules, registration, skills
+from subcog_hooks.cli.agents import client_settings, hook_entries, inspection, permission_rules, registration, skills
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
@@ -66,8 +66,7 @@ def init(
         has_claude_options = any((user, project, local, beside_plugin, no_skills))
         _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)
         return
-    scope = _chosen_scope(user=user, project=project, local=local)
-    path = _settings_file(scope)
+    scope, path = _choose_settings(user=user, project=project, local=local)
     if message := registration.describe_old_client():
         raise ConfigError(message, "run `claude update`")
     plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
@@ -81,7 +80,7 @@ def init(
     else:
         _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run)
     if not dry_run:
-        if remark := registration.inspect_registration().double:
+        if remark := inspection.inspect_registration().double:
             terminal.say(remark)
         setup.ask_once(yes=yes, no=no)
 
@@ -112,18 +111,14 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
 
 
 def _add_hook(path: str, command: list[str], before: str | None) -> str:
-    try:
-        if before is not None and not before.strip():
-            raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+    if before is not None and not before.strip():
+        raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+    with registration.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
         return hook_entries.add_hook(before, command)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
-        ) from error
 
 
 def _warn_about_path() -> None:
-    if remark := registration.path_remark():
+    if remark := inspection.path_remark():
         terminal.say(remark)
 
 
@@ -140,10 +135,11 @@ def uninstall(
     Example: subcog uninstall
     """
     if for_ != CLAUDE:
-        _unregister_elsewhere(for_, has_claude_options=any((user, project, local)), dry_run=dry_run)
+        client = _find_client(for_, has_claude_options=any((user, project, local)))
+        if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
+            raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
-    scope = _chosen_scope(user=user, project=project, local=local)
-    path = _settings_file(scope)
+    scope, path = _choose_settings(user=user, project=project, local=local)
     home = context.home()
     rules = [rule for rule in read_rules(home) if rule.path == path]
     has_hook = _put_back(path, functools.partial(_remove_hook, path, rules), dry_run=dry_run)
@@ -159,11 +155,12 @@ def uninstall(
 
 
 def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> str | None:
-    try:
+    with registration.faults_named(f"{path} is not JSON"):
         before = permission_rules.remove_rules(rules, before)
-        return hook_entries.remove_hook(before) if before is not None else None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+        if before is None:
+            return None
+        hook_entries.refuse_comments(before)
+        return hook_entries.remove_hook(before)
 
 
 def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run: bool) -> bool:
@@ -191,12 +188,6 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_
     _prepare_home()
     client_settings.register(client)
     _warn_about_path()
-
-
-def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
-    client = _find_client(name, has_claude_options=has_claude_options)
-    if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
-        raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:
@@ -252,18 +243,16 @@ def _find_skills(scope: str) -> list[skills.Skill]:
     return skills.find_skills(folder, "subcog")
 
 
-def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
+def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, str]:
+    """Return the name and the path of the settings that the options name. Raises UsageError."""
     inputs.refuse_several({"--user": user, "--project": project, "--local": local})
-    return registration.PROJECT if project else registration.LOCAL if local else registration.USER
-
-
-def _settings_file(scope: str) -> str:
-    files = registration.settings_files()
-    if scope not in files:
+    scope = registration.PROJECT if project else registration.LOCAL if local else registration.USER
+    path = registration.settings_files().get(scope)
+    if path is None:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
     if scope != registration.USER:
-        registration.refuse_link_out(files[scope])
-    return files[scope]
+        registration.refuse_link_out(path)
+    return scope, path
 
 
 def _prepare_home() -> None:

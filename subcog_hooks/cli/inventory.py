@@ -6,13 +6,13 @@ Nothing is changed. Likeness is the cosine of document vectors, over all pairs i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude_context, claude_memory
-from subcog_hooks.cli.agents import claude_notes
+from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreError
@@ -26,12 +26,6 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.sanitise import cut
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 DUPLICATE, CONTRADICTION, EXPIRED = "duplicate", "contradiction", "expired"
 UNUSED, IN_CONTEXT = "never used", "in the client's context"
@@ -61,6 +55,15 @@ class Use(NamedTuple):
     by_id: Mapping[str, HandOvers]
     since: int | None
 
+    def last_given(self, memory: Memory) -> int:
+        """Return when a session last received a memory, 0 for never."""
+        return self.by_id[memory.id].last_at if memory.id in self.by_id else 0
+
+    def is_unused(self, memory: Memory, now: int) -> bool:
+        """Return whether a memory is unchanged and was given to no session for a year. False while the record is shorter."""
+        long_ago = now - YEAR_MS
+        return self.since is not None and max(self.since, memory.written_at, self.last_given(memory)) <= long_ago
+
 
 def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> tuple[list[StoreFinding], list[str]]:
     """Return all findings about a store, and remarks on the checks that were not possible.
@@ -79,9 +82,11 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
         if lacking:
             uncompared = pluralize(lacking, "memory without a vector was", "memories without vectors were")
             remarks.append(f"{uncompared} not compared; run `subcog doctor --fix`")
-    findings += find_expired(active, now)
-    findings += _check_unused(live, use, now, remarks)
-    findings += find_in_context(live, _client_texts(remarks))
+    expired = [(memory.expires_at, memory) for memory in active if memory.expires_at is not None and memory.expires_at <= now]
+    for at_ms, memory in sorted(expired, key=lambda row: (row[0], row[1].id)):
+        findings.append(StoreFinding(EXPIRED, (memory,), f"it expired on {day(at_ms)}", f"subcog forget {memory.id}"))
+    findings += find_unused(live, use, now, remarks)
+    findings += _find_in_context(live, _client_texts(remarks))
     return sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks
 
 
@@ -106,22 +111,18 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
             if memory.id not in statements:
                 statements[memory.id] = duplicates.parse_statement(memory.content, analysers.body_terms)
         difference = duplicates.find_difference(statements[pair.new.id], statements[pair.old.id])
+        is_long = max(len(pair.old.content), len(pair.new.content)) > duplicates.MAX_NOTE
         is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
         if difference and difference.is_contradiction:
             whom = "the older one, which is for all projects" if is_exception else "the older one"
             command = f"subcog edit {pair.old.id}" if is_exception else f"subcog supersede {pair.old.id} {pair.new.id}"
             why = f"it contradicts {whom}: {difference.description}"
             findings.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), why, command))
-        elif not difference and _is_duplicate(pair):
+        elif not difference and pair.cosine >= (SAME_DOCUMENT if is_long else SAME_STATEMENT):
             replaced, kept = (pair.new, pair.old) if is_exception else (pair.old, pair.new)
             why = f"{pair.cosine:.0%} alike in meaning"
             findings.append(StoreFinding(DUPLICATE, (pair.new, pair.old), why, f"subcog supersede {replaced.id} {kept.id}"))
     return findings
-
-
-def _is_duplicate(pair: NearPair) -> bool:
-    is_long = max(len(pair.old.content), len(pair.new.content)) > duplicates.MAX_NOTE
-    return pair.cosine >= (SAME_DOCUMENT if is_long else SAME_STATEMENT)
 
 
 def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[NearPair], int]:
@@ -142,69 +143,38 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
     is_for_all = np.array([_is_for_all(memory) for memory, _ in rows])
     pairs = []
     for start in range(0, len(rows), BLOCK):
-        likeness = matrix[start : start + BLOCK] @ matrix.T
-        for row, nearest in _near_rows(likeness, start, audiences, is_for_all):
-            for other in nearest:
-                ends = sorted((rows[row][0], rows[other][0]), key=lambda memory: (memory.created_at, memory.id))
-                pairs.append(NearPair(ends[0], ends[1], float(likeness[row - start, other])))
+        for row, cosines in enumerate(matrix[start : start + BLOCK] @ matrix.T, start):
+            others = row + 1 + np.flatnonzero(cosines[row + 1 :] >= NEAR_SUBJECT)
+            others = others[(audiences[others] == audiences[row]) | is_for_all[others] | is_for_all[row]]
+            for other in others[np.argsort(-cosines[others], kind="stable")[:MAX_NEAREST]]:
+                old, new = sorted((rows[row][0], rows[other][0]), key=lambda memory: (memory.created_at, memory.id))
+                pairs.append(NearPair(old, new, float(cosines[other])))
     return pairs, len(memories) - len(rows)
-
-
-def _near_rows(
-    likeness: NDArray[np.float32], start: int, audiences: NDArray[np.int64], is_for_all: NDArray[np.bool_]
-) -> Iterator[tuple[int, list[int]]]:
-    """Yield each row of a block with the nearest later rows, MAX_NEAREST at most.
-
-    likeness: (rows of the block, all rows) cosines; start: the number of the block's first row.
-    """
-    import numpy as np
-
-    for block_row in np.flatnonzero((likeness >= NEAR_SUBJECT).sum(axis=1) > 1):
-        row = start + int(block_row)
-        others = row + 1 + np.flatnonzero(likeness[block_row, row + 1 :] >= NEAR_SUBJECT)
-        allowed = (audiences[others] == audiences[row]) | is_for_all[others] | is_for_all[row]
-        others = others[allowed]
-        nearest = others[np.argsort(-likeness[block_row, others], kind="stable")[:MAX_NEAREST]]
-        yield row, [int(other) for other in nearest]
 
 
 def _is_for_all(memory: Memory) -> bool:
     return memory.scope != "project"
 
 
-def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:
-    """Return the expired memories, the longest expired first."""
-    expired = [memory for memory in memories if memory.expires_at is not None and memory.expires_at <= now]
-    return [
-        StoreFinding(EXPIRED, (memory,), f"it expired on {day(memory.expires_at or 0)}", f"subcog forget {memory.id}")
-        for memory in sorted(expired, key=lambda memory: (memory.expires_at or 0, memory.id))
-    ]
+def find_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
+    """Return the memories that no session received for a year, the longest unused first.
 
-
-def _check_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
+    remarks: gets one where use is recorded for too short a time.
+    """
     old = [memory for memory in memories if memory.written_at <= now - YEAR_MS]
-    if not old:
-        return []
-    if use.since is None or use.since > now - YEAR_MS:
+    if old and (use.since is None or use.since > now - YEAR_MS):
         reason = "no memory was handed over yet" if use.since is None else f"use is recorded only since {day(use.since)}"
         remarks.append(f"memories unused for a year are not listed: {reason}")
-        return []
-    return find_unused(old, use.by_id, now)
-
-
-def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandOvers], now: int) -> list[StoreFinding]:
-    """Return the memories that no session received for a year, the longest unused first."""
+    unused = [(use.last_given(memory), memory) for memory in old if use.is_unused(memory, now)]
     findings = []
-    for memory in old:
-        last = by_id[memory.id].last_at if memory.id in by_id else 0
-        if last <= now - YEAR_MS:
-            noted = f"noted on {day(memory.created_at)}, given to no session"
-            why = f"last given to a session on {day(last)}" if last else noted
-            findings.append((last or memory.created_at, StoreFinding(UNUSED, (memory,), why, f"subcog forget {memory.id}")))
-    return [finding for _, finding in sorted(findings, key=lambda row: (row[0], row[1].memories[0].id))]
+    for last, memory in sorted(unused, key=lambda row: (row[0] or row[1].created_at, row[1].id)):
+        noted = f"noted on {day(memory.created_at)}, given to no session"
+        why = f"last given to a session on {day(last)}" if last else noted
+        findings.append(StoreFinding(UNUSED, (memory,), why, f"subcog forget {memory.id}"))
+    return findings
 
 
-def find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
+def _find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
     """Return the memories that the client shows the model anyway, word for word.
 
     texts: files that the client loads, each as its name, its projects (None for all) and its words in one line. Memories
@@ -225,7 +195,7 @@ def find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, froze
 
 def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
     try:
-        config = claude_notes.config_folder()
+        config = registration.notes_folder()
     except ConfigError as error:
         remarks.append(f"the client's files were not checked: {error.message}")
         return []
@@ -277,8 +247,7 @@ class Inventory:
 
     def sessions_of(self, memory: Memory) -> int:
         """Return the number of sessions that received a memory."""
-        use = self.use.by_id.get(memory.id)
-        return use.sessions if use else 0
+        return self.use.by_id[memory.id].sessions if memory.id in self.use.by_id else 0
 
     def by_project(self) -> list[Group]:
         """Return the memories by project, the largest group first. Shared memories are grouped by scope."""
@@ -296,23 +265,20 @@ class Inventory:
                 stale.append(("expired", memory))
             elif memory.status in ("superseded", "archived"):
                 stale.append((memory.status, memory))
-            elif memory.status == "active" and self._is_unused(memory):
+            elif memory.status == "active" and self.use.is_unused(memory, self.now):
                 stale.append(("not used for a year", memory))
         return stale
 
-    def _is_unused(self, memory: Memory) -> bool:
-        long_ago = self.now - YEAR_MS
-        if self.use.since is None or self.use.since > long_ago:
-            return False  # The record of hand-overs is too short.
-        use = self.use.by_id.get(memory.id)
-        return max(memory.created_at, memory.updated_at, use.last_at if use else 0) <= long_ago
-
     def _group_by(self, key: Callable[[Memory], str]) -> list[Group]:
-        groups: dict[str, list[Memory]] = {}
+        by_name: dict[str, list[Memory]] = {}
         for memory in self.memories:
-            groups.setdefault(key(memory), []).append(memory)
-        groups_by_key = [_make_group(name, members, self.now, self.use.by_id) for name, members in groups.items()]
-        return sorted(groups_by_key, key=lambda group: (-group.active, -group.waiting, group.name))
+            by_name.setdefault(key(memory), []).append(memory)
+        groups = []
+        for name, members in by_name.items():
+            active = [memory for memory in members if memory.is_live(self.now)]
+            waiting = sum(memory.status == PENDING for memory in members)
+            groups.append(Group(name, len(active), waiting, sum(memory.id in self.use.by_id for memory in active)))
+        return sorted(groups, key=lambda group: (-group.active, -group.waiting, group.name))
 
 
 def load_inventory() -> Inventory:
@@ -328,12 +294,6 @@ def inventory_of(store: Store | None) -> Inventory:
     return Inventory(list(store.all(UNDELETED)) if store else [], load_use(), now_ms())
 
 
-def _make_group(name: str, members: Sequence[Memory], now: int, given: Mapping[str, object]) -> Group:
-    active = [memory for memory in members if memory.is_live(now)]
-    waiting_count = sum(memory.status == PENDING for memory in members)
-    return Group(name, len(active), waiting_count, sum(memory.id in given for memory in active))
-
-
 MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all
 SHOWN_WORDS = 100  # characters of a memory
 
@@ -343,12 +303,29 @@ def print_findings() -> None:
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        with open_vectors(store) or nullcontext() as vectors:
+        with _open_vectors(store) or nullcontext() as vectors:
             findings, remarks = inspect_store(store, vectors, load_use(), now_ms())
-    _print_inspection(findings, remarks)
+    for kind in FINDING_KINDS:
+        of_kind = [finding for finding in findings if finding.kind == kind]
+        if not of_kind:
+            continue
+        terminal.pieces((f"{kind}: {len(of_kind)}", "bold"))
+        shown = of_kind[:MAX_SHOWN] if terminal.is_drawn else of_kind
+        for finding in shown:
+            terminal.pieces((f"   {safe(finding.why)}", DIM))
+            terminal.pieces((f"      {safe(finding.command)}", ACCENT))
+            for memory in finding.memories:
+                content = cut(safe(memory.content), SHOWN_WORDS)
+                terminal.pieces((f"      {safe(memory.id)}", ACCENT), (f"  {content}", ""), indent=9)
+        if len(of_kind) > len(shown):
+            terminal.pieces((f"   and {len(of_kind) - len(shown)} more; `subcog doctor --memories | cat` shows all", DIM))
+    for remark in remarks:
+        terminal.say(remark)
+    things = pluralize(len(findings), "thing")
+    terminal.say(f"{things} to look at; nothing was changed" if findings else "nothing to tidy up")
 
 
-def open_vectors(store: Store) -> VectorStore | None:
+def _open_vectors(store: Store) -> VectorStore | None:
     """Return the vectors of the packaged model, None where they are not usable."""
     try:
         return context.vectors_of(store, PACKAGED)
@@ -361,27 +338,3 @@ def load_use() -> Use:
     """Return the recorded hand-overs of each memory."""
     with context.existing_state(context.home(), tell=terminal.say) as state:
         return Use(sessions.count_hand_overs(state), sessions.find_first_given(state)) if state else Use({}, None)
-
-
-def _print_inspection(findings: Sequence[StoreFinding], remarks: Sequence[str]) -> None:
-    for kind in FINDING_KINDS:
-        of_kind = [finding for finding in findings if finding.kind == kind]
-        if not of_kind:
-            continue
-        terminal.pieces((f"{kind}: {len(of_kind)}", "bold"))
-        shown = of_kind[:MAX_SHOWN] if terminal.is_drawn else of_kind
-        for finding in shown:
-            _print_finding(finding)
-        if len(of_kind) > len(shown):
-            terminal.pieces((f"   and {len(of_kind) - len(shown)} more; `subcog doctor --memories | cat` shows all", DIM))
-    for remark in remarks:
-        terminal.say(remark)
-    things = pluralize(len(findings), "thing")
-    terminal.say(f"{things} to look at; nothing was changed" if findings else "nothing to tidy up")
-
-
-def _print_finding(finding: StoreFinding) -> None:
-    terminal.pieces((f"   {safe(finding.why)}", DIM))
-    terminal.pieces((f"      {safe(finding.command)}", ACCENT))
-    for memory in finding.memories:
-        terminal.pieces((f"      {safe(memory.id)}", ACCENT), (f"  {cut(safe(memory.content), SHOWN_WORDS)}", ""), indent=9)

@@ -7,10 +7,10 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sources import decision_records, rule_files
+from subcog_hooks.capture.sources import catalogue, claude_memory, decision_records, rule_files
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
-from subcog_hooks.cli.agents import claude_notes, client_settings
+from subcog_hooks.cli.agents import client_settings, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.proposals import learning_runs, memory_questions
@@ -75,7 +75,9 @@ def ask_once(*, yes: bool, no: bool) -> None:
     settings = context.settings()
     _ask_for_agents(_declined_agents(), is_sure=yes)
     if not settings.is_set(BRIEF_UNITS_SETTING):
-        _ask_for_brief(is_sure=yes)
+        max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
+        question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
+        write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=yes) else 0)
     if not settings.is_set(NOTES_SETTING):
         _ask_for_notes(is_sure=yes)
     refuses_models = settings.is_set(BACKGROUND_LLM) and settings[BACKGROUND_LLM] == NO_LLM
@@ -105,12 +107,6 @@ def _declined_agents() -> frozenset[str]:
     return frozenset(filter(None, str(context.settings()[DECLINED_AGENTS]).split(",")))
 
 
-def _ask_for_brief(*, is_sure: bool) -> None:
-    max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
-    question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
-    write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=is_sure) else 0)
-
-
 def _ask_for_notes(*, is_sure: bool) -> None:
     """Ask about notes that do not come yet: this repository's records and rules, and those of Claude Code in all projects."""
     here, is_wanted = _read_here(), bool(context.settings()[NOTES_SETTING])
@@ -122,25 +118,22 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):
             for name, reading in here.items():
                 _import_here(name, reading)
-    found = [] if is_wanted else _describe_notes_of_claude()
+    found = []
+    if not is_wanted:
+        config = registration.notes_folder()
+        folders = claude_memory.find_memory_folders(config)
+        if notes := sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders):
+            found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
+        if others := len(list(claude_memory.find_loaded_files(config))):
+            found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
     if found:
         question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"
         is_wanted = _confirm(question, is_sure=is_sure)
     if here or found:
         write_setting(NOTES_SETTING, is_wanted)  # After a no, too: `init` does not ask again.
-    if found and is_wanted and (report := claude_notes.import_changed(context.home())):
+    if found and is_wanted and (report := import_from.import_claude_notes(context.home())):
         terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
     embedding.start_background_jobs()
-
-
-def _describe_notes_of_claude() -> list[str]:
-    notes, projects, others = claude_notes.count_notes()
-    found = []
-    if notes:
-        found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(projects, 'project')}")
-    if others:
-        found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
-    return found
 
 
 def _read_here() -> dict[str, SourceReading]:
@@ -149,11 +142,11 @@ def _read_here() -> dict[str, SourceReading]:
     A source that cannot be read is left out.
     """
     readings = {}
-    imported = _list_imported()
-    for name, _ in import_from.find_sources():
+    imported, surroundings = _list_imported(), import_from.surroundings()
+    for name, _ in catalogue.find_sources(surroundings):
         if name in HERE_SOURCES and name not in imported:
             with suppress(SubcogError):
-                readings[name] = import_from.read_source(name, None, context.here())
+                readings[name] = catalogue.read_source(name, None, surroundings)
     return {name: reading for name, reading in readings.items() if reading.rows}
 
 
@@ -237,18 +230,19 @@ def _show_choices() -> None:
     settings = context.settings()
     with context.existing_state(context.home()) as state:
         calls = state_values.llm_calls_today(state, now_ms()) if state else 0
-    model = str(settings[BACKGROUND_LLM])
-    terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
-    if imported := _list_imported():
-        terminal.result(f"notes of this project  {', '.join(imported)}")
+    model, sessions = str(settings[BACKGROUND_LLM]), str(settings[SESSIONS_SETTING])
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
     if background_jobs.wants_model_proposals(settings):
         asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
-    terminal.result(f"a model at rest        {asked}")
-    for line in background_jobs.describe_calls(context.home()):
-        terminal.result(f"                       {line}")
+    imported = _list_imported()
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
-    value = str(settings[SESSIONS_SETTING])
-    terminal.result(f"your sessions          {meaning.get(value, value)}")
-    names = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
-    terminal.result(f"other agents           {names or 'none'}")
+    agents = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
+    for name, choice in (
+        ("notes of Claude Code", "on" if settings[NOTES_SETTING] else "off"),
+        *([("notes of this project", ", ".join(imported))] if imported else []),
+        ("a model at rest", asked),
+        *(("", line) for line in background_jobs.describe_calls(context.home())),
+        ("your sessions", meaning.get(sessions, sessions)),
+        ("other agents", agents or "none"),
+    ):
+        terminal.result(f"{name:<23}{choice}")

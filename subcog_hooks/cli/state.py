@@ -1,4 +1,4 @@
-"""`subcog state`, `pause` and `resume`; and `hook`, `statusline` and `mcp`, which agents run."""
+"""`subcog state`, `pause` and `resume`; and the commands that clients run: `hook`, `mcp` and `statusline`."""
 
 import json
 import re
@@ -63,7 +63,13 @@ def get(
     flags = inputs.flag_facts()
     here = inputs.facts_of_place()
     if name is not None:
-        _print_value(name, {**flags, **here}, as_json=as_json)
+        value = {**flags, **here}.get(name)
+        if value is None:
+            raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
+        if as_json:
+            terminal.json(value)
+        else:
+            terminal.result(_flag_text(value))
     elif as_json:
         terminal.json({"flags": flags, "facts": here}, indent=1)
     else:
@@ -77,15 +83,6 @@ def get(
 
 
 command_table.run_alone(commands, get)
-
-
-def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
-    if name not in values:
-        raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
-    if as_json:
-        terminal.json(values[name])
-    else:
-        terminal.result(_flag_text(values[name]))
 
 
 @commands.command()
@@ -200,17 +197,7 @@ def hook() -> None:
     """
 
 
-def statusline() -> None:
-    """Print the line for Claude Code's status line: notes here, notes of the session, and waiting notes.
-
-    It reads the client's JSON payload on standard input. `subcog help settings` shows how to register it.
-
-    Example: subcog statusline
-    """
-    status_line.print_status()
-
-
-def serve_mcp() -> None:
+def serve() -> None:
     """Give agents without hooks three tools, by the Model Context Protocol. A client runs this, not you.
 
     `recall` returns the text that the hook would give with a prompt, `show` prints memories, and `remember` stores a note of an
@@ -219,10 +206,20 @@ def serve_mcp() -> None:
     try:
         from subcog_hooks.cli import mcp_server  # An extra, which takes .4 s to load.
     except ImportError as error:
-        raise missing_mcp() from error
+        raise missing_package() from error
     mcp_server.run_server()
 
 
-def missing_mcp() -> ExtraMissing:
+def missing_package() -> ExtraMissing:
     """Return the error for an installation without the protocol's package."""
     return ExtraMissing("the server needs the package mcp, which is not installed", 'install "subcog[mcp]"')
+
+
+def statusline() -> None:
+    """Print the line for Claude Code's status line: notes here, notes of the session, and waiting notes.
+
+    It reads the client's JSON payload on standard input. `subcog help settings` shows how to register it.
+
+    Example: subcog statusline
+    """
+    status_line.print_status()

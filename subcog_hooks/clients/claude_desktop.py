@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from subcog_hooks.clients.description import SERVER, Client, Settings
+from subcog_hooks.clients.description import CONFIG_VARIABLE, SERVER, Client, Settings
 
 CLIENT = Client(
     "claude-desktop",
@@ -14,7 +13,7 @@ CLIENT = Client(
         "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude",
         "claude_desktop_config.json",
         SERVER,
-        variable="APPDATA" if os.name == "nt" else "" if sys.platform == "darwin" else "XDG_CONFIG_HOME",
+        variable=CONFIG_VARIABLE,
         below="Claude",
         key="mcpServers",
         next_step="quit Claude Desktop and start it again",

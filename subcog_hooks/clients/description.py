@@ -6,6 +6,7 @@ The hook loads the file of its own agent alone.
 from __future__ import annotations
 
 import os
+import sys
 
 from subcog_hooks.clients import NAMES
 from subcog_hooks.core.records import record
@@ -21,6 +22,8 @@ COMPACTED, TO_BE_COMPACTED = "compacted", "to-be-compacted"
 # Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin; an object of
 # servers of the Model Context Protocol; the same in YAML.
 GROUPS, ENTRIES, PLUGIN, SERVER, YAML = "groups", "entries", "plugin", "server", "yaml"
+# The variable for the folder of a program's settings on this system; "" on macOS, where none counts.
+CONFIG_VARIABLE = "APPDATA" if os.name == "nt" else "" if sys.platform == "darwin" else "XDG_CONFIG_HOME"
 
 
 _NOTHING: Mapping[str, str] = {}
@@ -53,13 +56,12 @@ class Contract:
     sees_person: Callable[[Mapping[str, object]], bool] | None = None
 
 
-@record
-class Folder:
+class _Located:
     """A folder of a client's, below the user's. variable: the environment variable for it, where it lies `below` its value."""
 
     folder: str
-    variable: str = ""
-    below: str = ""
+    variable: str
+    below: str
 
     @property
     def folder_path(self) -> str:
@@ -72,7 +74,17 @@ class Folder:
         return os.path.join(os.path.expanduser("~"), *self.folder.split("/"))
 
 
-class Settings(Folder):
+@record
+class Folder(_Located):
+    """A folder with sessions."""
+
+    folder: str
+    variable: str = ""
+    below: str = ""
+
+
+@record
+class Settings(_Located):
     """Where a client reads which hooks to run or servers to start, and in which form.
 
     hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
@@ -80,34 +92,18 @@ class Settings(Folder):
     after `init`; has_trust: the client runs a hook once the person trusts it.
     """
 
-    __slots__ = ("beside", "command_key", "file", "form", "has_comments", "has_trust", "hook", "key", "next_step")
-
-    def __init__(
-        self,
-        folder: str,
-        file: str,
-        form: str,
-        *,
-        variable: str = "",
-        below: str = "",
-        hook: Mapping[str, object] | None = None,
-        command_key: str = "command",
-        has_comments: bool = False,
-        beside: Mapping[str, object] | None = None,
-        key: str = "",
-        next_step: str = "",
-        has_trust: bool = False,
-    ) -> None:
-        super().__init__(folder, variable=variable, below=below)
-        self.file = file
-        self.form = form
-        self.hook = hook or {}
-        self.command_key = command_key
-        self.has_comments = has_comments
-        self.beside = beside or {}
-        self.key = key
-        self.next_step = next_step
-        self.has_trust = has_trust
+    folder: str
+    file: str
+    form: str
+    variable: str = ""
+    below: str = ""
+    hook: Mapping[str, object] = _NOTHING
+    command_key: str = "command"
+    has_comments: bool = False
+    beside: Mapping[str, object] = _NOTHING
+    key: str = ""
+    next_step: str = ""
+    has_trust: bool = False
 
     @property
     def path(self) -> str:
@@ -133,7 +129,7 @@ class Client:
     is_tried: bool = True
 
     @property
-    def data(self) -> Folder:
+    def data(self) -> Folder | Settings:
         """Return the folder with its sessions."""
         return self.session_folder or self.settings
 

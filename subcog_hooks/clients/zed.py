@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
-from subcog_hooks.clients.description import SERVER, Client, Settings
+from subcog_hooks.clients.description import CONFIG_VARIABLE, SERVER, Client, Settings
 
 CLIENT = Client(
     "zed",
@@ -14,7 +13,7 @@ CLIENT = Client(
         ".config/zed",
         "settings.json",
         SERVER,
-        variable="APPDATA" if os.name == "nt" else "" if sys.platform == "darwin" else "XDG_CONFIG_HOME",
+        variable=CONFIG_VARIABLE,
         below="Zed" if os.name == "nt" else "zed",
         has_comments=True,
         key="context_servers",

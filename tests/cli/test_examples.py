@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli import config, models, state, why
+from subcog_hooks.cli import config, embedding, state, why
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from tests.cli.conftest import Ask, MonkeyPatch, Run, whole_application
@@ -36,7 +36,7 @@ def examples() -> list[str]:
     groups = [group.typer_instance for group in whole.registered_groups if group.typer_instance]
     commands = [str(group.info.help).partition("Example: ")[2] for group in groups]
     assert all(commands)
-    with_examples = (whole, config.commands, models.commands, state.commands, why.commands)
+    with_examples = (whole, config.commands, embedding.commands, state.commands, why.commands)
     for command in (command for group in with_examples for command in group.registered_commands):
         callback = command.callback
         assert callback is not None

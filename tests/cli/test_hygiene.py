@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli import inventory
 from subcog_hooks.cli.inventory import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import HandOvers
@@ -83,13 +82,13 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
     now = 4 * YEAR_MS
     old = [make("x", id=name, created_at=YEAR_MS, updated_at=YEAR_MS) for name in ("never", "long ago", "lately")]
     by_id = {"long ago": HandOvers(2, 2 * YEAR_MS), "lately": HandOvers(1, now - 1)}
-    findings = find_unused(old, by_id, now)
+    findings = find_unused(old, Use(by_id, 0), now, [])
     assert [(finding.memories[0].id, finding.command) for finding in findings] == [
         ("never", "subcog forget never"),
         ("long ago", "subcog forget long ago"),
     ]
     remarks: list[str] = []
-    assert inventory._check_unused(old, Use(by_id, now - 1), now, remarks) == []
+    assert find_unused(old, Use(by_id, now - 1), now, remarks) == []
     assert "use is recorded only since" in remarks[0]
 
 

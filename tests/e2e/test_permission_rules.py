@@ -99,19 +99,11 @@ def test_the_note_comes_beside_its_command(bare: Machine, shop: Path, settings: 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "instead"),
-    [
-        ("cd web && git push*", "git push*"),
-        ("FOO=1 git push", "git push"),
-        ("git push | cat", "git push"),
-        ("Bash(git push*)", "git push*"),
-        ("* push", "git push*"),
-        ("", "git push*"),
-    ],
+    "pattern", ["cd web && git push*", "FOO=1 git push", "git push | cat", "Bash(git push*)", "* push", ""]
 )
-def test_a_pattern_without_a_rule_is_refused(bare: Machine, shop: Path, settings: Path, pattern: str, instead: str) -> None:
+def test_a_pattern_without_a_rule_is_refused(bare: Machine, shop: Path, settings: Path, pattern: str) -> None:
     done = bare.run("remember", FREEZE, "--deny", pattern, cwd=shop)
-    assert (done.code, done.stderr.decode().endswith(f'; give "{instead}"\n')) == (2, True)
+    assert (done.code, done.stderr.decode().endswith('; give the beginning of one command, such as "git push*"\n')) == (2, True)
     assert b"no memories" in bare.run("list", cwd=shop).stderr
     assert not settings.exists()
 

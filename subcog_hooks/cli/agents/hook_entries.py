@@ -114,30 +114,97 @@ def find_member(text: str, bracket: int, key: str) -> Member | None:
     return entries[-1] if entries else None
 
 
+def find_path(text: str, *keys: str) -> list[Member]:
+    """Return the members along a path of keys, as far as there are any. Raises ValueError for invalid JSON."""
+    path: list[Member] = []
+    bracket = start_of(text)
+    for key in keys:
+        member = find_member(text, bracket, key)
+        if member is None:
+            break
+        path.append(member)
+        if not isinstance(member.value, dict):
+            break
+        bracket = member.value_start
+    return path
+
+
+def list_elements(text: str, *keys: str) -> list[Member]:
+    """Return the elements of the list at a path of keys, none where no list is there. Raises ValueError for invalid JSON."""
+    path = find_path(text, *keys)
+    return parse_members(text, path[-1].value_start) if len(path) == len(keys) and isinstance(path[-1].value, list) else []
+
+
+def add_member(text: str, keys: Sequence[str], value: object) -> str:
+    """Return `text` with a new member at a path of keys, and the objects that are missing on it. Raises ValueError."""
+    path = find_path(text, *keys)
+    if path and not isinstance(path[-1].value, dict):
+        raise ValueError(f"{'.'.join(keys[: len(path)])} is not an object")
+    for key in reversed(keys[len(path) + 1 :]):
+        value = {key: value}
+    return insert(text, path[-1].value_start if path else start_of(text), f'"{keys[len(path)]}": {dump_json(value)}')
+
+
+def add_to_list(text: str, keys: Sequence[str], value: object) -> str:
+    """Return `text` with a new element in the list at a path of keys. Raises ValueError where something else is there."""
+    path = find_path(text, *keys)
+    if len(path) < len(keys):
+        return add_member(text, keys, [value])
+    if not isinstance(path[-1].value, list):
+        raise ValueError(f"{'.'.join(keys)} is not a list")
+    return insert(text, path[-1].value_start, dump_json(value))
+
+
+def remove_last(text: str, path: Sequence[Member]) -> str:
+    """Return `text` without the last member of a path. Objects and lists of `init` that have nothing else go, too.
+
+    They are known by the new line behind their bracket (see `insert`).
+    """
+    brackets = [start_of(text), *(member.value_start for member in path)]
+    depth = len(path) - 1
+    while depth and len(parse_members(text, brackets[depth])) == 1:
+        if not text[brackets[depth] + 1 : brackets[depth] + 3].lstrip("\r").startswith("\n"):
+            break
+        depth -= 1
+    return _remove(text, brackets[depth], path[depth])
+
+
+def drop_emptied(before: str, after: str, key: str, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
+    """Return a file's text after a removal; None where nothing but `beside` is left of a file that `init` made.
+
+    key: the first member of such a file. `insert` adds it to the files of others as the last.
+    """
+    is_of_init = before.startswith(f'{{\n  "{key}": {{\n') and before.endswith("}")
+    left = {member.key: member.value for member in parse_members(after, start_of(after))}
+    return None if after != before and is_of_init and left in ({}, beside) else after
+
+
 def insert(text: str, bracket: int, added: str) -> str:
     """Return `text` with `added` (a member, without a comma) as the last member of the bracket at `text[bracket]`.
 
-    In an empty bracket no new line is added: this tells `remove` that `init` did not make the bracket.
+    In an empty bracket no new line is added: this tells `remove_last` that `init` did not make the bracket.
     """
-    members_there = parse_members(text, bracket)
-    if not members_there:
+    members = parse_members(text, bracket)
+    if not members:
         return text[: bracket + 1] + added + text[bracket + 1 :]
+    start, end = members[-1].start, members[-1].end
     line = "\r\n" if "\r\n" in text else "\n"
-    indent = _indent(text, members_there[-1].start)
-    separator = f",{line}{indent}" if indent is not None else ", "
-    end = members_there[-1].end
-    return text[:end] + separator + added.replace("\n", line + (indent or "")) + text[end:]
+    line_start = text.rfind("\n", 0, start) + 1
+    indent = text[line_start:start]
+    if not line_start or indent.strip(" \t"):
+        return text[:end] + ", " + added.replace("\n", line) + text[end:]
+    return text[:end] + f",{line}{indent}" + added.replace("\n", line + indent) + text[end:]
 
 
-def remove(text: str, bracket: int, removed: Member) -> str:
+def _remove(text: str, bracket: int, removed: Member) -> str:
     """Return `text` without one member of the object or array at `text[bracket]`."""
-    members_there = parse_members(text, bracket)
-    position = next(i for i, entry in enumerate(members_there) if entry.start == removed.start)
+    members = parse_members(text, bracket)
+    position = next(i for i, member in enumerate(members) if member.start == removed.start)
     if position:
-        end = members_there[position - 1].end
+        end = members[position - 1].end
         return text[:end] + _comments_between(text, end, removed.start) + text[removed.end :]
-    if len(members_there) > 1:
-        start = members_there[1].start
+    if len(members) > 1:
+        start = members[1].start
         return text[: removed.start] + _comments_between(text, removed.end, start) + text[start:]
     comma = _skip(blank_comments(text), removed.end)
     after = text[removed.end : comma] + text[comma + 1 :] if text[comma] == "," else text[removed.end :]
@@ -151,15 +218,23 @@ def _comments_between(text: str, start: int, end: int) -> str:
     return comments if comments.strip(_BLANK) else ""
 
 
-def _indent(text: str, position: int) -> str | None:
-    before = text[text.rfind("\n", 0, position) + 1 : position]
-    return before if not before.strip(" \t") and "\n" in text[:position] else None
-
-
 def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in _BLANK:
         position += 1
     return position
+
+
+def refuse_comments(text: str) -> None:
+    """Raise ValueError for comments, or a comma after a last member, which not all clients read."""
+    if blank_comments(text) != text:
+        raise ValueError("comments are not allowed")
+    if _blank_extras(text) != text:
+        raise ValueError("a comma after the last member is not allowed")
+
+
+def dump_json(value: object) -> str:
+    """Return a value as the text that `init` adds."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 _UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
@@ -200,50 +275,61 @@ def paths_in_command(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def add_hook(text: str | None, command: list[str]) -> str:
-    """Return the settings file `text` (None for no file) with the hook for every event. Raises ValueError for invalid JSON."""
-    return add_groups(text, {event: _group(command, matcher) for event, matcher in EVENTS.items()})
+    """Return Claude Code's settings `text` (None for no file) with the hook for every event. Raises ValueError."""
+    if text is not None:
+        refuse_comments(text)
+    hook = {"type": "command", "command": command[0], "args": [*command[1:], "hook"], "timeout": SECONDS}
+    groups = {
+        event: {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]} for event, matcher in EVENTS.items()
+    }
+    return add_groups(text, groups)
 
 
 def add_groups(
-    text: str | None,
-    groups: Mapping[str, dict[str, object]],
-    *,
-    has_comments: bool = False,
-    beside: Mapping[str, object] = MappingProxyType({}),
+    text: str | None, groups: Mapping[str, Mapping[str, object]], beside: Mapping[str, object] = MappingProxyType({})
 ) -> str:
     """Return the settings file `text` (None for no file) with a group for each event, instead of our earlier ones.
 
-    A group may be a hook itself. has_comments: the client's JSON may have comments; beside: further members of a new file.
-    Raises ValueError for invalid JSON.
+    A group may be a hook itself. beside: further members of a new file. Raises ValueError for invalid JSON.
     """
     if text is None:
         return dump_json({"hooks": {event: [group] for event, group in groups.items()}, **beside})
-    check_comments(text, has_comments=has_comments)
     for event, wanted in groups.items():
-        for group in _list_elements(text, "hooks", event):
-            if any(is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
-                rest = remove_hook(text, has_comments=has_comments, beside=beside)
-                return add_groups(rest, groups, has_comments=has_comments, beside=beside)
-        if not any(group.value == wanted for group in _list_elements(text, "hooks", event)):
-            text = _add_to_list(text, "hooks", event, wanted)
+        present = [group.value for group in list_elements(text, "hooks", event)]
+        if any(group != wanted and any(map(is_ours, _hooks_of(group))) for group in present):
+            return add_groups(remove_hook(text, beside), groups, beside)
+        if wanted not in present:
+            text = add_to_list(text, ("hooks", event), wanted)
     return text
 
 
-def remove_hook(text: str, *, has_comments: bool = False, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
+def remove_hook(text: str, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
-    is_of_init = is_file_of_init(text, "hooks")
-    for event in registered_commands(text, has_comments=has_comments):
-        while (entry := _find_our_hook(text, event)) is not None:
-            text = _remove_entry(text, event, entry)
-    root = start_of(text)
-    is_bare = {member.key: member.value for member in parse_members(text, root)} in ({}, beside)
-    return None if text != before and is_of_init and is_bare else text
+    for event in registered_commands(text):
+        while path := _find_our_hook(text, event):
+            text = remove_last(text, path)
+    return drop_emptied(before, text, "hooks", beside)
 
 
-def registered_commands(text: str, *, has_comments: bool = False) -> dict[str, list[list[str]]]:
+def _find_our_hook(text: str, event: str) -> list[Member]:
+    """Return the path of a group that has our hook alone, or of our hook in a group with others; [] for none."""
+    path = find_path(text, "hooks", event)
+    for group in list_elements(text, "hooks", event):
+        if is_ours(group.value):
+            return [*path, group]
+        inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
+        if inner is None or not isinstance(inner.value, list):
+            continue
+        hooks = parse_members(text, inner.value_start)
+        for hook in hooks:
+            if is_ours(hook.value):
+                return [*path, group, inner, hook] if len(hooks) > 1 else [*path, group]
+    return []
+
+
+def registered_commands(text: str) -> dict[str, list[list[str]]]:
     """Return the commands of our hooks in a settings file by event, each as words. Raises ValueError for invalid JSON."""
-    check_comments(text, has_comments=has_comments)
     by_event: dict[str, list[list[str]]] = {}
     for entry in find_entries(text):
         by_event.setdefault(entry.event, []).append(words_of(entry.hook))
@@ -265,112 +351,6 @@ def find_unserved_events(text: str) -> list[str]:
     """Return the events that a settings file does not run our hook for, or not for all tools. Raises ValueError."""
     served = {(entry.event, str(entry.group.get("matcher", ""))) for entry in find_entries(text) if "hooks" in entry.group}
     return [event for event, matcher in EVENTS.items() if served.isdisjoint((event, name) for name in ("", "*", matcher))]
-
-
-def check_comments(text: str, *, has_comments: bool) -> None:
-    """Raise ValueError for comments, or a comma after a last member, where the client has none."""
-    if not has_comments and blank_comments(text) != text:
-        raise ValueError("comments are not allowed")
-    if not has_comments and _blank_extras(text) != text:
-        raise ValueError("a comma after the last member is not allowed")
-
-
-def _group(command: list[str], matcher: str) -> dict[str, object]:
-    hook = {"type": "command", "command": command[0], "args": [*command[1:], "hook"], "timeout": SECONDS}
-    return {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]}
-
-
-def _add_to_list(text: str, outer: str, key: str, value: object) -> str:
-    """Return the settings with a value in the list `outer.key`. Raises ValueError where something else is there."""
-    root = start_of(text)
-    around = find_member(text, root, outer)
-    if around is None:
-        return insert(text, root, f'"{outer}": {dump_json({key: [value]})}')
-    if not isinstance(around.value, dict):
-        raise ValueError(f"{outer} is not an object")
-    array = find_member(text, around.value_start, key)
-    if array is None:
-        return insert(text, around.value_start, f'"{key}": {dump_json([value])}')
-    if not isinstance(array.value, list):
-        raise ValueError(f"{outer}.{key} is not a list")
-    return insert(text, array.value_start, dump_json(value))
-
-
-def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
-    group, hook = entry
-    inner = find_member(text, group.value_start, "hooks")
-    if inner is not None and len(parse_members(text, inner.value_start)) > 1:
-        return remove(text, inner.value_start, hook)
-    return _remove_from_list(text, "hooks", event, group)
-
-
-def _remove_from_list(text: str, outer: str, key: str, element: Member) -> str:
-    """Return the settings without an element of the list `outer.key`. An empty list or object of `init` goes, too."""
-    root = start_of(text)
-    around = find_member(text, root, outer)
-    assert around is not None
-    array = find_member(text, around.value_start, key)
-    assert array is not None
-    if len(parse_members(text, array.value_start)) > 1 or not is_made_by_init(text, array.value_start):
-        return remove(text, array.value_start, element)
-    if len(parse_members(text, around.value_start)) > 1 or not is_made_by_init(text, around.value_start):
-        return remove(text, around.value_start, array)
-    return remove(text, root, around)
-
-
-PERMISSIONS = "permissions"
-
-
-def add_rule(text: str | None, kind: str, rule: str) -> str:
-    """Return the settings file `text` (None for no file) with a permission rule. Raises ValueError for invalid JSON.
-
-    kind: the list of rules, `ask` or `deny`.
-    """
-    if text is None:
-        return dump_json({PERMISSIONS: {kind: [rule]}})
-    check_comments(text, has_comments=False)
-    return text if _find_rule(text, kind, rule) else _add_to_list(text, PERMISSIONS, kind, rule)
-
-
-def remove_rule(text: str, kind: str, rule: str) -> str | None:
-    """Return the settings file `text` without a permission rule; None where `add_rule` made the file."""
-    entry = _find_rule(text, kind, rule)
-    if entry is None:
-        return text
-    after = _remove_from_list(text, PERMISSIONS, kind, entry)
-    return after if parse_members(after, start_of(after)) or not is_file_of_init(text, PERMISSIONS) else None
-
-
-def _find_rule(text: str, kind: str, rule: str) -> Member | None:
-    return next((entry for entry in _list_elements(text, PERMISSIONS, kind) if entry.value == rule), None)
-
-
-def is_file_of_init(text: str, key: str) -> bool:
-    """Return whether `init` made a settings file: then `key` is its first member. `insert` adds it to a file as the last."""
-    return text.startswith(f'{{\n  "{key}": {{\n') and text.endswith("}")
-
-
-def is_made_by_init(text: str, bracket: int) -> bool:
-    """Return whether a bracket was made with its first member: then a new line follows it (see `insert`)."""
-    return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
-
-
-def _find_our_hook(text: str, event: str) -> tuple[Member, Member] | None:
-    for group in _list_elements(text, "hooks", event):
-        if is_ours(group.value):
-            return group, group
-        inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
-        if inner is not None and isinstance(inner.value, list):
-            for hook in parse_members(text, inner.value_start):
-                if is_ours(hook.value):
-                    return group, hook
-    return None
-
-
-def _list_elements(text: str, outer: str, key: str) -> list[Member]:
-    around = find_member(text, start_of(text), outer)
-    array = find_member(text, around.value_start, key) if around and isinstance(around.value, dict) else None
-    return parse_members(text, array.value_start) if array and isinstance(array.value, list) else []
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:
@@ -409,11 +389,6 @@ def words_of(hook: dict[str, object]) -> list[str]:
 
 def _command_of(hook: Mapping[str, object]) -> object:
     return next((hook[key] for key in _COMMAND_KEYS if key in hook), None)
-
-
-def dump_json(value: object) -> str:
-    """Return a value as the text that `init` adds."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def make_line(commands: Sequence[Sequence[str]], client: str, *, is_windows: bool) -> str:

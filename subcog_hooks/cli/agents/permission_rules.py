@@ -8,16 +8,16 @@ from functools import partial, reduce
 from subcog_hooks.cli.agents import hook_entries, registration
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal
-from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
+from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.owned_rules import OwnedRule, change_rules, find_ended_rules, read_rules
 
-ASK, DENY = "ask", "deny"  # the lists of rules in Claude Code's settings
+PERMISSIONS = "permissions"  # in Claude Code's settings
+ASK, DENY = "ask", "deny"  # the lists of rules there
+HINT = 'give the beginning of one command, such as "git push*"'
 # A rule matches the beginning of one simple command: no operators, assignments, quotes around a program, or escapes.
 _COMMAND = re.compile(r"[\w./~@+-][\w./~@+*-]*(?: [^;&|<>()`\\]*)?")
-_BETWEEN_COMMANDS = re.compile(r"[;&|<>()`\\\n]+")
-_ASSIGNMENTS = re.compile(r"^(?:\w+=\S* +)+")
 
 
 def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -28,18 +28,8 @@ def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) 
         raise UsageError("only the person sets rules of Claude Code", "run this in a terminal of your own")
     for _, pattern in patterns:
         if not _COMMAND.fullmatch(pattern):
-            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", f'give "{_nearest_command(pattern)}"')
+            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", HINT)
     return patterns
-
-
-def _nearest_command(pattern: str) -> str:
-    """Return the longest command in a pattern that a rule can express, an example without one.
-
-    >>> _nearest_command("cd web && FOO=1 git push*"), _nearest_command("'git push' > log"), _nearest_command("* push")
-    ('git push*', 'git push', 'git push*')
-    """
-    parts = [_ASSIGNMENTS.sub("", part.strip(" '\"")) for part in _BETWEEN_COMMANDS.split(pattern)]
-    return max(filter(_COMMAND.fullmatch, parts), key=len, default="git push*")
 
 
 def rule_of(pattern: str) -> str:
@@ -99,24 +89,32 @@ def take_back_ended(home: Home) -> None:
         terminal.say(f"a rule of a note that has ended stays: {error}")
 
 
-def remove_rules(rules: Iterable[OwnedRule], text: str | None) -> str | None:
-    """Return settings (None for no file) without these rules. Raises ValueError for invalid JSON."""
-    for rule in rules:
-        text = hook_entries.remove_rule(text, rule.kind, rule.rule) if text is not None else None
-    return text
-
-
 def describe_rules(memory: Memory) -> str:
     """Return the rules that a memory owns, "" for none."""
     return ", ".join(f"{rule.kind}: {rule.rule}" for rule in read_rules(context.home()) if rule.memory == memory.id)
 
 
-def _with_rule(text: str | None, rule: OwnedRule) -> str:
-    return hook_entries.add_rule(text, rule.kind, rule.rule)
-
-
 def _change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
-    try:
+    with registration.faults_named(f"{path} has no rules as Claude Code writes them"):
         return registration.change_settings(path, change)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} has no rules as Claude Code writes them: {error}", "correct it by hand") from error
+
+
+def _with_rule(text: str | None, rule: OwnedRule) -> str:
+    if text is None:
+        return hook_entries.dump_json({PERMISSIONS: {rule.kind: [rule.rule]}})
+    hook_entries.refuse_comments(text)
+    return text if _find_rule(text, rule) else hook_entries.add_to_list(text, (PERMISSIONS, rule.kind), rule.rule)
+
+
+def remove_rules(rules: Iterable[OwnedRule], text: str | None) -> str | None:
+    """Return settings (None for no file) without these rules. Raises ValueError for invalid JSON."""
+    for rule in rules:
+        if text is not None and (element := _find_rule(text, rule)):
+            path = [*hook_entries.find_path(text, PERMISSIONS, rule.kind), element]
+            text = hook_entries.drop_emptied(text, hook_entries.remove_last(text, path), PERMISSIONS)
+    return text
+
+
+def _find_rule(text: str, rule: OwnedRule) -> hook_entries.Member | None:
+    elements = hook_entries.list_elements(text, PERMISSIONS, rule.kind)
+    return next((element for element in elements if element.value == rule.rule), None)

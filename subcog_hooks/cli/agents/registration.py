@@ -1,28 +1,28 @@
-"""Claude Code: where its settings lie, its version, and the hook registered there or by a plugin."""
+"""Claude Code: where its settings lie, our plugin there, and its version; and the commands of this installation."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import subcog_hooks
-from subcog_hooks.cli.agents import hook_entries, skills
+from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import visible
-from subcog_hooks.core import child_environment
+from subcog_hooks.core import child_environment, repository_variables
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.core.whole_files import WholeFile
-from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.text.sanitise import cut
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # options for settings files; in the client a later one wins
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on larger files
 MAX_TRIES = 20  # to change settings that another program changes, too
 PLUGIN = "subcog"
+CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"  # the variable for the client's own folder
 TRIAL = """import os, sys
 sys.path.append({folder!r})
 import apsw, re2, sqlite_vec, tantivy, subcog_hooks
@@ -96,34 +96,45 @@ def read_settings(path: str) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
 
 
+@contextmanager
+def faults_named(fact: str) -> Iterator[None]:
+    """Raise ConfigError where a text is no JSON of the expected form. fact: names the file and the form."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{fact}: {error}", "correct it by hand") from error
+
+
 def change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
     """Change a settings file, and return its text before and after (None for no file). Raises ConfigError.
 
     change: returns the text after from that before. Where another program writes the file meanwhile, it gets the new text.
     """
-    for tries_left in reversed(range(MAX_TRIES)):
+    for _ in range(MAX_TRIES):
         before = read_settings(path)
         after = change(before)
-        try:
+        with suppress(_SettingsChangedError):
             if after != before:
                 _write_settings(path, before, after)
-            break
-        except _SettingsChangedError:
-            if not tries_left:
-                raise
-    return before, after
+            return before, after
+    raise ConfigError(f"{path} is being changed by another program, and is left alone", "run the command again")
 
 
-class _SettingsChangedError(ConfigError):
+class _SettingsChangedError(Exception):
     """Another program has changed the settings since they were read."""
 
 
 def _write_settings(path: str, before: str | None, after: str | None) -> None:
-    """Write a settings file whole, with its mode, or remove it, if it still has the text `before`. Raises ConfigError."""
+    """Write a settings file whole, with its mode, or remove it. Raises ConfigError, _SettingsChangedError."""
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
+
+    def refuse_changed() -> None:
+        if read_settings(path) != before:
+            raise _SettingsChangedError
+
     try:
         if after is None:
-            _refuse_change(path, before)
+            refuse_changed()
             os.unlink(target)
             return
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -133,14 +144,9 @@ def _write_settings(path: str, before: str | None, after: str | None) -> None:
                 shutil.copymode(target, whole.path)
             whole.file.flush()
             os.fsync(whole.file.fileno())  # A slow disk takes its time before the comparison, not after it.
-            _refuse_change(path, before)
+            refuse_changed()
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
-
-
-def _refuse_change(path: str, before: str | None) -> None:
-    if read_settings(path) != before:
-        raise _SettingsChangedError(f"{path} is being changed by another program, and is left alone", "run the command again")
 
 
 def list_plugins() -> list[Plugin]:
@@ -149,14 +155,19 @@ def list_plugins() -> list[Plugin]:
     A switch alone starts nothing: a repository can name a plugin of a marketplace that the user never added.
     """
     folder = os.path.join(config_folder(), "plugins")
-    installed = _as_object(_read_object(os.path.join(folder, "installed_plugins.json")).get("plugins"))
+    installed = object_in(_read_object(os.path.join(folder, "installed_plugins.json")), "plugins")
     marketplaces = _read_object(os.path.join(folder, "known_marketplaces.json"))
-    switches: dict[str, dict[str, bool]] = {id_: {} for id_ in installed if _is_ours(id_)}
+    versions: dict[str, str] = {}
+    for id_, entries in installed.items():
+        first = entries[0] if isinstance(entries, list) and entries else entries
+        version = first.get("version") if isinstance(first, dict) else None
+        versions[id_] = version if isinstance(version, str) else ""
+    switches: dict[str, dict[str, bool]] = {id_: {} for id_ in versions if _is_ours(id_)}
     for name, path in settings_files().items():
-        for id_, value in _as_object(_read_object(path).get("enabledPlugins")).items():
-            if _is_ours(id_) and (id_ in installed or id_.partition("@")[2] in marketplaces):
+        for id_, value in object_in(_read_object(path), "enabledPlugins").items():
+            if _is_ours(id_) and (id_ in versions or id_.partition("@")[2] in marketplaces):
                 switches.setdefault(id_, {})[name] = bool(value)
-    return [Plugin(id_, _version(installed.get(id_)), switches[id_]) for id_ in sorted(switches)]
+    return [Plugin(id_, versions.get(id_, ""), switches[id_]) for id_ in sorted(switches)]
 
 
 def resolve_command(words: Sequence[str]) -> list[str] | None:
@@ -214,18 +225,16 @@ def hook_command() -> list[str]:
     """
     script = executable()
     folder = os.path.dirname(os.path.dirname(os.path.abspath(subcog_hooks.__file__)))
-    if len(script) > 1 or not _runs_isolated(folder):
+    if len(script) > 1:
+        return script
+    trial = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
+    try:
+        done = subprocess.run(trial, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return script
+    if done.returncode or done.stdout.strip() != b"True":
         return script
     return hook_entries.isolated_command(sys.executable, folder, script[0])
-
-
-def _runs_isolated(folder: str) -> bool:
-    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0 and done.stdout.strip() == b"True"
 
 
 def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
@@ -240,199 +249,30 @@ def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
 
 def config_folder() -> str:
     """Return the client's own folder."""
-    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    return os.environ.get(CONFIG_FOLDER) or os.path.join(os.path.expanduser("~"), ".claude")
+
+
+def notes_folder() -> str:
+    """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
+    if CONFIG_FOLDER in os.environ and (setter := repository_variables.find_setter(CONFIG_FOLDER)):
+        raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
+    return config_folder()
 
 
 def _is_ours(id_: str) -> bool:
     return id_.partition("@")[0] == PLUGIN
 
 
-def _version(entries: object) -> str:
-    first = entries[0] if isinstance(entries, list) and entries else entries
-    version = _as_object(first).get("version")
-    return version if isinstance(version, str) else ""
-
-
 def _read_object(path: str) -> Mapping[str, object]:
     """Return the object in a client's file; an empty one for an unreadable file, which the client ignores, too."""
     try:
-        text = read_settings(path)
-        return _as_object(json.loads((text or "{}").removeprefix("\ufeff")))
+        value = json.loads((read_settings(path) or "{}").removeprefix("\ufeff"))
     except (ConfigError, ValueError, RecursionError):
         return {}
-
-
-def _as_object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-GOOD, NOTE, BAD = "good", "note", "bad"
-MAX_COMMAND_SHOWN = 200  # characters of a command
-
-
-class Remark(NamedTuple):
-    """A line of the report, ready for a terminal. kind: GOOD, NOTE or BAD."""
-
-    kind: str
-    text: str
-
-
-class Registration(NamedTuple):
-    """The registrations of the hook.
-
-    command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook;
-    double: the remark about a hook that runs more than once, "" for none.
-    """
-
-    remarks: tuple[Remark, ...]
-    command: list[str] | None
-    is_running: bool
-    double: str
-
-
-def inspect_registration() -> Registration:
-    """Read the client's settings and plugins, and judge them without running a command."""
-    remarks: list[Remark] = []
-    command: list[str] | None = None
-    running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
-    is_broken = False
-    seen: set[str] = set()  # A repository may contain the user's own settings folder.
-    for name, path in settings_files().items():
-        if os.path.realpath(path) in seen:
-            continue
-        seen.add(os.path.realpath(path))
-        try:
-            commands, missing = _commands(path)
-        except (ConfigError, ValueError, RecursionError) as error:
-            remarks.append(Remark(BAD, visible(f"{path} cannot be read, by the client either: {error}")))
-            continue
-        distinct = dict.fromkeys(tuple(words) for ours in commands.values() for words in ours)
-        for words in distinct:
-            remarks.append(_judge_command(name, path, words))
-            is_broken = is_broken or remarks[-1].kind == BAD
-            resolved = resolve_command(words)
-            if resolved and is_users_own(path):
-                command = command or resolved[: resolved.index("hook")]
-        if commands:
-            running[name] = frozenset(distinct)
-            if missing:
-                events = ", ".join(missing)
-                adds = f"`subcog init{scope_option(name)}` adds that"
-                remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
-    plugins = list_plugins()
-    remarks += _judge_plugins(plugins, is_registered=bool(running))
-    if double := _describe_double(plugins, running):
-        remarks.append(Remark(NOTE, double))
-    remarks += _judge_skills()
-    if running and (remark := path_remark()):
-        remarks.append(Remark(NOTE, remark))
-    is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
-    if not is_running and not is_broken:
-        remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
-    return Registration(tuple(remarks), command, is_running, double)
-
-
-def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tuple[str, ...]]]) -> str:
-    """Return a remark about a hook that runs more than once, with the commands that end it; "" for none.
-
-    running: the commands by settings.
-    """
-    enabled = [plugin for plugin in plugins if plugin.enabled_by]
-    count = len(enabled) + len(set(running.values()))  # The client runs equal commands once.
-    if count < 2:
-        return ""
-    remedies = {f"the {name} settings": f"`subcog uninstall{scope_option(name)}`" for name in running}
-    remedies |= {visible(f"the plugin {plugin.id}"): visible(f"`claude plugin disable {plugin.id}`") for plugin in enabled}
-    times = "twice" if count == 2 else f"{count} times"
-    fact = f"the hook runs {times} at each event, and a brief comes {times}: by {' and '.join(remedies)}"
-    return f"{fact}; {' or '.join(remedies.values())} ends that"
-
-
-def path_remark() -> str:
-    """Return a remark where the PATH does not lead to this installation, with the command for agents; "" otherwise."""
-    command = skills.command_of(executable())
-    if command == "subcog":
-        return ""
-    return f"subcog is not on the PATH: agents open memories by `{command_text((command,))} show ID`; pipx or uv puts it there"
-
-
-def scope_option(name: str) -> str:
-    """Return the option of `subcog init` and `uninstall` for these settings."""
-    return "" if name == USER else f" --{name}"
-
-
-def command_text(words: tuple[str, ...]) -> str:
-    """Return a command for a terminal: one line, without control characters and secrets, of limited length."""
-    whole = ["…" if "\n" in word else word for word in words]  # the code for an isolated interpreter
-    return cut(visible(mask_secrets(" ".join(whole))), MAX_COMMAND_SHOWN)
-
-
-def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
-    """Return the commands of our hook in a settings file by event, and the events without. Raises ConfigError, and
-    ValueError or RecursionError for JSON that is wrong or nested too deeply.
-    """
-    text = read_settings(path)
-    if text is None:
-        return {}, []
-    return hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
-
-
-def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
-    """Judge a command of a settings file. Only our own executable and commands in the user's settings are ever run."""
-    hook = f"hook in the {name} settings: {command_text(words)}"
-    program, resolved = words[0], resolve_command(words)
-    if resolved is None and shutil.which(program) is None:
-        remedy = "pipx or uv puts it on the PATH" if program == "subcog" else f"run `subcog init{scope_option(name)}` again"
-        return Remark(BAD, f"{visible(path)} runs {command_text((program,))}, which is not there; {remedy}")
-    places = hook_entries.paths_in_command(words)
-    if places and not os.path.isdir(os.path.join(places[0], "subcog_hooks")):
-        fact = f"{visible(path)} names {command_text((places[0],))}, where subcog is no more"
-        moved = f"{fact}; run `subcog init{scope_option(name)}` again"
-        return Remark(NOTE if os.path.isfile(places[1]) else BAD, moved)
-    if resolved is not None and (is_users_own(path) or _is_this_installation(resolved)):
-        return Remark(GOOD, hook)
-    if is_users_own(path):
-        return Remark(NOTE, f"{hook}; not run, because its path begins in the folder at hand; run `subcog init` again")
-    not_run = f"{hook}; not run, because the repository names it: doctor tries this installation"
-    return Remark(GOOD if words == ("subcog", "hook") else NOTE, not_run)
-
-
-def _is_this_installation(words: list[str]) -> bool:
-    return any(
-        os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
-        for program, *arguments in (executable(), hook_command())
-    )
-
-
-def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> list[Remark]:
-    remarks = []
-    for plugin in plugins:
-        name = visible(f"plugin {plugin.id} {plugin.version}".rstrip())
-        if plugin.enabled_by is None:
-            command = f"enable {visible(plugin.id)}" if plugin.version else "install subcog@subcog"
-            kind = GOOD if is_registered else NOTE
-            remarks.append(Remark(kind, f"{name} is installed and disabled; `claude plugin {command}` switches it on"))
-            continue
-        enabled = f"{name}, enabled in the {plugin.enabled_by} settings"
-        remarks.append(Remark(GOOD, f"{enabled}: it runs `subcog hook` from the PATH"))
-        if find_program("subcog") is None:
-            advice = "install subcog with pipx or uv, or use `subcog init` instead"
-            remarks.append(Remark(BAD, f"`subcog` is not on the PATH, where the plugin looks for it; {advice}"))
-    return remarks
-
-
-def _judge_skills() -> list[Remark]:
-    folder = skills_folder(USER)
-    installed = skills.find_skills(folder, skills.command_of(executable())) if folder else []
-    names = {
-        state: [skill.name for skill in installed if skill.state == state]
-        for state in (skills.SAME, skills.OLDER, skills.CHANGED)
-    }
-    remarks = []
-    if kept := names[skills.SAME] + names[skills.CHANGED]:
-        changed = f", changed by you: {', '.join(names[skills.CHANGED])}" if names[skills.CHANGED] else ""
-        remarks.append(Remark(GOOD, visible(f"skills in {folder}: {', '.join(kept)}{changed}")))
-    if names[skills.OLDER]:
-        older = ", ".join(names[skills.OLDER])
-        remarks.append(Remark(NOTE, visible(f"the skills {older} in {folder} are of another installation; run `subcog init`")))
-    return remarks
+def object_in(values: object, key: str) -> Mapping[str, object]:
+    """Return the object that is a member of another, an empty one for anything else."""
+    value = values.get(key) if isinstance(values, dict) else None
+    return value if isinstance(value, dict) else {}

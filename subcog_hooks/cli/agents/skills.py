@@ -59,7 +59,11 @@ def skill_text(name: str) -> str:
 
 def find_skills(folder: str, program: str) -> list[Skill]:
     """Return our skills with their state in a client's folder. Raises ConfigError. program: the command that they run."""
-    return [_read_skill(name, folder, _text_for_program(name, program)) for name in SKILLS]
+    found = []
+    for name in SKILLS:
+        text = _CALLS.sub(lambda _: f"{program} ", skill_text(name))
+        found.append(_read_skill(name, path_of(name, folder), f"{text}\n{_MADE_BY}{_digest(text)}{_END}"))
+    return found
 
 
 def path_of(name: str, folder: str) -> str:
@@ -108,13 +112,7 @@ def command_of(program: Sequence[str]) -> str:
     return shlex.join(program)
 
 
-def _text_for_program(name: str, program: str) -> str:
-    text = _CALLS.sub(lambda _: f"{program} ", skill_text(name))
-    return f"{text}\n{_MADE_BY}{_digest(text)}{_END}"
-
-
-def _read_skill(name: str, folder: str, wanted: str) -> Skill:
-    path = path_of(name, folder)
+def _read_skill(name: str, path: str, wanted: str) -> Skill:
     try:
         content = files.read_regular(path, MAX_SKILL).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
