@@ -199,12 +199,12 @@ def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tan
     known_acronyms = index.acronyms()
     if not known_acronyms:
         return []
-    from subcog_hooks.text import acronyms  # .2 ms, and many stores have no acronyms
+    from subcog_hooks.text import names  # .2 ms, and many stores have no acronyms
 
     asked = {term.whole for term in terms}
     words = analysis.fold(text).replace("-", " ").lower().split()
     added: list[Term] = []
-    for short, start, end in acronyms.initials(words):
+    for short, start, end in names.initials(words):
         if short not in known_acronyms or short in asked or (long := index.spelled_out(short, within)) is None:
             continue
         stems = tuple(index.analysers.body_terms(long))

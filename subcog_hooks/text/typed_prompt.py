@@ -24,22 +24,9 @@ MAX_PASTED_LINE = 1_000  # characters of a pasted line that are searched for an 
 MAX_ALONE = 200  # characters of a prompt's only line; a longer line that looks pasted is data
 
 NOT_TYPED = (  # beginnings of the client's messages in the user's name
-    "<task-notification",
-    "<command-name",
-    "<command-message",
-    "<local-command",
-    "<system-reminder",
-    "<session-start-hook",
-    "<user-prompt-submit-hook",
-    "<teammate-message",
-    "<bash-input",
-    "<bash-stdout",
-    "<bash-stderr",
-    "<tick>",
-    "<goal>",
-    "[request interrupted",
-    "this session is being continued from a previous conversation",
-    "caveat: the messages below",
+    *("<task-notification", "<command-name", "<command-message", "<local-command", "<system-reminder", "<session-start-hook"),
+    *("<user-prompt-submit-hook", "<teammate-message", "<bash-input", "<bash-stdout", "<bash-stderr", "<tick>", "<goal>"),
+    *("[request interrupted", "this session is being continued from a previous conversation", "caveat: the messages below"),
 )
 # A header of the client names a program that writes, and its kind of message, in capitals: no "[BUG]", no "[WIP]".
 _WRITERS = frozenset("AGENT AUTOMATED AUTOMATIC BACKGROUND CLIENT HARNESS HOOK SCHEDULED SUBAGENT SYSTEM".split())
