@@ -7,7 +7,7 @@ from subcog_hooks.hook import choose, recall_sources
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.kinds import GENERAL, NONE
-from subcog_hooks.recall import pipeline, tuning
+from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.masking import mask_secrets
@@ -89,7 +89,7 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
     except IndexUnusable as error:
         remarks.append(f"marks of wrong memories could not be read: {error}")
     examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
-    offer = _offer_hits(reading, examined, hits, tuning.tuning_from_settings(call.settings))
+    offer = _offer_hits(reading, examined, hits, fusion.tuning_from_settings(call.settings))
     return _verdict_of_offer(reading, examined, answer, offer, remarks=remarks)
 
 
@@ -123,7 +123,7 @@ def _offer_hits(
     reading: PromptReading,
     examined: Examined,
     hits: Sequence[Hit],
-    numbers: tuning.Tuning,
+    numbers: fusion.Tuning,
     held_back: Sequence[choose.Judgement] = (),
     *,
     index: LexicalIndex | None = None,

@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.by_language import encode_by_language
-from subcog_hooks.recall import tuning
+from subcog_hooks.recall import fusion
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.store.index import LexicalIndex
@@ -35,7 +35,7 @@ def close_left_open() -> None:
 
 def open_sources(call: HookCall) -> Sources:
     """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
-    numbers = tuning.tuning_from_settings(call.settings)
+    numbers = fusion.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
     if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):

@@ -7,7 +7,6 @@ from itertools import islice
 from subcog_hooks.recall import fusion, logit, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, Answer, Hit
-from subcog_hooks.recall.labels import MANY_LABELS, MANY_LABELS_FACTOR
 from subcog_hooks.recall.relevance import LONGEST_NOTE
 from subcog_hooks.store.store_reader import Filter, StoreReader
 from subcog_hooks.text import languages
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
     from subcog_hooks.recall.exact import ExactMatches
+    from subcog_hooks.recall.fusion import Tuning
     from subcog_hooks.recall.hits import Eligibility
-    from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
 
@@ -104,7 +103,7 @@ def recall_for_parts(
             hit.probability = logit.probability(hit.terms)
         _keep_better_hits(best, hits)
     whole.hits = sorted(best.values(), key=_relevance_key)[: max(PROMPT_CANDIDATES, len(whole.hits))]
-    discount_siblings(whole, sources)
+    relevance.discount_siblings(whole.hits, whole.identifiers, sources.texts)
     whole.hits.sort(key=_relevance_key)
     return whole
 
@@ -144,13 +143,6 @@ def _keep_better_hits(best: dict[int, Hit], hits: Iterable[Hit]) -> None:
             best[hit.memory.seq] = hit
 
 
-def discount_siblings(answer: Answer, sources: Sources) -> None:
-    if answer.identifiers:
-        from subcog_hooks.recall import labels  # few queries name an identifier
-
-        labels.discount_siblings(answer.hits, answer.identifiers, sources.texts)
-
-
 def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candidates, unwanted: set[int]) -> list[Hit]:
     """Return the hits with all memories of triggers and conditions, in place of the last others."""
     present_seqs = {hit.memory.seq for hit in hits} | unwanted
@@ -165,9 +157,9 @@ def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, i
     index: opens the index, called only where a hit is marked.
     """
     if marks_of_hits := store.marks([hit.memory.seq for hit in hits]):
-        from subcog_hooks.recall import marks  # .2 ms, and few memories are marked
+        from subcog_hooks.recall import alike  # .2 ms, and few memories are marked
 
-        marks.discount_marked(hits, marks_of_hits, prompt, index())
+        alike.discount_marked(hits, marks_of_hits, prompt, index())
 
 
 def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tuning: Tuning) -> None:
@@ -235,9 +227,7 @@ def memories_by_score(
     ages = store.ages(list(scores))
     aged = {seq: apply_recency(scores[seq], created_at, now_ms, tuning) for seq, (created_at, _) in ages.items()}
     if sole:
-        from subcog_hooks.recall import labels  # few queries name an identifier
-
-        for seq, score in labels.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
+        for seq, score in fusion.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
             aged[seq] = (score, aged[seq][1])
     placed = [(-score, -ages[seq][0], ages[seq][1], seq, factor) for seq, (score, factor) in aged.items()]
     placed.sort()
@@ -272,10 +262,8 @@ def choose_alpha(candidates: Candidates, tuning: Tuning, corpus: Callable[[], in
         return 1.0, "meaning alone ran"
     if tuning.alpha is not None:
         return tuning.alpha, "fusion.alpha"
-    from subcog_hooks.recall.fusion import adaptive_alpha  # .4 ms with the types of queries
-
     by_type = float(getattr(tuning, candidates.query.type))
-    return adaptive_alpha(candidates.query.type, by_type, corpus(), tuning.small, tuning.large)
+    return fusion.adaptive_alpha(candidates.query.type, by_type, corpus(), tuning.small, tuning.large)
 
 
 def fused_scores(candidates: Candidates, tuning: Tuning, alpha: float) -> dict[int, float]:
@@ -297,11 +285,9 @@ def channel_contributions(candidates: Candidates, tuning: Tuning, alpha: float) 
     """
     by_labels = candidates.lists.get(LABELS, {})
     by_pattern, by_state = candidates.lists.get(PATTERN, {}), candidates.lists.get(STATE, {})
-    weight = (
-        tuning.tags
-        * max(candidates.named.values(), default=0.0)
-        * (MANY_LABELS_FACTOR if len(candidates.named) >= MANY_LABELS else 1.0)
-    )
+    weight = tuning.tags * max(candidates.named.values(), default=0.0)
+    if len(candidates.named) >= fusion.MANY_LABELS:
+        weight *= fusion.MANY_LABELS_FACTOR
     if tuning.is_weighted:
         return {
             LEXICAL: fusion.weighted_sum(candidates.words, {}, alpha, candidates.full_words),

@@ -6,7 +6,7 @@ from itertools import islice
 
 from subcog_hooks.core.records import replace
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import exact, fusion, pipeline, query, vectors
+from subcog_hooks.recall import exact, fusion, pipeline, query, relevance, vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.hits import BY_RELEVANCE, IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.candidates import Candidates
+    from subcog_hooks.recall.fusion import Tuning
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.recall.pipeline import ScoredMemory
-    from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.index import LexicalIndex
 
     _Fusion = tuple[dict[int, float], Candidates, float]  # scores by row number, their candidates, the share of meaning
@@ -68,10 +68,10 @@ def _common_words(index: LexicalIndex, within: tantivy.Query) -> list[str]:
 
 PRIMARY_SHARE = 0.5  # of the time: 150 of 300 ms in S1
 STAGES = (  # (label, strictness, share of the remaining time: 100 of 150 ms in S1, then the rest; note)
-    (LOW, Strictness(0.7, recall_words.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
+    (LOW, Strictness(0.7, (recall_words.Beginnings,)), 2.0 / 3.0, "nothing matches as it stands; these come near"),
     (
         SPECULATIVE,
-        Strictness(0.5, recall_words.Pieces),
+        Strictness(0.5, (recall_words.Pieces,)),
         1.0,
         "nothing matches; these share pieces of words, or a distant meaning",
     ),
@@ -220,7 +220,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     answer = pipeline.build_answer(
         [first_hits.get(scored[0].seq) or page_candidates.hit(*scored) for scored in page], page_candidates, alpha, alpha_reason
     )
-    pipeline.discount_siblings(answer, sources)
+    relevance.discount_siblings(answer.hits, answer.identifiers, sources.texts)
     if request.is_explained:
         _explain_scores(answer.hits, fusions, tuning)
         alone = [candidates.cosine_alone(distinct[position][0].seq) for position in order]
@@ -244,10 +244,7 @@ def _hits_by_relevance(
         return {}
     candidates.leave_out_copies([memory for memory, _, _ in read])
     hits = [candidates.hit(*one) for one in scored]
-    if candidates.identifiers:
-        from subcog_hooks.recall import labels  # few queries name an identifier
-
-        labels.discount_siblings(hits, candidates.identifiers, sources.texts)
+    relevance.discount_siblings(hits, candidates.identifiers, sources.texts)
     return {hit.memory.seq: hit for hit in sorted(hits, key=lambda hit: -hit.relevance * hit.recency)}
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall.channel import Ranked
+    from subcog_hooks.recall.hits import Ranked
     from subcog_hooks.recall.query import Query
     from subcog_hooks.store.store_reader import Filter, StoreReader
     from subcog_hooks.store.vector_reader import VectorReader
@@ -89,7 +89,7 @@ class Semantic:
             self._space.vectors.expire_at(None)
 
     def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
-        """Search as `channel.Channel` does; a score is a cosine. Raises StoreError, ModelError.
+        """Search as `candidates.Channel` does; a score is a cosine. Raises StoreError, ModelError.
 
         Audiences and statuses are filtered inside the scan. For a narrower filter the store lists the memories, which are
         compared one by one.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.recall import logit, marks, pipeline
+from subcog_hooks.recall import alike, logit, pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
@@ -146,7 +146,7 @@ def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
     text = "commit the crane of the harbour"
     exact = exact_matches(shelf, PATTERN, "hook")
     assert first(recall_for(of, text, exact=exact)).relevance >= 0.8
-    terms = marks.terms_to_text(marks.prompt_terms(text, of.index))
+    terms = alike.terms_to_text(alike.prompt_terms(text, of.index))
     shelf.store.mark(Mark(shelf.store.get("hook").seq, "d", terms, 1))
     (hit,) = [hit for hit in recall_for(of, text, exact=exact).hits if hit.memory.id == "hook"]
     assert (hit.marked, hit.relevance) == (0.0, 0.0)

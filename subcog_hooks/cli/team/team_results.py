@@ -13,7 +13,7 @@ from subcog_hooks.core.log import to_json
 from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.intent.query_type import classify_query
-from subcog_hooks.recall import tuning
+from subcog_hooks.recall import fusion
 from subcog_hooks.recall.fusion import adaptive_alpha
 from subcog_hooks.recall.hits import HIGH, LEXICAL, LOW, NO_RESULTS, SEMANTIC, VERY_HIGH
 from subcog_hooks.settings.defaults import Settings
@@ -41,7 +41,7 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
     if not text.strip():
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
     count = options.limit or int(settings["search.limit"])
-    numbers = tuning.tuning_from_settings(settings)
+    numbers = fusion.tuning_from_settings(settings)
     vector, note = _vector(text, options.mode, is_fast=is_fast)
     request = TeamRequest(
         "" if options.mode == SEMANTIC else text,
@@ -108,7 +108,7 @@ def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
         return encode(text), note
 
 
-def _alpha(numbers: tuning.Tuning, query_type: str) -> tuple[float, str]:
+def _alpha(numbers: fusion.Tuning, query_type: str) -> tuple[float, str]:
     if numbers.alpha is not None:
         return numbers.alpha, "fusion.alpha"
     by_type = float(getattr(numbers, query_type))

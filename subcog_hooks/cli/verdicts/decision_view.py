@@ -93,7 +93,7 @@ def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
 def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
     drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
     drawn += draw_bar(share, TERM_BAR, RIGHT if adds >= 0 else WRONG)
-    meaning = relevance.NAMES.get(name, "")
+    meaning = relevance.evidence_meanings().get(name, "")
     has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
     if has_room:
         drawn += Text(f"  {meaning}", style=DIM)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
-from subcog_hooks.recall import asked_like, logit, query
+from subcog_hooks.recall import alike, logit, query
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
@@ -56,7 +56,7 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
         encode = encode_by_language(encoder.encode)
         asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
     likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
-    return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
+    return alike.most_alike_question(text, memory.questions, likeness, index.analysers).question
 
 
 def _fold_letters(text: str, analysers: Analysers) -> str:
