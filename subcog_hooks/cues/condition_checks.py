@@ -112,8 +112,9 @@ def _expected_value(name: str, value: object, kind: str) -> str:
         return "expected one of " + ", ".join(choices)
     if not is_scalar(value) or not _has_kind(value, kind):
         return f"expected {kind}"
-    if isinstance(value, str) and not (kind != FLAG) <= len(value) <= MAX_TEXT:
-        return f"a text has {'0' if kind == FLAG else '1'} to {MAX_TEXT:,} characters"
+    min_length = 0 if kind == FLAG else 1
+    if isinstance(value, str) and not min_length <= len(value) <= MAX_TEXT:
+        return f"a text has {min_length} to {MAX_TEXT:,} characters"
     text = str(value)
     if kind == PATH and "\\" in text:
         return "use / between folders, on Windows too"
@@ -209,10 +210,9 @@ def parse_condition(text: str) -> tuple[str, object]:
     elif sign in ("~", "!~"):
         condition = {GLOB: _unquote(operand)}
     elif sign:
-        is_list = "," in operand and not _is_quoted(operand)
-        condition = (
-            [_parse_value(value.strip(), kind) for value in operand.split(",")] if is_list else _parse_value(operand, kind)
-        )
+        values = [operand] if _is_quoted(operand) else operand.split(",")
+        parsed = [_parse_value(value.strip(), kind) for value in values]
+        condition = parsed if len(parsed) > 1 else parsed[0]
     if sign.startswith("!"):
         condition = {NOT: condition}
     check_conditions({name: condition})

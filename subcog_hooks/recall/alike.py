@@ -23,19 +23,13 @@ if TYPE_CHECKING:
 class Likeness:
     """The question of a memory that is most like a query.
 
-    share: of the question's words that the query has; cosine: of query and question, None where meaning was not compared;
-    min_value: the value from which the query counts as like the question.
+    value: the mean of the share of the question's words that the query has, and of the cosine of both, where meaning was
+    compared, 0.0 to 1.0; min_value: the value from which the query counts as like the question.
     """
 
     question: str
-    share: float
-    cosine: float | None
-    min_value: float = logit.LIKE
-
-    @property
-    def value(self) -> float:
-        """The mean of share and cosine, or the share without a cosine, 0.0 to 1.0."""
-        return self.share if self.cosine is None else (self.share + max(0.0, self.cosine)) / 2
+    value: float
+    min_value: float
 
 
 def most_alike_question(
@@ -46,16 +40,14 @@ def most_alike_question(
     The first of equal questions counts. cosines: of the questions to the query, by their position from 0.
     """
     query_stems = _content_stems(text, analysers)
-    likenesses = [
-        Likeness(
-            question.text,
-            len(stems & query_stems) / len(stems) if stems else 0.0,
-            cosines.get(position),
-            logit.LEARNED_LIKE if question.by == LEARNED else logit.LIKE,
-        )
-        for position, question in enumerate(questions)
-        for stems in (_content_stems(question.text, analysers),)
-    ]
+    likenesses = []
+    for position, question in enumerate(questions):
+        stems = _content_stems(question.text, analysers)
+        value = len(stems & query_stems) / len(stems) if stems else 0.0
+        if position in cosines:
+            value = (value + max(0.0, cosines[position])) / 2
+        min_value = logit.LEARNED_LIKE if question.by == LEARNED else logit.LIKE
+        likenesses.append(Likeness(question.text, value, min_value))
     return max(likenesses, key=lambda likeness: likeness.value - likeness.min_value)
 
 

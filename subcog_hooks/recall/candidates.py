@@ -201,13 +201,13 @@ class Candidates:
                 yield first, memory
 
     def agreement(self, seq: int) -> float:
-        """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH."""
-        found_by = {
-            self._strategy_of[name]
-            for name, ranks in self.lists.items()
-            if ranks.get(seq, AGREEMENT_DEPTH + 1) <= AGREEMENT_DEPTH
-        }
-        return fusion.agreement_share(len(found_by), len(self.strategies))
+        """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH.
+
+        It is 0.0 where only one strategy ran, because it has no other to agree with.
+        """
+        last_rank = AGREEMENT_DEPTH
+        found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, last_rank + 1) <= last_rank}
+        return len(found_by) / len(self.strategies) if len(self.strategies) > 1 else 0.0
 
     def cosine_alone(self, seq: int) -> float | None:
         """Return a memory's cosine if meaning alone has found it, else None."""

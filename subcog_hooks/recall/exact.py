@@ -35,8 +35,6 @@ class ExactMatches:
     One memory may be in several channels. note: a sentence on unfinished work, "" for none.
     """
 
-    __slots__ = ("channels", "note")
-
     def __init__(self, channels: Mapping[str, Sequence[Memory]], note: str = "") -> None:
         self.channels = {name: tuple(memories) for name, memories in channels.items() if memories}
         self.note = note

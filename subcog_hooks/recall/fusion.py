@@ -165,17 +165,6 @@ def lift_scores(holders: Collection[int], scores: Mapping[int, float]) -> dict[i
     return {seq: min_score for seq in holders if seq in scores and scores[seq] < min_score}
 
 
-def agreement_share(found_by: int, ran: int) -> float:
-    """Return the share of the strategies that found a memory.
-
-    It is 0.0 where only one strategy ran, because it has no other to agree with.
-
-    >>> agreement_share(1, 2), agreement_share(3, 3), agreement_share(1, 1)
-    (0.5, 1.0, 0.0)
-    """
-    return found_by / ran if ran > 1 else 0.0
-
-
 def ranks_by_row(ranked: Sequence[tuple[float, int]]) -> dict[int, int]:
     """Return ranks from 1 by row number; equal scores have equal ranks.
 

@@ -173,13 +173,6 @@ class Answer:
         """True where a further page has results."""
         return max(self.cosines_alone, default=-1) >= self.end
 
-    def without_far(self, nearness: float) -> Answer:
-        """Remove the hits of meaning alone with a cosine below `nearness`. Return the answer."""
-        self.hits = [hit for hit in self.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= nearness]
-        near = [(position, cosine) for position, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]
-        self.cosines_alone = dict(near)
-        return self
-
     @property
     def confidence(self) -> str:
         """The label of the best hit."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 from subcog_hooks.core.records import record
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
@@ -51,8 +48,9 @@ def definitions(text: str) -> list[tuple[str, str]]:
         tokens = paragraph.split()
         for position, token in enumerate(tokens):
             if not token.islower() and (short := _acronym_in(token)):
-                pair = _long_form_before(short, tokens, position) or _long_form_behind(short, tokens, position)
-                pairs |= {pair: None} if pair else {}
+                spans = (*_spans_before(tokens, position), *_spans_behind(short, tokens, position))
+                if words := next((words for words in spans if _is_long_form(short, words)), None):
+                    pairs[short, _text_of(words)] = None
     return list(pairs)
 
 
@@ -136,18 +134,19 @@ class _Word:
         return lower[0], *([_NUMERALS[lower]] if lower in _NUMERALS else []), *([capitals] if capitals[1:] else []), *none
 
 
-def _long_form_before(short: str, tokens: list[str], position: int) -> tuple[str, str] | None:
-    """Find `forward kinematics (FK)`, `write-ahead log, or WAL,`, `dependency injection, also known as DI`."""
+def _spans_before(tokens: list[str], position: int) -> list[list[_Word]]:
+    """Return what may be a long form before an acronym, the shortest first.
+
+    It is there in `forward kinematics (FK)`, `write-ahead log, or WAL,`, `dependency injection, also known as DI`.
+    """
     start, token = position, tokens[position]
     while start and tokens[start - 1].lstrip("(") in _FILLERS:
         start -= 1
     if start == position and token[0] != "(":
-        return None
-    if start < position and tokens[position - 1].lstrip("(") not in ("or", "as"):
-        return None
+        return []
     is_inside = token[-1].isalnum() and tokens[position + 1 : position + 2] not in ([], ["for"])
-    if start < position and is_inside:
-        return None  # we add primary keys, or PK lookups fail
+    if start < position and (is_inside or tokens[position - 1].lstrip("(") not in ("or", "as")):
+        return []  # we add primary keys, or PK lookups fail
     run: list[_Word] = []
     for before in reversed(tokens[max(0, start - MAX_WORDS) : start]):
         words = _words_of(before)
@@ -156,12 +155,14 @@ def _long_form_before(short: str, tokens: list[str], position: int) -> tuple[str
         run = words + run
         if before[0] in _OPENING:
             break
-    spans = [run[-count:] for count in range(1, len(run) + 1)]
-    return next((_pair(short, words) for words in spans if not words[0].follows_hyphen and _is_long_form(short, words)), None)
+    return [run[-count:] for count in range(1, len(run) + 1) if not run[-count].follows_hyphen]
 
 
-def _long_form_behind(short: str, tokens: list[str], position: int) -> tuple[str, str] | None:
-    """Find `FK (forward kinematics)`, `WAL: write-ahead log`, `FK stands for forward kinematics`."""
+def _spans_behind(short: str, tokens: list[str], position: int) -> list[list[_Word]]:
+    """Return what may be a long form behind an acronym, the shortest first.
+
+    It is there in `FK (forward kinematics)`, `WAL: write-ahead log`, `FK stands for forward kinematics`.
+    """
     token, start = tokens[position], position + 1
     following = tokens[start] if start < len(tokens) else ""
     is_marked = token.endswith(":") or following in _MARKS
@@ -173,7 +174,7 @@ def _long_form_behind(short: str, tokens: list[str], position: int) -> tuple[str
     if is_verb:
         start = fillers
     elif not (is_marked or following.startswith("(")) or not (token[-1].isalnum() or token[-1] in ":" + _QUOTES):
-        return None
+        return []
     run: list[_Word] = []
     for behind in tokens[start : start + MAX_WORDS]:
         words = _words_of(behind)
@@ -185,12 +186,9 @@ def _long_form_behind(short: str, tokens: list[str], position: int) -> tuple[str
     if run and run[0].text.lower() in ("a", "an", "the"):
         del run[0]
     if is_marked and len(short) == MIN_LETTERS and not all(word.text[0].isupper() for word in run[:MIN_LETTERS]):
-        return None  # Two letters fit much: `CI: cache images`.
-    for count in range(1, len(run) + 1):
-        is_end = is_marked or is_verb or run[count - 1].ends_clause
-        if is_end and not (count < len(run) and run[count].follows_hyphen) and _is_long_form(short, run[:count]):
-            return _pair(short, run[:count])
-    return None
+        return []  # Two letters fit much: `CI: cache images`.
+    ends = [count for count, word in enumerate(run, 1) if is_marked or is_verb or word.ends_clause]
+    return [run[:count] for count in ends if not (count < len(run) and run[count].follows_hyphen)]
 
 
 def _words_of(token: str) -> list[_Word]:
@@ -204,11 +202,11 @@ def _is_long_form(short: str, words: Sequence[_Word]) -> bool:
     left = {short}  # the letters that are not spelled yet, for each way of spelling the words so far
     for word in words:
         left = {rest.removeprefix(letters) for rest in left for letters in word.letters if rest.startswith(letters)}
-    return "" in left and large >= 2 and words[0].text[0].lower() == short[0] and len(_pair(short, words)[1]) > 2 * len(short)
+    return "" in left and large >= 2 and words[0].text[0].lower() == short[0] and len(_text_of(words)) > 2 * len(short)
 
 
-def _pair(short: str, words: Sequence[_Word]) -> tuple[str, str]:
-    return short, " ".join([word.text.replace("\u2019", "'").removesuffix("'s") for word in words]).lower()
+def _text_of(words: Sequence[_Word]) -> str:
+    return " ".join([word.text.replace("\u2019", "'").removesuffix("'s") for word in words]).lower()
 
 
 def _parts_between_hyphens(word: str) -> list[str]:
@@ -247,10 +245,14 @@ def has_name(text: str, name: str) -> bool:
     >>> has_name("stage 18, in src/api/v2", "src/api"), has_name("stage 18", "8")
     (True, False)
     """
+    import re  # The hook reads acronyms alone.
+
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def has_parts(text: str, name: str) -> bool:
     """Return whether a text has all parts of a name: elixir and phoenix for elixir/phoenix."""
+    import re  # The hook reads acronyms alone.
+
     parts = [part.removesuffix("s") for part in re.split(r"[-/_.`]", name) if part]
     return len(name) > 1 and all(len(part) > 1 and re.search(rf"(?<!\w){re.escape(part)}", text) for part in parts)

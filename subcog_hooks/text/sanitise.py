@@ -243,24 +243,13 @@ def _has_harness_tag(text: str) -> bool:
     if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
         return False
     folded = _fold_lookalikes(text) if "&" in text or not text.isascii() else text
-    if folded is None:
-        return True
-    if "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
+    if folded is None or "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
         return True
     names = folded.lower().replace("_", "-")
-    if "&" not in names and not _has_part_of_name(names):
+    if "&" not in names and not any(map(names.__contains__, _PARTS)):  # Most memories end here.
         return False
     parts = folded.split("<")
-    if len(parts) > _MAX_MARKUP:
-        return True
-    return any(map(_is_tag, parts, parts[1:]))
-
-
-def _has_part_of_name(names: str) -> bool:
-    for part in _PARTS:  # noqa: SIM110  # Twice as fast as any() with a generator, and most memories reach its end.
-        if part in names:
-            return True
-    return False
+    return len(parts) > _MAX_MARKUP or any(map(_is_tag, parts, parts[1:]))
 
 
 def _is_tag(before: str, after: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import exp
 
 from subcog_hooks.core.files import read_weights, read_words
@@ -31,7 +31,7 @@ ORDERS, _DUTIES, _GENERAL, _BARRED = _WORDS["orders"], _WORDS["duties"], _WORDS[
 _MOMENTS, _WISHES, _PERSON, _OTHERS = _WORDS["moments"], _WORDS["wishes"], _WORDS["person"], _WORDS["others"]
 _PAST, _NOT_PAST, _STATE_OF_THINGS = _WORDS["past"], _WORDS["not past"], _WORDS["state of things"]
 _CAUSES, _SMALL, _NAMES = _WORDS["causes"], _WORDS["small"], _WORDS["names"]
-_BE = frozenset("is are".split())
+_BEFORE_NO_PAST = frozenset("is are be being the a an not get no".split())  # Behind these a word in -ed is a participle.
 
 
 def certainty_of(text: str) -> float:
@@ -55,9 +55,18 @@ def is_standing(decided: bool | None, text: str) -> bool:
 
 
 def signs_of(text: str) -> list[dict[str, float]]:
-    """Return the signs of each piece of a note for or against a rule: 1.0 by the name of each sign."""
+    """Return the signs of each piece of a note for or against a rule: 1.0 by the name of each sign.
+
+    The pieces are its sentences without their reasons, split at colons, too.
+    """
+    text = text[:MAX_READ]
+    for sign in (". ", "! ", "? ", "; ", ": "):
+        text = text.replace(sign, sign.rstrip() + "\n")
+    for sign in REASONS:
+        text = text.replace(sign, f"{sign}\0")
+    pieces = filter(None, [line.partition("\0")[0].strip() for line in text.split("\n")])
     signs: list[dict[str, float]] = []
-    for index, piece in enumerate(_split_pieces(text[:MAX_READ])):
+    for index, piece in enumerate(islice(pieces, MAX_PIECES)):
         words = [bare for word in piece.lower().split() if (bare := word.strip("\"'`*_()[]{}<>.,;:!?-"))]
         if len(words) >= MIN_WORDS or (words and not signs):
             signs.append(_signs_of_piece(words, piece, is_first=not index))
@@ -65,55 +74,33 @@ def signs_of(text: str) -> list[dict[str, float]]:
 
 
 def _signs_of_piece(words: Sequence[str], sentence: str, *, is_first: bool) -> dict[str, float]:
-    word_set = {*words}
+    word_set, first = {*words}, words[0]
     head = [word for word in words if word not in ("please", "always", "then", "and", "also", "just", "so")] or list(words)
-    behind_comma = sentence.lower().partition(",")[2].split()[:1] if words[0] in _MOMENTS else []
+    behind_comma = sentence.lower().partition(",")[2].split()[:1] if first in _MOMENTS else []
+    is_name = first.endswith(("ss", "us", "is")) or first in _NAMES or sentence[:2].isupper()
+    past = [word for word in words[1:] if word.endswith("ed") and len(word) > 4 and word not in _NOT_PAST]
     signs = {
-        "order": head[0] in ORDERS or (behind_comma[:1] != [] and behind_comma[0] in ORDERS),
-        "barred first": words[0] in ("no", "never", "not", "don't", "avoid", "nothing", "without", "stop"),
+        "order": head[0] in ORDERS or not ORDERS.isdisjoint(behind_comma),
+        "barred first": first in ("no", "never", "not", "don't", "avoid", "nothing", "without", "stop"),
         "duty": bool(word_set & _DUTIES) or "have to" in sentence or "has to" in sentence,
         "general": bool(word_set & _GENERAL),
         "barred": bool(word_set & _BARRED) or "n't" in sentence,
-        "moment first": words[0] in _MOMENTS,
+        "moment first": first in _MOMENTS,
         "wish": bool(word_set & _WISHES),
         "person": bool(word_set & _PERSON),
         "told of others": bool(word_set & _OTHERS),
-        "past": bool(word_set & _PAST) or any(_is_past(word, before) for before, word in pairwise(words)),
+        "past": bool(word_set & _PAST)
+        or any(word in past and before not in _BEFORE_NO_PAST for before, word in pairwise(words)),
         "state of things": bool(word_set & _STATE_OF_THINGS),
         "cause": bool(word_set & _CAUSES),
         "digits": any(map(str.isdigit, sentence)),
-        "is done": any(word in _BE and other.endswith(("ed", "en")) for word, other in pairwise(words)),
-        "of many": is_first and _is_plural(words[0], sentence) and head[0] not in ORDERS,
-        "of one": is_first and words[0] in _SMALL,
+        "is done": any(word in ("is", "are") and other.endswith(("ed", "en")) for word, other in pairwise(words)),
+        "of many": is_first and first.endswith("s") and first not in _SMALL and not is_name and head[0] not in ORDERS,
+        "of one": is_first and first in _SMALL,
         "such as": "such as" in sentence or "e.g." in sentence,
         "colon": ":" in sentence,
     }
     return {INTERCEPT: 1.0, **{name: 1.0 for name, holds in signs.items() if holds}}
-
-
-def _is_plural(word: str, sentence: str) -> bool:
-    """Return whether a sentence that begins with this word is about many things: a plural that is no name."""
-    is_name = word.endswith(("ss", "us", "is")) or word in _NAMES or sentence[:2].isupper()
-    return word.endswith("s") and word not in _SMALL and not is_name
-
-
-def _is_past(word: str, before: str) -> bool:
-    """Return whether a word is a past tense: a participle behind "is" or "be" is none."""
-    return (
-        word.endswith("ed")
-        and len(word) > 4
-        and word not in _NOT_PAST
-        and before not in ("is", "are", "be", "being", "the", "a", "an", "not", "get", "no")
-    )
-
-
-def _split_pieces(text: str) -> list[str]:
-    """Return the sentences of a text without their reasons, split at colons, too."""
-    for sign in (". ", "! ", "? ", "; ", ": "):
-        text = text.replace(sign, sign.rstrip() + "\n")
-    for sign in REASONS:
-        text = text.replace(sign, f"{sign}\0")
-    return [line for line in (line.partition("\0")[0].strip() for line in text.split("\n")) if line][:MAX_PIECES]
 
 
 MAX_BETWEEN = 3  # words from "on" to the name of a system: "on the user's Windows machine"

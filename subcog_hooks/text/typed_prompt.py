@@ -165,7 +165,9 @@ def prepare_prompt(prompt: str) -> Prompt:
     """
     text = _head_and_tail(prompt)
     if not text.isascii():
-        text = _normalise(text).translate(_PLAIN)
+        import unicodedata  # .2 ms, for texts beyond ASCII
+
+        text = unicodedata.normalize("NFC", text).translate(_PLAIN)
     typed: list[str] = []
     fenced: list[str] = []  # lines behind the last fence
     others: list[str] = []  # lines pasted without a fence
@@ -231,13 +233,6 @@ def _head_and_tail(prompt: str) -> str:
     whole = prompt.strip()
     between = whole.count(FENCES[0], MAX_TYPED_END, len(whole) - MAX_TYPED_END)
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
-
-
-def _normalise(text: str) -> str:
-    """Return `text` in normal form C. Half a surrogate pair stays as it is."""
-    import unicodedata  # .2 ms, for texts beyond ASCII
-
-    return unicodedata.normalize("NFC", text)
 
 
 def _without_added(text: str) -> str:

@@ -216,7 +216,7 @@ def test_a_hit_of_one_sentence_loses_only_the_part_term(shelf: Shelf) -> None:
     cases: list[tuple[str, list[str]]] = [(BOTH, []), (BOTH, [IN_TWO_SENTENCES]), (IN_TWO_SENTENCES, [])]
     whole, parted, alone = (hit_of(recall_for(of, text, parts=parts)) for text, parts in cases)
     assert whole.relevance < parted.relevance < alone.relevance
-    assert parted.terms == logit.with_part_of_prompt(alone.terms)
+    assert parted.terms == (*alone.terms, (logit.PART_OF_PROMPT, 1.0, logit.PART_ADDS))
     assert (logit.PART_OF_PROMPT in names_of(parted), logit.PART_OF_PROMPT in names_of(whole)) == (True, False)
 
 
