@@ -19,7 +19,6 @@ from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from typing import Any
 
     import re2
@@ -189,10 +188,6 @@ _NOTHING, _BLANK = ("",), (" ",)
 _REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT"))
 
 
-class UnreadablePattern(ValueError):
-    """A pattern that the standard library cannot read, or reads in another way than RE2."""
-
-
 @record
 class _PatternPart:
     """A part of a pattern: its skeletons, and `best`: every match has one of these literals, () for none."""
@@ -218,11 +213,7 @@ def any_of_literals(pattern: str) -> tuple[str, ...]:
     >>> any_of_literals("(foo)?.*"), any_of_literals("foo|.x"), any_of_literals(r"\\pLfoo")
     ((), (), ())
     """
-    try:
-        literals = _part_of(_parse(plain_text(pattern))).strongest_literals()
-    except UnreadablePattern:
-        return ()
-    shortened = dict.fromkeys([literal[:MAX_LITERAL] for literal in literals])
+    shortened = dict.fromkeys([literal[:MAX_LITERAL] for literal in _read_pattern(pattern).strongest_literals()])
     return tuple([literal for literal in shortened if not any(other in literal for other in shortened if other is not literal)])
 
 
@@ -237,34 +228,34 @@ def all_of_literals(pattern: str) -> tuple[str, ...]:
     >>> all_of_literals("force[- ]?push(ing|ed)?"), all_of_literals("(a+)+")
     (('force', 'push'), ())
     """
-    try:
-        skeletons = _part_of(_parse(plain_text(pattern))).skeletons
-    except UnreadablePattern:
-        return ()
+    skeletons = _read_pattern(pattern).skeletons
     runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
     shared = [run for run in runs if len(run) >= MIN_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
-    one_of = dict.fromkeys([_longest_run(skeleton, shared) for skeleton in skeletons])
+    others = ([run[:MAX_LITERAL] for run in skeleton.split() if run[:MAX_LITERAL] not in shared] for skeleton in skeletons)
+    one_of = dict.fromkeys([max([run for run in runs if len(run) >= MIN_LITERAL], key=len, default="") for runs in others])
     is_certain = bool(shared) and 1 < len(one_of) <= MAX_ALTERNATIVES and all(one_of)
     last = [EITHER.join(one_of)] if is_certain else []
     return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
 
 
-def _parse(pattern: str) -> Any:  # the parser's own kind of list
-    """Return the pattern's tree: pairs of an operator and its operand. Raises UnreadablePattern."""
+def _read_pattern(pattern: str) -> _PatternPart:
+    """Return a pattern as a part; a blank for one that the standard library cannot read, or reads in another way than RE2."""
     import warnings
     from re import _parser, error, search  # type: ignore[attr-defined]  # RE2 shows no tree of its own.
 
+    pattern = plain_text(pattern)
     if search(r"\[\[:|\{0\d|\{,", pattern):  # a class by its name, and braces that are no repeats, in RE2 alone
-        raise UnreadablePattern
+        return _PatternPart(_BLANK)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `[[` may mean something else one day.
-            return _parser.parse(pattern)
-    except (error, OverflowError, RecursionError) as fault:
-        raise UnreadablePattern from fault
+            return _part_of(_parser.parse(pattern))
+    except (error, OverflowError, RecursionError, ValueError):
+        return _PatternPart(_BLANK)
 
 
-def _part_of(tree: Any) -> _PatternPart:
+def _part_of(tree: Any) -> _PatternPart:  # the parser's own kind of list
+    """Return the part of a tree: pairs of an operator and its operand. Raises ValueError."""
     skeletons: tuple[str, ...] = _NOTHING
     best: tuple[str, ...] = ()
     for operator, operand in tree:
@@ -299,13 +290,7 @@ def _part_of_node(operator: str, operand: Any) -> _PatternPart:
     if operator in _REPEATS:
         min_count, max_count, tree = operand
         return _repeat_part(_part_of(tree), min_count, max_count)
-    raise UnreadablePattern  # RE2 has no other.
-
-
-def _longest_run(skeleton: str, excluded: Collection[str]) -> str:
-    """Return the longest sufficient run of a skeleton that is not among `excluded`, "" without one."""
-    runs = [run[:MAX_LITERAL] for run in skeleton.split()]
-    return max([run for run in runs if run not in excluded and len(run) >= MIN_LITERAL], key=len, default="")
+    raise ValueError(f"RE2 has no {operator}")
 
 
 def _combine_skeletons(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

@@ -127,10 +127,9 @@ class Candidates:
         texts: relevance.MemoryTexts,
         results: Sequence[ChannelResult],
         named: dict[str, float],
-        semantic: Semantic | None = None,
+        semantic: Semantic | None,
         *,
-        full_words: float = 0.0,
-        is_complete: bool = True,
+        is_complete: bool,
     ) -> None:
         """Join the channels' lists. semantic: the channel for looking up further cosines."""
         ran = [result for result in results if result.failure is None]
@@ -141,7 +140,7 @@ class Candidates:
         self._strategy_of = {result.name: result.strategy for result in ran}
         self.strategies = tuple(dict.fromkeys(result.strategy for result in ran))
         self.failures = [result.failure for result in results if result.failure is not None]
-        self.full_words = full_words
+        self.full_words = recall_words.full_score(index, parsed_query)
         self.is_complete = is_complete
         self.identifiers: list[str] = []
         self.sole: list[int] = []
@@ -315,10 +314,7 @@ def gather_candidates(request: Request, sources: Sources, deadline: Deadline, de
         labelled = run_channel(recall_words.Labels(index, named), parsed_query, scope, LABELS_DEPTH, deadline)
         results += [labelled] if labelled.ranked or labelled.failure else []  # tags of other projects do not count
     results += request.further
-    full_words = recall_words.full_score(index, parsed_query)
-    candidates = Candidates(
-        parsed_query, index, sources.texts, results, named, semantic, full_words=full_words, is_complete=is_complete
-    )
+    candidates = Candidates(parsed_query, index, sources.texts, results, named, semantic, is_complete=is_complete)
     if semantic is not None:
         try:
             candidates.look_up(list(candidates))

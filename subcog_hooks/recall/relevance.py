@@ -207,19 +207,8 @@ class AskedTerms:
 
     def _side_by_side(self, stems: list[str]) -> float:
         """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
-        if not self._of_pairs:  # There are none, or only words that each memory has.
-            return 0.0
-        weights = self._by_stem
-        before = ""
-        pairs = set()
-        for stem in stems:
-            if stem in weights:
-                if before and (before, stem) in self._pairs:
-                    pairs.add((before, stem))
-                before = stem
-            else:
-                before = ""
-        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs
+        pairs = {pair for pair in pairwise(stems) if pair[0] in self._by_stem and pair in self._pairs}
+        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs if self._of_pairs else 0.0
 
 
 def _matched_share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:
