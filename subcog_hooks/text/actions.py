@@ -30,13 +30,6 @@ IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "c
 
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
 _OTHER_MATTER = frozenset("same last previous latest next this that whose".split())  # "the same commit"
-_NOT_AFTER = {PUSH: frozenset(("db", "docker", "image"))}  # Behind these words it is not this action.
-_NO_OBJECT = {  # Before these words it is not the action.
-    COMMIT: frozenset(("sha", "sha1", "hash", "hashes", "id", "ids")),
-    PUSH: frozenset(("notification", "notifications", "message", "messages", "gateway", "token", "tokens")),
-    RELEASE: frozenset(("service", "branch", "branches", "candidate", "note", "notes", "team")),
-    MERGE: frozenset(("conflict", "conflicts", "request", "requests", "sort")),
-}
 
 _COMMANDS = {command: " ".join(actions).split() for command, *actions in read_rows(__file__, "action_commands.tsv")}
 _LANGUAGES = (  # each with programs that install for it and files that list its dependencies
@@ -95,13 +88,11 @@ def actions_of_rule(text: str) -> tuple[str, ...]:
     actions: dict[str, None] = {}
     phrases = _phrases_by_word()
     for index, word in enumerate(words):
-        for action, names in phrases.get(word, ()):
-            if words[index : index + len(names)] != names or (
-                index and words[index - 1] in _OTHER_MATTER | _NOT_AFTER.get(action, frozenset())
-            ):
-                continue
+        for action, names, not_behind, not_before in phrases.get(word, ()):
             behind = "".join(words[index + len(names) : index + len(names) + 1])
-            if behind in _NO_OBJECT.get(action, ()):
+            if words[index : index + len(names)] != names or behind in not_before:
+                continue
+            if index and (words[index - 1] in _OTHER_MATTER or words[index - 1] in not_behind):
                 continue
             if word in _MANAGERS and not (raw[index][-1] in ",.;:" or not behind or behind in _BEHIND_MANAGERS):
                 continue  # It runs a script.
@@ -300,15 +291,16 @@ def _actions_of_file(path: str) -> Sequence[str]:
     return (SQL,) if ending == "sql" else ()
 
 
-def _phrases_by_word() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return the phrases that name an action, each as its words, by their first word."""
+_phrases: dict[str, list[tuple[str, list[str], list[str], list[str]]]] = {}  # Most calls look at no note.
+
+
+def _phrases_by_word() -> dict[str, list[tuple[str, list[str], list[str], list[str]]]]:
+    """Return the phrases of each action, by their first word: its words, and words that may not stand before and behind it."""
     if not _phrases:
-        by_word: dict[str, list[tuple[str, list[str]]]] = {}
-        for action, phrases in read_rows(__file__, "action_phrases.tsv"):
+        by_word: dict[str, list[tuple[str, list[str], list[str], list[str]]]] = {}
+        for action, phrases, *excluded in read_rows(__file__, "action_phrases.tsv"):
+            not_behind, not_before = ([] if cell == "-" else cell.split() for cell in excluded)
             for words in map(str.split, phrases.split("|")):
-                by_word.setdefault(words[0], []).append((action, words))
+                by_word.setdefault(words[0], []).append((action, words, not_behind, not_before))
         _phrases.update(by_word)  # In one step, since another thread may read it.
     return _phrases
-
-
-_phrases: dict[str, list[tuple[str, list[str]]]] = {}  # It is filled with the first note, since most calls look at none.
