@@ -28,7 +28,7 @@ from subcog_hooks.embed import spaces
 from subcog_hooks.embed.bulk import encode_many
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.share import sending, server_connection, server_schema, team_search
 from subcog_hooks.share.sync import Sync
 from subcog_hooks.share.synced import ShareState

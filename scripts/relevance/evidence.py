@@ -18,10 +18,10 @@ from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.intent import keywords
-from subcog_hooks.recall import channel, pipeline
+from subcog_hooks.recall import candidates, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.hits import Eligibility, Hit
+from subcog_hooks.recall.hits import ChannelResult, Eligibility, Hit
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
@@ -153,12 +153,12 @@ class Shelf:
 @contextmanager
 def _without(seqs: frozenset[int]) -> Iterator[None]:
     """Let recall run as if the store did not have these memories, with a clock that stands."""
-    run: Callable[..., channel.ChannelResult] = channel.run_channel
+    run: Callable[..., ChannelResult] = candidates.run_channel
 
-    def without(*arguments: Any) -> channel.ChannelResult:  # Any: whatever a channel is asked
+    def without(*arguments: Any) -> ChannelResult:  # Any: whatever a channel is asked
         found = run(*arguments)
         found.ranked = [(score, seq) for score, seq in found.ranked if seq not in seqs]
         return found
 
-    with patch.object(channel, "run_channel", without):
+    with patch.object(candidates, "run_channel", without):
         yield

@@ -24,8 +24,8 @@ from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
+from subcog_hooks.recall import fusion
 from subcog_hooks.recall import search as recall_search
-from subcog_hooks.recall import tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
@@ -70,7 +70,7 @@ def open_sources(
     wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
     """
     index = context.index_of(store)
-    numbers = tuning.tuning_from_settings(settings)
+    numbers = fusion.tuning_from_settings(settings)
     if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
         yield Sources(index, store, None, numbers)
         return

@@ -23,6 +23,7 @@ from subcog_hooks.cues.conditions import (
     TOOLS,
     TRUTH,
     WHOLE,
+    as_operators,
     is_number,
     is_scalar,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 MAX_CONDITIONS = 200  # conditions of a memory, as many as entries of any of its lists (model.MAX_LIST)
 MAX_VALUES = 200  # values of a list
 MAX_NAME = 64  # characters
+MIN_LIKENESS = 0.8  # the share of letters that a misspelt name has in common with its fact
 
 CHOICES = {  # the only values of these facts
     "source": ("startup", "resume", "clear", "compact", "fork"),
@@ -68,17 +70,12 @@ def is_valid_name(name: str) -> bool:
 
 
 def _check_condition(name: str, condition: object, depth: int) -> None:
-    if isinstance(condition, list):
-        _check_operator(name, IN, condition, depth)
-    elif not isinstance(condition, dict):
-        _check_operator(name, EQ, condition, depth)
-    elif depth > MAX_DEPTH:
+    if isinstance(condition, dict) and depth > MAX_DEPTH:
         raise condition_error(name, "conditions within conditions", f"at most {MAX_DEPTH} of them")
-    elif not condition:
+    if condition == {}:
         raise condition_error(name, "{}", "expected an operator: " + ", ".join(OPERATORS))
-    else:
-        for operator, operand in condition.items():
-            _check_operator(name, operator, operand, depth)
+    for operator, operand in as_operators(condition).items():
+        _check_operator(name, operator, operand, depth)
 
 
 def _check_operator(name: str, operator: str, operand: object, depth: int) -> None:
@@ -103,48 +100,40 @@ def _check_operator(name: str, operator: str, operand: object, depth: int) -> No
 
 
 def _check_value(name: str, prefix: str, value: object, kind: str) -> None:
-    """Raise InvalidMemory unless a fact of this kind can have this value. prefix: begins the message's value."""
+    """Raise InvalidMemory unless a session can have this value of a fact. prefix: begins the message's value."""
+    if expected := _expected_value(name, value, kind):
+        raise condition_error(name, prefix + format_value(value), expected)
+
+
+def _expected_value(name: str, value: object, kind: str) -> str:
+    """Return the form that a value of a fact should have, "" for a value that some session has."""
     choices = CHOICES.get(name)
     if choices and value not in choices:
-        raise condition_error(name, prefix + format_value(value), "expected one of " + ", ".join(choices))
+        return "expected one of " + ", ".join(choices)
     if not is_scalar(value) or not _has_kind(value, kind):
-        raise condition_error(name, prefix + format_value(value), f"expected {kind}")
-    if isinstance(value, str) and not _is_short(value, kind):
-        raise condition_error(
-            name, prefix + format_value(value), f"a text has {'0' if kind == FLAG else '1'} to {MAX_TEXT:,} characters"
-        )
-    if kind == PATH and "\\" in str(value):
-        raise condition_error(name, prefix + format_value(value), "use / between folders, on Windows too")
-    _check_can_hold(name, prefix, value)
-
-
-def _check_can_hold(name: str, prefix: str, value: object) -> None:
-    """Raise InvalidMemory if no session has this value, although its kind is right."""
+        return f"expected {kind}"
+    min_length = 0 if kind == FLAG else 1
+    if isinstance(value, str) and not min_length <= len(value) <= MAX_TEXT:
+        return f"a text has {min_length} to {MAX_TEXT:,} characters"
+    text = str(value)
+    if kind == PATH and "\\" in text:
+        return "use / between folders, on Windows too"
     values = TOOLS if name == "tool" else MODES if name == "permission_mode" else ()
-    if values and value not in values:
-        match = next((value_name for value_name in values if value_name.lower() == str(value).lower()), "")
-        if match or name == "tool":
-            expected = f"expected {match}: case counts" if match else "expected one of " + ", ".join(values)
-            raise condition_error(name, prefix + format_value(value), expected)
-    if name == "cwd" and not _is_full_path(str(value)):
-        raise condition_error(name, prefix + format_value(value), "expected the full path, for instance /srv/shop")
-
-
-def _is_full_path(path: str) -> bool:
-    return path.startswith("/") or path[1:3] == ":/"
-
-
-def _is_short(value: str, kind: str) -> bool:
-    return len(value) <= MAX_TEXT and (kind == FLAG or bool(value))
+    if values and text not in values:
+        if match := next((other for other in values if other.lower() == text.lower()), ""):
+            return f"expected {match}: case counts"
+        if name == "tool":
+            return "expected one of " + ", ".join(values)
+    if name == "cwd" and not text.startswith("/") and text[1:3] != ":/":
+        return "expected the full path, for instance /srv/shop"
+    return ""
 
 
 def _has_kind(value: object, kind: str) -> bool:
     if kind == TRUTH:
         return isinstance(value, bool)
-    if kind == NUMBER:
-        return is_number(value)
-    if kind == WHOLE:
-        return is_number(value) and isinstance(value, int)
+    if kind in (NUMBER, WHOLE):
+        return is_number(value) and (kind == NUMBER or isinstance(value, int))
     return kind == FLAG or isinstance(value, str)
 
 
@@ -153,12 +142,13 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
         raise condition_error(name, GLOB, "expected one of " + ", ".join(CHOICES[name]))
     if kind not in (TEXT, PATH, FLAG):
         raise condition_error(name, GLOB, f"it is {kind}, and no text")
+    problem = f"{GLOB} {format_value(glob)}"
     if not isinstance(glob, str) or not 0 < len(glob) <= MAX_TEXT:
-        raise condition_error(name, f"{GLOB} {format_value(glob)}", f"expected a pattern of 1 to {MAX_TEXT:,} characters")
+        raise condition_error(name, problem, f"expected a pattern of 1 to {MAX_TEXT:,} characters")
     from fnmatch import fnmatchcase  # few conditions have a glob
 
     if name == "tool" and not any(fnmatchcase(tool, glob) for tool in TOOLS):
-        raise condition_error(name, f"{GLOB} {format_value(glob)}", "expected to match one of " + ", ".join(TOOLS))
+        raise condition_error(name, problem, "expected to match one of " + ", ".join(TOOLS))
     if kind != PATH:
         return
     from subcog_hooks.cues import globs  # The import takes .3 ms.
@@ -167,9 +157,9 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
         globs.check_glob(glob)
     except InvalidMemory as error:
         reason = error.message.removeprefix(f"paths has {glob[:80]!r}: ")
-        raise condition_error(name, f"{GLOB} {format_value(glob)}: {reason}", error.hint) from error
+        raise condition_error(name, f"{problem}: {reason}", error.hint) from error
     if name == "cwd" and not globs.is_absolute(glob):
-        raise condition_error(name, f"{GLOB} {format_value(glob)}", "expected the full path, beginning with / or ~/")
+        raise condition_error(name, problem, "expected the full path, beginning with / or ~/")
 
 
 def condition_error(name: str, problem: str, expected: str) -> InvalidMemory:
@@ -209,40 +199,30 @@ def parse_condition(text: str) -> tuple[str, object]:
     if not is_valid_name(name):
         raise InvalidMemory(f"when has {name[:80]!r}", EXPECTED_NAME)
     if rest and (not sign or operand[:1] == "="):
-        raise condition_error(
-            name, format_value(rest), "expected one of " + " ".join(_SIGNS) + ", for instance branch=main or prompts>=3"
-        )
+        expected = "expected one of " + " ".join(_SIGNS) + ", for instance branch=main or prompts>=3"
+        raise condition_error(name, format_value(rest), expected)
     kind = FACT_KINDS.get(name, FLAG)
     if not sign and kind not in (TRUTH, FLAG):
         raise condition_error(name, "it has no value", f"expected {kind}, for instance {name}={_example_value(name, kind)}")
-    condition = _build_condition(sign, operand, kind)
+    condition: object = True
+    if sign in (">=", "<="):
+        condition = {GTE if sign == ">=" else LTE: _parse_value(operand, kind)}
+    elif sign in ("~", "!~"):
+        condition = {GLOB: _unquote(operand)}
+    elif sign:
+        values = [operand] if _is_quoted(operand) else operand.split(",")
+        parsed = [_parse_value(value.strip(), kind) for value in values]
+        condition = parsed if len(parsed) > 1 else parsed[0]
+    if sign.startswith("!"):
+        condition = {NOT: condition}
     check_conditions({name: condition})
     return name, condition
 
 
 def _example_value(name: str, kind: str) -> str:
-    if name in CHOICES:
-        return CHOICES[name][0]
-    if kind == TRUTH:
-        return "true"
-    return (
-        "7"
-        if kind in (NUMBER, WHOLE)
-        else {"branch": "main", "cwd": "/srv/shop", "tool": "Bash", "permission_mode": "plan"}.get(name, "…")
-    )
-
-
-def _build_condition(sign: str, given: str, kind: str) -> object:
-    if not sign:
-        return True
-    if sign in (">=", "<="):
-        return {GTE if sign == ">=" else LTE: _parse_value(given, kind)}
-    if sign in ("~", "!~"):
-        glob = {GLOB: _unquote(given)}
-        return glob if sign == "~" else {NOT: glob}
-    is_list = "," in given and not _is_quoted(given)
-    values = [_parse_value(value.strip(), kind) for value in given.split(",")] if is_list else _parse_value(given, kind)
-    return values if sign == "=" else {NOT: values}
+    examples = {"branch": "main", "cwd": "/srv/shop", "tool": "Bash", "permission_mode": "plan"}
+    by_kind = {TRUTH: "true", NUMBER: "7", WHOLE: "7"}
+    return CHOICES[name][0] if name in CHOICES else by_kind.get(kind) or examples.get(name, "…")
 
 
 def parse_conditions(texts: Sequence[str]) -> dict[str, object]:
@@ -264,23 +244,16 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, object]:
 def _join_conditions(name: str, first: object, second: object) -> object:
     if first == second:
         return first
-    joined = dict(_as_operators(first))
-    for operator, operand in _as_operators(second).items():
+    joined = dict(as_operators(first))
+    for operator, operand in as_operators(second).items():
         if operator not in joined:
             joined[operator] = operand
         elif operator == NOT and not isinstance(joined[NOT], dict) and not isinstance(operand, dict):
             joined[NOT] = [*_as_list(joined[NOT]), *_as_list(operand)]
         elif joined[operator] != operand:
-            raise condition_error(
-                name, "two conditions that cannot be joined", "give one; several values have commas between them"
-            )
+            hint = "give one; several values have commas between them"
+            raise condition_error(name, "two conditions that cannot be joined", hint)
     return joined
-
-
-def _as_operators(condition: object) -> dict[str, object]:
-    if isinstance(condition, dict):
-        return condition
-    return {IN if isinstance(condition, list) else EQ: condition}
 
 
 def _as_list(condition: object) -> list[object]:
@@ -349,20 +322,11 @@ def nearest_name(name: str, flags: Collection[str]) -> str | None:
     """
     if name in FACT_KINDS or name in flags:
         return None
+    from difflib import get_close_matches  # few names are unknown
+
     plain = name.lower().replace("-", "_")
-    nearest = min(FACT_KINDS, key=lambda fact: _levenshtein_distance(plain, fact))
-    if _levenshtein_distance(plain, nearest) <= (1 if len(plain) < 6 else 2):
-        return nearest
-    return next((fact for fact in FACT_KINDS if len(plain) > 2 and fact.startswith(plain)), None)
-
-
-def _levenshtein_distance(left: str, right: str) -> int:
-    row = list(range(len(right) + 1))
-    for i, character in enumerate(left, 1):
-        diagonal, row[0] = row[0], i
-        for j, other in enumerate(right, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (character != other))
-    return row[-1]
+    beginnings = [fact for fact in FACT_KINDS if len(plain) > 2 and fact.startswith(plain)]
+    return next(iter((*get_close_matches(plain, FACT_KINDS, 1, MIN_LIKENESS), *beginnings)), None)
 
 
 def _split_at_sign(text: str) -> tuple[str, str]:

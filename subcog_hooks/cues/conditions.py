@@ -62,15 +62,20 @@ def conditions_hold(when: dict[str, object], facts: Mapping[str, Scalar]) -> boo
     )
 
 
+def as_operators(condition: object) -> dict[str, object]:
+    """Return a condition by its operators: a list is one of its values, any other value must be equal.
+
+    >>> as_operators("main"), as_operators(["main", "next"]), as_operators({"gte": 3})
+    ({'eq': 'main'}, {'in': ['main', 'next']}, {'gte': 3})
+    """
+    return condition if isinstance(condition, dict) else {IN if isinstance(condition, list) else EQ: condition}
+
+
 def _judge_condition(name: str, condition: object, fact: Scalar, depth: int) -> bool | None:
     """Return whether a condition holds, None if it cannot be judged."""
-    if isinstance(condition, list):
-        return _judge_operator(name, IN, condition, fact, depth)
-    if not isinstance(condition, dict):
-        return _judge_operator(name, EQ, condition, fact, depth)
-    if not condition or depth > MAX_DEPTH:
+    if isinstance(condition, dict) and (not condition or depth > MAX_DEPTH):
         return None
-    verdicts = [_judge_operator(name, operator, operand, fact, depth) for operator, operand in condition.items()]
+    verdicts = [_judge_operator(name, operator, operand, fact, depth) for operator, operand in as_operators(condition).items()]
     return None if None in verdicts else all(verdicts)
 
 

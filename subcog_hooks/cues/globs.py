@@ -131,14 +131,12 @@ def key_of_glob(glob: str) -> str:
     >>> key_of_glob("src/database/*.py"), key_of_glob("**/*.test.ts"), key_of_glob("*_test.go"), key_of_glob("**")
     ('database', '.test.ts', '.go', '')
     """
-    shared_keys: dict[str, None] | None = None
-    for whole_glob in _normalise(glob):
-        keys = _keys_of_normalised(whole_glob)
-        shared_keys = dict.fromkeys(keys) if shared_keys is None else {key: None for key in shared_keys if key in keys}
-    parts = [key for key in shared_keys or () if not key.startswith("/")]
-    if parts:
-        return max(reversed(parts), key=len)
-    return max(shared_keys or ("",), key=len).strip("/")
+    keys_of_each = [_keys_of_normalised(whole_glob) for whole_glob in _normalise(glob)]
+    shared_keys = (
+        [key for key in dict.fromkeys(keys_of_each[0]) if all(key in keys for keys in keys_of_each)] if keys_of_each else []
+    )
+    parts = [key for key in shared_keys if not key.startswith("/")]
+    return max(reversed(parts), key=len) if parts else max(shared_keys, key=len, default="").strip("/")
 
 
 def keys_of_path(path: str) -> list[str]:
@@ -187,9 +185,7 @@ def _parts_of_absolute(path: str, windows: bool) -> list[str] | None:
     """Return the parts of an absolute path without `.` and `..`; None for any other path."""
     if windows:
         path = path.replace("\\", "/")
-        if not _is_windows(path) and not path.startswith("//"):
-            return None
-    elif not path.startswith("/"):
+    if not path.startswith("//" if windows else "/") and not (windows and _is_windows(path)):
         return None
     parts: list[str] = []
     for part in path.split("/"):
@@ -237,9 +233,8 @@ def _whole_path_glob(glob: str) -> str:
     parts = [part for part in glob.split("/") if part and part != "."]
     if glob.endswith("/"):
         parts.append("**")
-    if len(parts) == 1 or (len(parts) == 2 and glob.endswith("/")):
-        is_anywhere = not glob.startswith(("/", "./"))
-        parts[:0] = ["**"] * is_anywhere
+    if len(parts) == 1 + glob.endswith("/") and not glob.startswith(("/", "./")):
+        parts.insert(0, "**")
     needed = [part for part, before in zip(parts, ("", *parts), strict=False) if part != "**" or before != "**"]
     return "/" * glob.startswith("/") + "/".join(needed)
 

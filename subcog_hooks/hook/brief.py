@@ -21,7 +21,7 @@ from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL
-from subcog_hooks.text import ties
+from subcog_hooks.text import standing_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,10 +143,12 @@ def rank_memories(call: HookCall) -> Iterator[BriefScore]:
     """
     root = call.here.root if call.here else ""
     branch = (project.find_branch(root) if root else None) or ""
-    here = ties.Surroundings(sys.platform, branch, text_of(call.payload, "cwd"), root, ties.iso_day(call.now_ms))
+    here = standing_rules.Surroundings(
+        sys.platform, branch, text_of(call.payload, "cwd"), root, standing_rules.iso_day(call.now_ms)
+    )
     # Equal totals come by age, then in the order of storing, which is a document's.
     for score in sorted(score_memories(call, branch), key=lambda s: (-s.total, -s.memory.created_at, s.memory.seq)):
-        if not ties.is_elsewhere(score.memory.content, score.memory.created_at, here):
+        if not standing_rules.is_elsewhere(score.memory.content, score.memory.created_at, here):
             yield score
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.hook.deliver import deliver
 from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.kinds import GENERAL, NONE
-from subcog_hooks.recall import pipeline, tuning
+from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
@@ -55,7 +55,7 @@ def close_left_open() -> None:
 
 def open_sources(call: HookCall) -> Sources:
     """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
-    numbers = tuning.tuning_from_settings(call.settings)
+    numbers = fusion.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
     if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):
@@ -144,7 +144,7 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
     except IndexUnusable as error:
         remarks.append(f"marks of wrong memories could not be read: {error}")
     examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
-    offer = _offer_hits(reading, examined, hits, tuning.tuning_from_settings(call.settings))
+    offer = _offer_hits(reading, examined, hits, fusion.tuning_from_settings(call.settings))
     return _verdict_of_offer(reading, examined, answer, offer, remarks=remarks)
 
 
@@ -178,7 +178,7 @@ def _offer_hits(
     reading: PromptReading,
     examined: Examined,
     hits: Sequence[Hit],
-    numbers: tuning.Tuning,
+    numbers: fusion.Tuning,
     held_back: Sequence[choose.Judgement] = (),
     *,
     index: LexicalIndex | None = None,

@@ -14,7 +14,6 @@ from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, re
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.verdicts import REPEATED, SPENT
-from subcog_hooks.text.command_words import MAX_COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def _first_words(command: str) -> Iterator[str]:
     """Yield the first two words of each command in a shell's text."""
     from subcog_hooks.text.simple_commands import commands_of  # Most calls name a file.
 
-    return (" ".join(part.split(None, 2)[:2]) for part in commands_of(command[:MAX_COMMAND]))
+    return (" ".join(part.split(None, 2)[:2]) for part in commands_of(command))
 
 
 def _is_plain_name(name: str) -> bool:

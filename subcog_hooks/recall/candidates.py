@@ -10,11 +10,11 @@ from itertools import pairwise
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.core.records import record
-from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
+from subcog_hooks.recall import fusion, logit, query, relevance
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
-from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.recall.vectors import SearchSpace, Semantic
+from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, ChannelResult, Hit
+from subcog_hooks.recall.vectors import Semantic
+from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.typed_prompt import ends_of
 
@@ -22,13 +22,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from typing import Protocol
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
+    from subcog_hooks.recall.hits import Ranked
     from subcog_hooks.recall.logit import Terms
+    from subcog_hooks.recall.vectors import SearchSpace
     from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store_reader import Filter, StoreReader
+
+    class Channel(Protocol):
+        """A way of finding memories.
+
+        name: in answers and notes; strategy: for counting agreement (S1: exact and relaxed words are one strategy).
+        is_floor: it runs even without time left, so that there is always an answer.
+        """
+
+        name: str
+        strategy: str
+        is_floor: bool
+
+        def search(self, parsed_query: query.Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
+            """Return the best `k` memories of `scope`, and all memories that score like the last. Raises SubcogError."""
+
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
@@ -37,45 +55,38 @@ LABELS_DEPTH = 5  # memories
 NEAR_COSINES = 0.01  # difference between the cosines of a text and its near-copy
 
 
+_USUAL = fusion.Tuning()
+
+
+@record
 class Sources:
     """The stores that recall reads.
 
-    space: where meaning is compared, None for words alone; note: the reason for a missing space; texts: the words of the
-    memories that were compared last.
+    space: where meaning is compared, None for words alone; note: the reason for a missing space.
     """
 
-    __slots__ = ("index", "note", "space", "store", "texts", "tuning")
+    index: LexicalIndex
+    store: StoreReader
+    space: SearchSpace | None = None
+    tuning: fusion.Tuning = _USUAL
+    note: str | None = None
 
-    def __init__(
-        self,
-        index: LexicalIndex,
-        store: StoreReader,
-        space: SearchSpace | None = None,
-        tuning: Tuning | None = None,
-        note: str | None = None,
-    ) -> None:
-        self.index = index
-        self.store = store
-        self.space = space
-        self.tuning = tuning or Tuning()
-        self.note = note
-        self.texts = relevance.MemoryTexts(index.analysers)
+    def __post_init__(self) -> None:
+        self.texts = relevance.MemoryTexts(self.index.analysers)
 
 
+@record
 class Strictness:
     """The closeness that a memory has to match with.
 
-    words: the channels of words; nearness: the share of min_similarity that meaning needs.
+    nearness: the share of min_similarity that meaning needs; words: the channels of words.
     """
 
-    __slots__ = ("nearness", "words")
-
-    def __init__(self, nearness: float, *words: Callable[[LexicalIndex], channel.Channel]) -> None:
-        self.nearness = nearness
-        self.words = words
+    nearness: float
+    words: tuple[Callable[[LexicalIndex], Channel], ...]
 
 
-PRIMARY = Strictness(1.0, recall_words.ExactWords, recall_words.Relaxed)
+PRIMARY = Strictness(1.0, (recall_words.ExactWords, recall_words.Relaxed))
 
 
 @record
@@ -96,7 +107,7 @@ class Request:
     is_explained: bool = False
     facts: Mapping[str, Scalar] | None = None
     strictness: Strictness = PRIMARY
-    further: Sequence[channel.ChannelResult] = ()
+    further: Sequence[ChannelResult] = ()
 
 
 class Candidates:
@@ -109,45 +120,18 @@ class Candidates:
     lists would bring no further memory.
     """
 
-    __slots__ = (
-        "_asked",
-        "_copies_of",
-        "_index",
-        "_repeats",
-        "_scores",
-        "_semantic",
-        "_standings",
-        "_strategy_of",
-        "_texts",
-        "cosines",
-        "failures",
-        "full_words",
-        "identifiers",
-        "is_complete",
-        "lists",
-        "named",
-        "query",
-        "sole",
-        "strategies",
-        "words",
-    )
-
     def __init__(
         self,
         parsed_query: query.Query,
         index: LexicalIndex,
         texts: relevance.MemoryTexts,
-        results: Sequence[channel.ChannelResult],
+        results: Sequence[ChannelResult],
         named: dict[str, float],
-        semantic: Semantic | None = None,
+        semantic: Semantic | None,
         *,
-        full_words: float = 0.0,
-        is_complete: bool = True,
+        is_complete: bool,
     ) -> None:
-        """Join the channels' lists.
-
-        semantic: the channel for looking up further cosines; is_complete: whether longer lists would bring no further memory.
-        """
+        """Join the channels' lists. semantic: the channel for looking up further cosines."""
         ran = [result for result in results if result.failure is None]
         self.query = parsed_query
         self.named = named
@@ -156,7 +140,7 @@ class Candidates:
         self._strategy_of = {result.name: result.strategy for result in ran}
         self.strategies = tuple(dict.fromkeys(result.strategy for result in ran))
         self.failures = [result.failure for result in results if result.failure is not None]
-        self.full_words = full_words
+        self.full_words = recall_words.full_score(index, parsed_query)
         self.is_complete = is_complete
         self.identifiers: list[str] = []
         self.sole: list[int] = []
@@ -216,13 +200,13 @@ class Candidates:
                 yield first, memory
 
     def agreement(self, seq: int) -> float:
-        """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH."""
-        found_by = {
-            self._strategy_of[name]
-            for name, ranks in self.lists.items()
-            if ranks.get(seq, AGREEMENT_DEPTH + 1) <= AGREEMENT_DEPTH
-        }
-        return fusion.agreement_share(len(found_by), len(self.strategies))
+        """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH.
+
+        It is 0.0 where only one strategy ran, because it has no other to agree with.
+        """
+        last_rank = AGREEMENT_DEPTH
+        found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, last_rank + 1) <= last_rank}
+        return len(found_by) / len(self.strategies) if len(self.strategies) > 1 else 0.0
 
     def cosine_alone(self, seq: int) -> float | None:
         """Return a memory's cosine if meaning alone has found it, else None."""
@@ -279,28 +263,21 @@ class Candidates:
 
     def _with_question(self, memory: Memory, terms: Terms) -> tuple[str | None, Terms]:
         """Return the question that the query is like, None without one, and the terms with its evidence."""
-        from subcog_hooks.recall import asked_like  # few memories have questions
+        from subcog_hooks.recall import alike  # few memories have questions
 
-        seq = memory.seq
-        cosines = self._question_cosines(seq)
-        likeness = asked_like.most_alike_question(self.query.text, memory.questions, cosines, self._index.analysers)
+        cosines: dict[int, float] = {}
+        if self._semantic is not None:
+            try:
+                cosines = self._semantic.question_cosines(self.query, memory.seq)
+            except SubcogError as error:
+                self.failures.append(f"{QUESTIONS}: {error.message}")
+        likeness = alike.most_alike_question(self.query.text, memory.questions, cosines, self._index.analysers)
         if cosines:
-            leads = max(cosines.values()) >= self.cosines.get(seq, -1.0)
+            leads = max(cosines.values()) >= self.cosines.get(memory.seq, -1.0)
         else:
-            leads = self._scores.get(QUESTIONS, {}).get(seq, -1.0) >= self.words.get(seq, 0.0)
-        is_like = likeness.value > likeness.min_value
-        return likeness.question if is_like else None, logit.with_question(
-            terms, likeness.value, likeness.min_value, leads=leads
-        )
-
-    def _question_cosines(self, seq: int) -> dict[int, float]:
-        if self._semantic is None:
-            return {}
-        try:
-            return self._semantic.question_cosines(self.query, seq)
-        except SubcogError as error:
-            self.failures.append(f"{QUESTIONS}: {error.message}")
-            return {}
+            leads = self._scores.get(QUESTIONS, {}).get(memory.seq, -1.0) >= self.words.get(memory.seq, 0.0)
+        terms = logit.with_question(terms, likeness.value, likeness.min_value, leads=leads)
+        return likeness.question if likeness.value > likeness.min_value else None, terms
 
     def _rarest_keyword(self, memory: Memory) -> float:
         """Return the rarity of the rarest keyword of a memory that the query names, 0.0 without one.
@@ -325,78 +302,82 @@ def gather_candidates(request: Request, sources: Sources, deadline: Deadline, de
     first, and also answer where meaning alone was asked and fails. Raises IndexUnusable.
     """
     index, tuning, scope = sources.index, sources.tuning, request.scope
-    by_words, by_meaning = _uses_words_and_meaning(request.mode, tuning)
-    parsed_query, results, semantic = _run_channels(request, sources, deadline, deeper)
+    by_words = request.mode == LEXICAL or (request.mode == HYBRID and tuning.alpha != 1.0)
+    by_meaning = request.mode == SEMANTIC or (request.mode == HYBRID and tuning.alpha != 0.0)
+    parsed_query, results, semantic = _run_channels(
+        request, sources, deadline, deeper, by_words=by_words, by_meaning=by_meaning and sources.space is not None
+    )
     depths = {SEMANTIC: tuning.semantic_depth * deeper}
     is_complete = all(len(result.ranked) < depths.get(result.name, tuning.lexical_depth * deeper) for result in results)
-    named = labels.labels_named_in(request.text, index, scope) if by_words and request.by_labels else {}
+    named = recall_words.labels_named_in(request.text, index, scope) if by_words and request.by_labels else {}
     if named:
-        labelled = channel.run_channel(labels.Labels(index, named), parsed_query, scope, LABELS_DEPTH, deadline)
+        labelled = run_channel(recall_words.Labels(index, named), parsed_query, scope, LABELS_DEPTH, deadline)
         results += [labelled] if labelled.ranked or labelled.failure else []  # tags of other projects do not count
     results += request.further
-    full_words = recall_words.full_score(index, parsed_query)
-    candidates = Candidates(
-        parsed_query, index, sources.texts, results, named, semantic, full_words=full_words, is_complete=is_complete
-    )
+    candidates = Candidates(parsed_query, index, sources.texts, results, named, semantic, is_complete=is_complete)
     if semantic is not None:
         try:
             candidates.look_up(list(candidates))
         except SubcogError as error:
             candidates.failures.append(f"{SEMANTIC}: {error.message}")
     if by_words and any(term.is_identifier for term in parsed_query.terms):
-        candidates.identifiers, candidates.sole = labels.find_holders(parsed_query, index, scope)
+        candidates.identifiers, candidates.sole = recall_words.find_holders(parsed_query, index, scope)
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates
 
 
 def _run_channels(
-    request: Request, sources: Sources, deadline: Deadline, deeper: int
-) -> tuple[query.Query, list[channel.ChannelResult], Semantic | None]:
+    request: Request, sources: Sources, deadline: Deadline, deeper: int, *, by_words: bool, by_meaning: bool
+) -> tuple[query.Query, list[ChannelResult], Semantic | None]:
     """Return the query, the results of words and meaning, and the semantic channel if it could answer.
 
     The semantic search runs beside the others as soon as its text is known. For most prompts that is before their analysis.
     """
     index, tuning, scope = sources.index, sources.tuning, request.scope
-    by_words, by_meaning = _uses_words_and_meaning(request.mode, tuning)
     depth = tuning.semantic_depth * deeper
     semantic: Semantic | None = None
     if by_meaning and sources.space is not None:
         semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.strictness.nearness)
     beside = semantic if by_words else None
+    word_channels = [channel_type(index) for channel_type in request.strictness.words]
+    if index.max_questions and recall_words.Relaxed in request.strictness.words:
+        word_channels.append(recall_words.AskedLike(index))
+
+    def search_words() -> list[ChannelResult]:
+        return [run_channel(words, parsed_query, scope, tuning.lexical_depth * deeper, deadline) for words in word_channels]
+
     try:
         if beside is not None and not request.is_typed:
             beside.begin(ends_of(request.text), scope, depth, deadline)
-        parsed_query = query.analyse_query(
-            request.text, index, within=recall_words.scope_query(index, scope), correct=request.is_typed
-        )
+        within = recall_words.scope_query(index, scope)
+        parsed_query = query.analyse_query(request.text, index, within=within, correct=request.is_typed)
         if beside is not None:
             beside.begin(parsed_query.meant, scope, depth, deadline)
-        results = _search_word_channels(request, parsed_query, sources, deadline, deeper) if by_words else []
+        results = search_words() if by_words else []
         if semantic is not None:
-            results.append(channel.run_channel(semantic, parsed_query, scope, depth, deadline))
+            results.append(run_channel(semantic, parsed_query, scope, depth, deadline))
     finally:
         if semantic is not None:
             semantic.end()
     if semantic is not None and results[-1].failure is not None:
         semantic = None
     if semantic is None and not by_words:  # words are better than nothing
-        results += _search_word_channels(request, parsed_query, sources, deadline, deeper)
+        results += search_words()
     return parsed_query, results, semantic
 
 
-def _search_word_channels(
-    request: Request, parsed_query: query.Query, sources: Sources, deadline: Deadline, deeper: int
-) -> list[channel.ChannelResult]:
-    depth = sources.tuning.lexical_depth * deeper
-    channels = [channel_type(sources.index) for channel_type in request.strictness.words]
-    if sources.index.max_questions and recall_words.Relaxed in request.strictness.words:
-        channels.append(recall_words.AskedLike(sources.index))
-    return [channel.run_channel(words, parsed_query, request.scope, depth, deadline) for words in channels]
+def run_channel(channel: Channel, parsed_query: query.Query, scope: Filter, k: int, deadline: Deadline) -> ChannelResult:
+    """Run a channel's search; record a failure or a passed deadline in the result.
 
-
-def _uses_words_and_meaning(mode: str, tuning: Tuning) -> tuple[bool, bool]:
-    """Return whether words are searched, and meaning; an alpha of 0 or 1 excludes one side, like a mode."""
-    if mode == HYBRID:
-        return tuning.alpha != 1.0, tuning.alpha != 0.0
-    return mode == LEXICAL, mode == SEMANTIC
+    Raises IndexUnusable: without words there is no answer, and a writer rebuilds the index.
+    """
+    if not channel.is_floor and not deadline.work_left_ms():
+        return ChannelResult(channel.name, channel.strategy, [], f"{channel.name}: no time was left for it")
+    try:
+        return ChannelResult(channel.name, channel.strategy, channel.search(parsed_query, scope, k, deadline))
+    except IndexUnusable:
+        raise
+    except SubcogError as error:
+        reason = error.message if deadline.work_left_ms() else "out of time"
+        return ChannelResult(channel.name, channel.strategy, [], f"{channel.name}: {reason}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from subcog_hooks.recall.hits import PATTERN, STATE, Hit
+from subcog_hooks.recall.hits import PATTERN, STATE, ChannelResult, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
-    from subcog_hooks.recall.channel import ChannelResult
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store_reader import StoreReader
@@ -36,8 +35,6 @@ class ExactMatches:
     One memory may be in several channels. note: a sentence on unfinished work, "" for none.
     """
 
-    __slots__ = ("channels", "note")
-
     def __init__(self, channels: Mapping[str, Sequence[Memory]], note: str = "") -> None:
         self.channels = {name: tuple(memories) for name, memories in channels.items() if memories}
         self.note = note
@@ -55,8 +52,6 @@ class ExactMatches:
 
     def lists(self) -> list[ChannelResult]:
         """Return the memories of each channel in the form of a search result."""
-        from subcog_hooks.recall.channel import ChannelResult  # it loads tantivy, which only a search needs
-
         return [
             ChannelResult(name, name, [(1.0 / rank, memory.seq) for rank, memory in enumerate(memories, 1)])
             for name, memories in self.channels.items()
@@ -94,7 +89,7 @@ def match_triggers(text: str, store: StoreReader, eligible: Eligibility, deadlin
     from subcog_hooks.cues import triggers  # needed only where the store has triggers
 
     text = triggers.plain_text(matched_part(text))
-    seqs: dict[int, int] = {}
+    seqs: dict[int, None] = {}
     allowed_s = max(MIN_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
     began_s = time.thread_time()
     data = text.encode("utf-8", "replace")
@@ -106,18 +101,13 @@ def match_triggers(text: str, store: StoreReader, eligible: Eligibility, deadlin
         if tried >= MAX_TRIED or not deadline.work_left_ms() or time.thread_time() - began_s > allowed_s:
             note = f"patterns: of {len(candidates)} triggers that may match {tried} were tried"
             break
-        if _trigger_matches(trigger.pattern, data):
-            seqs[trigger.seq] = trigger.priority
+        try:
+            is_match = triggers.search_trigger(trigger.pattern, data) is not None
+        except Exception:  # noqa: BLE001 - re2.error, of a pattern in a damaged file; it finds nothing
+            is_match = False
+        if is_match:
+            seqs[trigger.seq] = None
     return _most_urgent(seqs, store, eligible, PATTERN_DEPTH, eligible.allows), note
-
-
-def _trigger_matches(pattern: str, data: bytes) -> bool:
-    from subcog_hooks.cues import triggers  # already loaded
-
-    try:
-        return triggers.search_trigger(pattern, data) is not None
-    except Exception:  # noqa: BLE001 - re2.error, of a pattern in a damaged file; it finds nothing
-        return False
 
 
 def match_conditions(
@@ -131,21 +121,17 @@ def match_conditions(
     from subcog_hooks.cues import conditions
 
     conditional = store.conditional(eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
-    note = (
-        f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged"
-        if len(conditional) > MAX_JUDGED
-        else ""
-    )
+    note = f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged"
     matching = [
         seq
         for seq, when in conditional[:MAX_JUDGED]
         if (not naming or any(name in when for name in naming)) and conditions.conditions_hold(when, facts)
     ]
 
-    def waits_for_nothing_else(memory: Memory) -> bool:
+    def is_usable(memory: Memory) -> bool:
         return eligible.includes(memory) and not (memory.triggers or memory.paths)
 
-    return _most_urgent(matching, store, eligible, STATE_DEPTH, waits_for_nothing_else), note
+    return _most_urgent(matching, store, eligible, STATE_DEPTH, is_usable), note if len(conditional) > MAX_JUDGED else ""
 
 
 def matched_part(text: str) -> str:
@@ -162,8 +148,6 @@ def _most_urgent(
 ) -> list[Memory]:
     """Return at most `max_memories` usable memories, those new to the session first."""
     candidates = list(seqs)
-    if not candidates:
-        return []
     if len(candidates) > MAX_MATCHING:
         had = set(store.seqs_of(eligible.given))
         candidates = [seq for seq in candidates if seq not in had][:MAX_MATCHING]

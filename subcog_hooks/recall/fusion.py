@@ -1,5 +1,5 @@
-"""Fusion of the channels into one score: weights, reciprocal ranks, recency, the intent's prior; and the memories that repeat
-a better one.
+"""Fusion of the channels into one score: its numbers, weights, reciprocal ranks, recency, the intent's prior; and the memories
+that repeat a better one.
 """
 
 from __future__ import annotations
@@ -7,21 +7,95 @@ from __future__ import annotations
 from itertools import pairwise
 from math import exp
 
+from subcog_hooks.settings.defaults import ADAPTIVE, ALPHA, DEFAULTS, RELEVANCE, RRF, TYPE_SHARES
 from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from subcog_hooks.settings.defaults import Settings, Value
+
+    WordSet = frozenset[str]
 
 # The usual weight of the labels' list in the weighted sum, and its weight in reciprocal ranks as a share of the words'.
 LABELS_IN_WEIGHTED = 0.1
 LABELS_IN_RRF = 0.5
+MANY_LABELS, MANY_LABELS_FACTOR = 3, 1.5  # So many labels in one query count half as much again.
 PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # starting values; the sweep did not move them
 PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # of S3
 # The largest bonus for agreement, as a share of the score. A larger bonus, up to S1's 0.2, gains on locomo and loses on devmem
 # with the neural query (tests/eval/results/12f8346.md).
 AGREEMENT_BONUS = 0.05
+# The namespace decides between memories of similar relevance. In the sweep no answer is lost up to 1.5, and precision falls at
+# 1.9 (tests/eval/results/12f8346.md).
+FAVOURED_FACTOR = 1.1
+# A text with this similarity repeats another. Long texts may differ in a word. Two short texts that differ in one word,
+# such as a port, both stay. The sweep finds no difference from 0.85 to 1.0 (tests/eval/results/12f8346.md).
+NEAR_DUPLICATE = 0.95
+DEPTH = 100  # memories of a channel's list
+
+_SETTINGS = (  # Their last parts are the fields of `Tuning`.
+    *("fusion.mode", "fusion.alpha", "fusion.small", "fusion.large", "fusion.rrf_k", "fusion.tags", "fusion.pattern"),
+    *("fusion.state", *(f"fusion.{kind}" for kind in TYPE_SHARES), "recency.decay", "recency.floor"),
+    *("search.min_similarity", "diversity.mmr"),
+)
+_NUMBERS: dict[str, Value] = {  # the usual value of each field
+    **{name.partition(".")[2]: DEFAULTS[name] for name in _SETTINGS},
+    "agreement": AGREEMENT_BONUS,
+    "near_duplicate": NEAR_DUPLICATE,
+    "prior": FAVOURED_FACTOR,
+    "lexical_depth": DEPTH,
+    "semantic_depth": DEPTH,
+}
+
+
+class Tuning:
+    """The numbers by which lists become one ranking: from the settings, or from an experiment.
+
+    alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
+    share. Only the sweep and the tests vary agreement, near_duplicate, prior and the depths.
+    """
+
+    mode: str
+    alpha: float | None
+    small: int
+    large: int
+    rrf_k: int
+    tags: float
+    pattern: float
+    state: float
+    decay: float
+    floor: float
+    min_similarity: float
+    mmr: float
+    agreement: float
+    near_duplicate: float
+    prior: float
+    lexical_depth: int
+    semantic_depth: int
+
+    def __init__(self, **numbers: Value) -> None:
+        """Keep the numbers. numbers: fields by name; missing fields have their usual values. Raises TypeError."""
+        if unknown := numbers.keys() - _NUMBERS.keys():
+            raise TypeError(f"no such number: {', '.join(sorted(unknown))}")
+        for name, usual in _NUMBERS.items():
+            value = numbers.get(name, usual)
+            setattr(self, name, None if value == ADAPTIVE else type(usual)(value))
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.mode != RRF
+
+    @property
+    def by_relevance(self) -> bool:
+        """Whether relevance may order the first results, which another share of meaning than usual, or of mmr, excludes."""
+        return self.mode == RELEVANCE and self.alpha == ALPHA and self.mmr == 1.0
+
+
+def tuning_from_settings(settings: Settings) -> Tuning:
+    """Return the tuning of the settings."""
+    return Tuning(**{name.partition(".")[2]: settings[name] for name in _SETTINGS})
 
 
 def weighted_sum(words: Mapping[int, float], cosines: Mapping[int, float], alpha: float, full: float = 0.0) -> dict[int, float]:
@@ -73,15 +147,22 @@ def add_list(fused: Mapping[int, float], weight: float, ranks: Mapping[int, int]
     return {seq: fused.get(seq, 0.0) + (weight / ranks[seq] if seq in ranks else 0.0) for seq in seqs}
 
 
-def agreement_share(found_by: int, ran: int) -> float:
-    """Return the share of the strategies that found a memory.
+TOP_POSITIONS = 3  # The only memory with a rare identifier of the query comes among them.
+LIFT = 1e-6  # the lead of a lifted score
 
-    It is 0.0 where only one strategy ran, because it has no other to agree with.
 
-    >>> agreement_share(1, 2), agreement_share(3, 3), agreement_share(1, 1)
-    (0.5, 1.0, 0.0)
+def lift_scores(holders: Collection[int], scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores that lift these memories among the TOP_POSITIONS, by row number; only raised scores.
+
+    >>> lift_scores([7, 1], {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 7: 0.2})
+    {7: 0.700001}
     """
-    return found_by / ran if ran > 1 else 0.0
+    others = sorted((score for seq, score in scores.items() if seq not in holders), reverse=True)
+    position = TOP_POSITIONS - min(TOP_POSITIONS, len(holders))
+    if len(others) <= position:
+        return {}
+    min_score = others[position] + LIFT
+    return {seq: min_score for seq in holders if seq in scores and scores[seq] < min_score}
 
 
 def ranks_by_row(ranked: Sequence[tuple[float, int]]) -> dict[int, int]:
@@ -138,9 +219,6 @@ def recency_factor(created_at: int, now: int, decay: float, floor: float) -> flo
     return round(floor + (1.0 - floor) * exp(-decay * days), 12) if decay and days else 1.0
 
 
-# The namespace decides between memories of similar relevance. In the sweep no answer is lost up to 1.5, and precision falls at
-# 1.9 (tests/eval/results/12f8346.md).
-FAVOURED_FACTOR = 1.1
 FAVOURED = {  # namespaces by type of intent
     "howto": ("patterns", "learnings"),
     "troubleshoot": ("blockers", "learnings"),
@@ -162,13 +240,7 @@ def namespace_prior(namespace: str, intent: str, factor: float) -> float:
     return factor if namespace in FAVOURED.get(intent, ()) else 1.0
 
 
-if TYPE_CHECKING:
-    WordSet = frozenset[str]
-
 MAX_COMPARED_TEXT = 4_000  # characters of a memory
-# A text with this similarity repeats another. Long texts may differ in a word. Two short texts that differ in one word,
-# such as a port, both stay. The sweep finds no difference from 0.85 to 1.0 (tests/eval/results/12f8346.md).
-NEAR_DUPLICATE = 0.95
 MAX_COMPARED = 200  # memories from the top
 WINDOW = 50  # memories from the top
 MIN_BODY = 80  # characters below the title line; a shorter text may mean another thing under another title
@@ -207,8 +279,10 @@ def is_copy(text: str, other: str) -> bool:
     """Return whether a text repeats another, but for its title line, white space, case or a word of a long one."""
     if text == other:
         return True
-    if plain_ending(text) == plain_ending(other) and len(body := _plain_body(text)) >= MIN_BODY and body == _plain_body(other):
-        return True
+    if plain_ending(text) == plain_ending(other):
+        body, other_body = ("".join(whole.partition("\n")[2].lower().split()) for whole in (text, other))
+        if len(body) >= MIN_BODY and body == other_body:
+            return True
     return _can_be_similar(len(text), len(other), SIMILAR_LENGTH) and len([*distinct_positions((text, other))]) == 1
 
 
@@ -219,10 +293,6 @@ def plain_ending(text: str) -> str:
     True
     """
     return "".join(text[-2 * ENDING :].lower().split()).rstrip(".!?,;:")[-ENDING:]
-
-
-def _plain_body(text: str) -> str:
-    return "".join(text.partition("\n")[2].lower().split())
 
 
 def distinct_positions(texts: Iterable[str], max_similarity: float = NEAR_DUPLICATE) -> Iterator[int]:

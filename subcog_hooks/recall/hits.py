@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.memory import Memory
 
+    Ranked = list[tuple[float, int]]  # (a channel's own score, row number), best first
+
 _NOTHING: Mapping[Any, Any] = {}
+
+LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one strategy
+QUESTIONS = "questions"  # the channel of the words of a memory's questions
+STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
+IDENTIFIER = "identifier"  # no channel: the lift of the only memory with a rare identifier of the query
+# Channels without a search: triggers, conditions, paths, pins to the start of sessions, use by the session.
+PATTERN, STATE, PATH, PINNED, USED = "pattern", "state", "path", "pinned", "used"
+ACTION = "action"  # a rule about the use of a tool
+WORDS = "shared"  # rare words that it shares with a tool call
+BRIEF = "brief"  # a memory for the start of any session
+BEGUN = "begun"  # no channel: the evidence of the session's progress
+EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, WORDS, ACTION, PINNED, USED, BRIEF))
+AGREEMENT_DEPTH = 5  # the last rank with which a strategy agrees on a memory
+
+BY_RELEVANCE = "; by relevance"  # the end of the reason of an answer in that order
+VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
 
 
 @record
@@ -39,21 +57,14 @@ class Eligibility:
         return memory.is_live(self.now_ms) and audience_of(memory.scope, memory.project) in self.audiences
 
 
-LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one strategy
-QUESTIONS = "questions"  # the channel of the words of a memory's questions
-STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
-IDENTIFIER = "identifier"  # no channel: the lift of the only memory with a rare identifier of the query
-# Channels without a search: triggers, conditions, paths, pins to the start of sessions, use by the session.
-PATTERN, STATE, PATH, PINNED, USED = "pattern", "state", "path", "pinned", "used"
-ACTION = "action"  # a rule about the use of a tool
-WORDS = "shared"  # rare words that it shares with a tool call
-BRIEF = "brief"  # a memory for the start of any session
-BEGUN = "begun"  # no channel: the evidence of the session's progress
-EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, WORDS, ACTION, PINNED, USED, BRIEF))
-AGREEMENT_DEPTH = 5  # the last rank with which a strategy agrees on a memory
+@record
+class ChannelResult:
+    """The list of one channel, or the reason for a failure. An empty list without a failure is an answer."""
 
-BY_RELEVANCE = "; by relevance"  # the end of the reason of an answer in that order
-VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
+    name: str
+    strategy: str
+    ranked: Ranked
+    failure: str | None = None
 
 
 @record
@@ -161,13 +172,6 @@ class Answer:
     def has_more(self) -> bool:
         """True where a further page has results."""
         return max(self.cosines_alone, default=-1) >= self.end
-
-    def without_far(self, nearness: float) -> Answer:
-        """Remove the hits of meaning alone with a cosine below `nearness`. Return the answer."""
-        self.hits = [hit for hit in self.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= nearness]
-        near = [(position, cosine) for position, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]
-        self.cosines_alone = dict(near)
-        return self
 
     @property
     def confidence(self) -> str:

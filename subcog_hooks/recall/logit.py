@@ -73,11 +73,6 @@ def with_channels(terms: Terms, channels: Iterable[str]) -> Terms:
     return terms
 
 
-def with_part_of_prompt(terms: Terms) -> Terms:
-    """Return the terms of a memory that was compared with one sentence of a prompt alone."""
-    return (*terms, (PART_OF_PROMPT, 1.0, PART_ADDS))
-
-
 def with_sibling(terms: Terms) -> Terms:
     """Return the terms of a memory with a sibling of an identifier that the query names and another memory has.
 
@@ -101,11 +96,6 @@ def with_own_language(terms: Terms, others: float) -> Terms:
     0.5
     """
     return (*terms, (OWN_LANGUAGE, round(others, _DIGITS), round(others * OWN_LANGUAGE_ADDS, _DIGITS))) if others else terms
-
-
-def with_other_language(terms: Terms) -> Terms:
-    """Return the terms of a memory that is neither in English nor in the prompt's language."""
-    return (*terms, (OTHER_LANGUAGE, 1.0, OTHER_LANGUAGE_ADDS))
 
 
 def session_progress(prompt_number: int) -> float:

@@ -7,8 +7,6 @@ from itertools import islice
 from subcog_hooks.recall import fusion, logit, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, Answer, Hit
-from subcog_hooks.recall.labels import MANY_LABELS, MANY_LABELS_FACTOR
-from subcog_hooks.recall.relevance import LONGEST_NOTE
 from subcog_hooks.store.store_reader import Filter, StoreReader
 from subcog_hooks.text import languages
 
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
     from subcog_hooks.recall.exact import ExactMatches
+    from subcog_hooks.recall.fusion import Tuning
     from subcog_hooks.recall.hits import Eligibility
-    from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
 
@@ -56,19 +54,20 @@ def recall_for_prompt(
     candidates = gather_candidates(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, alpha_reason = choose_alpha(candidates, tuning, lambda: words.count_memories(sources.index, scope))
     unwanted = set(store.seqs_of(left_out)) if left_out else set()
-    newer = [
-        memory for memory in _unindexed_memories(sources.index, store) if memory.id not in left_out and eligible.allows(memory)
-    ]
+    watermark = sources.index.watermark()
+    unindexed = store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
+    newer = [memory for memory in unindexed if memory.id not in left_out and eligible.allows(memory)]
     unwanted.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in fused_scores(candidates, tuning, alpha).items() if seq not in unwanted}
-    placed = list(
-        islice(memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
-    )
+    by_score = memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows)
+    placed = list(islice(by_score, PROMPT_CANDIDATES))
     candidates.leave_out_copies([memory for memory, _, _ in placed])
     hits = [candidates.hit(memory, score, factor) for memory, score, factor in placed]
     if exact:
         hits = _add_exact_matches(hits, exact, candidates, unwanted)
-    hits += _unindexed_hits(candidates, newer)
+    if newer:
+        candidates.look_up([memory.seq for memory in newer])
+    hits += [candidates.hit(memory, is_indexed=False) for memory in newer]
     if exact:
         exact.pin(hits)
     if candidates.query.is_foreign:
@@ -100,11 +99,11 @@ def recall_for_parts(
             break
         hits = recall_for_prompt(part, sources, eligible, deadline, prompt=prompt).hits
         for hit in hits:
-            hit.terms = logit.with_part_of_prompt(hit.terms)
+            hit.terms = (*hit.terms, (logit.PART_OF_PROMPT, 1.0, logit.PART_ADDS))
             hit.probability = logit.probability(hit.terms)
         _keep_better_hits(best, hits)
     whole.hits = sorted(best.values(), key=_relevance_key)[: max(PROMPT_CANDIDATES, len(whole.hits))]
-    discount_siblings(whole, sources)
+    relevance.discount_siblings(whole.hits, whole.identifiers, sources.texts)
     whole.hits.sort(key=_relevance_key)
     return whole
 
@@ -115,18 +114,19 @@ def favour_own_language(hits: Sequence[Hit], text: str) -> None:
     The weights for other languages know stores in one language, and beside other memories a memory stands out less. Those in
     the prompt's language, or an unclear one, gain by the share of the others. Those in a third language lose.
     """
-    language = languages.possible_languages(text)
+    possible = languages.possible_languages(text)
     foreign = [hit for hit in hits if languages.is_foreign(hit.memory.content)]
-    others = [hit for hit in foreign if _is_other(language, languages.possible_languages(hit.memory.content))]
+    others = []  # surely in another language than the prompt
+    for hit in foreign:
+        own = languages.possible_languages(hit.memory.content)
+        others += [hit] if possible and own and possible.isdisjoint(own) else []
     share = 1.0 - (len(foreign) - len(others)) / max(1, len(hits))
     for hit in foreign:
-        hit.terms = logit.with_other_language(hit.terms) if hit in others else logit.with_own_language(hit.terms, share)
+        if hit in others:
+            hit.terms = (*hit.terms, (logit.OTHER_LANGUAGE, 1.0, logit.OTHER_LANGUAGE_ADDS))
+        else:
+            hit.terms = logit.with_own_language(hit.terms, share)
         hit.probability = logit.probability(hit.terms)
-
-
-def _is_other(first: AbstractSet[str], second: AbstractSet[str]) -> bool:
-    """Return whether two texts are surely in two languages, by the languages that each may be in."""
-    return bool(first and second) and first.isdisjoint(second)
 
 
 def join_answers(first: Answer, second: Answer) -> None:
@@ -144,13 +144,6 @@ def _keep_better_hits(best: dict[int, Hit], hits: Iterable[Hit]) -> None:
             best[hit.memory.seq] = hit
 
 
-def discount_siblings(answer: Answer, sources: Sources) -> None:
-    if answer.identifiers:
-        from subcog_hooks.recall import labels  # few queries name an identifier
-
-        labels.discount_siblings(answer.hits, answer.identifiers, sources.texts)
-
-
 def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candidates, unwanted: set[int]) -> list[Hit]:
     """Return the hits with all memories of triggers and conditions, in place of the last others."""
     present_seqs = {hit.memory.seq for hit in hits} | unwanted
@@ -165,9 +158,9 @@ def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, i
     index: opens the index, called only where a hit is marked.
     """
     if marks_of_hits := store.marks([hit.memory.seq for hit in hits]):
-        from subcog_hooks.recall import marks  # .2 ms, and few memories are marked
+        from subcog_hooks.recall import alike  # .2 ms, and few memories are marked
 
-        marks.discount_marked(hits, marks_of_hits, prompt, index())
+        alike.discount_marked(hits, marks_of_hits, prompt, index())
 
 
 def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tuning: Tuning) -> None:
@@ -196,25 +189,13 @@ def _relevance_key(hit: Hit) -> tuple[bool, int, float, float, int, str]:
     return not hit.is_pinned, group, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
-def _unindexed_memories(index: LexicalIndex, store: StoreReader) -> list[Memory]:
-    watermark = index.watermark()
-    return store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
-
-
-def _unindexed_hits(candidates: Candidates, memories: Sequence[Memory]) -> list[Hit]:
-    if memories:
-        candidates.look_up([memory.seq for memory in memories])
-    return [candidates.hit(memory, is_indexed=False) for memory in memories]
-
-
 def remove_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:
     """Return the hits in their order, without near-duplicates of a better hit.
 
     The setting diversity.mmr also moves similar hits apart.
     """
-    distinct = [
-        hits[position] for position in fusion.distinct_positions([hit.memory.content for hit in hits], tuning.near_duplicate)
-    ]
+    texts = [hit.memory.content for hit in hits]
+    distinct = [hits[position] for position in fusion.distinct_positions(texts, tuning.near_duplicate)]
     order = fusion.diversify_order([hit.memory.content for hit in distinct], [hit.relevance for hit in distinct], tuning.mmr)
     return [distinct[position] for position in order]
 
@@ -235,9 +216,7 @@ def memories_by_score(
     ages = store.ages(list(scores))
     aged = {seq: apply_recency(scores[seq], created_at, now_ms, tuning) for seq, (created_at, _) in ages.items()}
     if sole:
-        from subcog_hooks.recall import labels  # few queries name an identifier
-
-        for seq, score in labels.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
+        for seq, score in fusion.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
             aged[seq] = (score, aged[seq][1])
     placed = [(-score, -ages[seq][0], ages[seq][1], seq, factor) for seq, (score, factor) in aged.items()]
     placed.sort()
@@ -272,10 +251,8 @@ def choose_alpha(candidates: Candidates, tuning: Tuning, corpus: Callable[[], in
         return 1.0, "meaning alone ran"
     if tuning.alpha is not None:
         return tuning.alpha, "fusion.alpha"
-    from subcog_hooks.recall.fusion import adaptive_alpha  # .4 ms with the types of queries
-
     by_type = float(getattr(tuning, candidates.query.type))
-    return adaptive_alpha(candidates.query.type, by_type, corpus(), tuning.small, tuning.large)
+    return fusion.adaptive_alpha(candidates.query.type, by_type, corpus(), tuning.small, tuning.large)
 
 
 def fused_scores(candidates: Candidates, tuning: Tuning, alpha: float) -> dict[int, float]:
@@ -297,11 +274,9 @@ def channel_contributions(candidates: Candidates, tuning: Tuning, alpha: float) 
     """
     by_labels = candidates.lists.get(LABELS, {})
     by_pattern, by_state = candidates.lists.get(PATTERN, {}), candidates.lists.get(STATE, {})
-    weight = (
-        tuning.tags
-        * max(candidates.named.values(), default=0.0)
-        * (MANY_LABELS_FACTOR if len(candidates.named) >= MANY_LABELS else 1.0)
-    )
+    weight = tuning.tags * max(candidates.named.values(), default=0.0)
+    if len(candidates.named) >= fusion.MANY_LABELS:
+        weight *= fusion.MANY_LABELS_FACTOR
     if tuning.is_weighted:
         return {
             LEXICAL: fusion.weighted_sum(candidates.words, {}, alpha, candidates.full_words),
@@ -336,14 +311,3 @@ def apply_recency(score: float, created_at: int, now_ms: int, tuning: Tuning) ->
     """
     factor = fusion.recency_factor(created_at, now_ms, tuning.decay, tuning.floor)
     return round(score * factor, DIGITS), factor
-
-
-def are_long(memories: Sequence[Memory]) -> bool:
-    """Return whether relevance orders these better than the score: most of them are longer than a note.
-
-    Relevance is fitted on sections of documentation. Its order has an nDCG@10 of .771 on devmem (score: .757), .870 and .764 on
-    part A of gate and real (.857, .746), .732 and .595 on part B (.717, .584). Among short notes it is worse: .853 on the
-    project's own (.863).
-    """
-    long = sum(len(memory.content.split()) > LONGEST_NOTE for memory in memories)
-    return long > len(memories) / 2

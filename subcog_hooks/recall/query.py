@@ -31,42 +31,30 @@ PRIOR_DOCUMENTS = 50  # added so that rarity is useful in a store of few memorie
 MAX_CORRECTED = 3  # words of one query: each costs half a millisecond
 CORRECTED_WEIGHT = 0.8  # of a word that was corrected
 PART_SHARE = 0.7  # weight of an identifier's parts without the whole
+_NO_LABELS: Mapping[str, float] = {}
 
 
+@record
 class Term:
     """One word, identifier or CJK bigram of a query.
 
     whole: the term as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
-    labels: stems that are tags or keywords of memories, each with the share of these memories whose text cannot have it;
-    spelled_out: the stems of an acronym's long form in some memory; weight: 0.0 to 1.5, a smoothed inverse document frequency;
-    is_known: some memory has the term, or a part of the identifier; is_whole_known: some memory has it unchanged; typed: the
+    weight: 0.0 to 1.5, a smoothed inverse document frequency; is_known: some memory has the term, or a part of the identifier;
+    is_whole_known: some memory has it unchanged; labels: stems that are tags or keywords of memories, each with the share of
+    these memories whose text cannot have it; spelled_out: the stems of an acronym's long form in some memory; typed: the
     original of a corrected word.
     """
 
-    __slots__ = (
-        "is_cjk",
-        "is_identifier",
-        "is_known",
-        "is_whole_known",
-        "labels",
-        "spelled_out",
-        "stems",
-        "typed",
-        "weight",
-        "whole",
-    )
-
-    def __init__(self, whole: str, stems: tuple[str, ...], *, is_identifier: bool, is_cjk: bool) -> None:
-        self.whole = whole
-        self.stems = stems
-        self.is_identifier = is_identifier
-        self.is_cjk = is_cjk
-        self.weight = 0.0
-        self.is_known = False
-        self.is_whole_known = False
-        self.labels: dict[str, float] = {}
-        self.spelled_out: tuple[str, ...] = ()
-        self.typed: str | None = None
+    whole: str
+    stems: tuple[str, ...]
+    is_identifier: bool = False
+    is_cjk: bool = False
+    weight: float = 0.0
+    is_known: bool = False
+    is_whole_known: bool = False
+    labels: Mapping[str, float] = _NO_LABELS
+    spelled_out: tuple[str, ...] = ()
+    typed: str | None = None
 
 
 @record
@@ -110,13 +98,13 @@ def analyse_query(
     text = ends_of(text)
     terms = _extract_terms(text, index.analysers)
     language = languages.language_of(text)
-    glueing, stems = _words_of_language(text, language) if language else (STOP, {})
-    chosen = [term for term in terms if term.is_identifier or not _is_glue(term, glueing)] or terms
+    function_words = STOP | analysis.function_words(text, language) if language else STOP
+    chosen = [term for term in terms if term.is_identifier or not _is_glue(term, function_words)] or terms
     glue = [term for term in terms if term not in chosen][:MAX_GLUE]
     for term in (*chosen, *glue):
         _weigh_term(term, index)
-    if stems:
-        _inflect_terms(chosen, stems, index)
+    if language:
+        _inflect_terms(chosen, analysis.stems_by_word(text, language), index)
     if correct:
         _correct_spelling(chosen, index, within)
     expansions = _expand_acronyms(chosen, index, within)
@@ -131,14 +119,8 @@ def analyse_query(
     return parsed_query
 
 
-def _words_of_language(text: str, language: str) -> tuple[AbstractSet[str], Mapping[str, str]]:
-    """Return the function words of a text that is not English, with the English ones, and the stems of its words."""
-
-    return STOP | analysis.function_words(text, language), analysis.stems_by_word(text, language)
-
-
-def _is_glue(term: Term, words: AbstractSet[str]) -> bool:
-    return languages.is_function_pair(term.whole) if term.is_cjk else term.whole in words
+def _is_glue(term: Term, function_words: AbstractSet[str]) -> bool:
+    return languages.is_function_pair(term.whole) if term.is_cjk else term.whole in function_words
 
 
 def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
@@ -146,11 +128,9 @@ def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
         return []
     from subcog_hooks.text import prompt_needs  # .2 ms, and few prompts have quotes
 
-    spaced = [
-        phrase for phrase in prompt_needs.quoted_phrases(text) if not languages.unspaced_runs(phrase)
-    ]  # phrases without spaces have no order of words
-    phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
-    return [phrase for phrase in phrases if phrase]
+    # Phrases in a script without spaces have no order of words.
+    spaced = [phrase for phrase in prompt_needs.quoted_phrases(text) if not languages.unspaced_runs(phrase)]
+    return list(filter(None, [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]))
 
 
 def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIndex) -> None:
@@ -161,7 +141,7 @@ def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIn
     for term in terms:
         stem = index.analysers.body.analyze(stems.get(term.whole, ""))
         if len(stem) == 1 and len(term.stems) == 1 and not term.is_identifier:
-            other = Term(term.whole, tuple(stem), is_identifier=False, is_cjk=False)
+            other = Term(term.whole, tuple(stem))
             _weigh_term(other, index)
             if other.is_known and (not term.is_known or other.weight < term.weight):
                 term.stems, term.weight, term.is_known, term.labels = other.stems, other.weight, True, other.labels
@@ -169,7 +149,6 @@ def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIn
 
 
 def _correct_spelling(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
-
     unknown = [term for term in terms if not (term.is_known or term.is_identifier or term.is_cjk)]
     for term in unknown[:MAX_CORRECTED]:
         word = nearest_word(term.whole, index, within)
@@ -199,17 +178,17 @@ def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tan
     known_acronyms = index.acronyms()
     if not known_acronyms:
         return []
-    from subcog_hooks.text import acronyms  # .2 ms, and many stores have no acronyms
+    from subcog_hooks.text import names  # .2 ms, and many stores have no acronyms
 
     asked = {term.whole for term in terms}
     words = analysis.fold(text).replace("-", " ").lower().split()
     added: list[Term] = []
-    for short, start, end in acronyms.initials(words):
+    for short, start, end in names.initials(words):
         if short not in known_acronyms or short in asked or (long := index.spelled_out(short, within)) is None:
             continue
         stems = tuple(index.analysers.body_terms(long))
         if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
-            term = Term(short, tuple(index.analysers.body.analyze(short)), is_identifier=False, is_cjk=False)
+            term = Term(short, tuple(index.analysers.body.analyze(short)))
             term.spelled_out = stems
             _weigh_term(term, index)
             added.append(term)
@@ -226,20 +205,17 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
             continue
         stems = dict.fromkeys(analysers.body.analyze(analysis.spread_words(word)))
         if whole.isalpha() and len(stems) == 1:
-            terms[whole] = Term(whole, tuple(stems), is_identifier=False, is_cjk=False)
+            terms[whole] = Term(whole, tuple(stems))
         elif whole.replace("-", "").isalpha() and "-" in whole:  # the words of a compound count one by one
             for part in filter(None, whole.split("-")):
-                terms.setdefault(
-                    part,
-                    Term(part, tuple(analysers.body.analyze(analysis.spread_words(part))), is_identifier=False, is_cjk=False),
-                )
+                terms.setdefault(part, Term(part, tuple(analysers.body.analyze(analysis.spread_words(part)))))
         elif stems:
             if len(stems) > 1:
                 stems.pop(whole, None)  # a single number stays, because INC-4211 has 4211 too
-            terms[whole] = Term(whole, tuple(stems), is_identifier=True, is_cjk=False)
+            terms[whole] = Term(whole, tuple(stems), is_identifier=True)
     for run in languages.unspaced_runs(folded):
         for bigram in languages.bigrams(run)[: max(1, len(run) - 1)]:
-            terms.setdefault(bigram, Term(bigram, (), is_identifier=False, is_cjk=True))
+            terms.setdefault(bigram, Term(bigram, (), is_cjk=True))
     return list(terms.values())
 
 
@@ -289,17 +265,13 @@ def nearest_word(word: str, index: LexicalIndex, within: tantivy.Query | None = 
     An edit is an added, missing or other letter, or two swapped. Words of 4 to 11 letters may have one, longer words two. None
     without such a word. Raises IndexUnusable.
     """
-    candidates = similar_words(word, index, 2 if len(word) >= LENGTH_FOR_TWO_EDITS else 1)[:MAX_TRIED]
-    return next((other for other in candidates if within is None or _is_word_in(other, index, within)), None)
-
-
-def _is_word_in(word: str, index: LexicalIndex, within: tantivy.Query) -> bool:
-    """Return whether one of these memories has the word.
-
-    It is asked for few words only: counting all within these memories takes 1 to 5 ms.
-    """
-    must, term = tantivy.Occur.Must, tantivy.Query.term_query(index.schema, EXACT, word)
-    return index.count(tantivy.Query.boolean_query([(must, term), (must, within)])) > 0
+    max_edits = 2 if len(word) >= LENGTH_FOR_TWO_EDITS else 1
+    for other in similar_words(word, index, max_edits)[:MAX_TRIED]:
+        clauses = [tantivy.Query.term_query(index.schema, EXACT, other), *([within] if within is not None else [])]
+        # Counting all words within these memories takes 1 to 5 ms.
+        if within is None or index.count(tantivy.Query.boolean_query([(tantivy.Occur.Must, clause) for clause in clauses])):
+            return other
+    return None
 
 
 def similar_words(word: str, index: LexicalIndex, max_edits: int, within: tantivy.Query | None = None) -> list[str]:
@@ -307,17 +279,11 @@ def similar_words(word: str, index: LexicalIndex, max_edits: int, within: tantiv
     if len(word) < SHORTEST_MISSPELT or not word.isalpha():
         return []
     candidates: list[tuple[int, int, str]] = []
-    for prefix in dict.fromkeys(
-        (word[:KEPT_LETTERS], word[0] + word[2])
-    ):  # the second letter may have changed places with the third
+    for prefix in {word[:KEPT_LETTERS], word[0] + word[2]}:  # The second letter may have changed places with the third.
         for other, frequency in index.words_with(prefix, MAX_CANDIDATES, within):
-            if (
-                abs(len(other) - len(word)) <= max_edits
-                and other.isalpha()
-                and (edits := edit_distance(word, other, max_edits)) <= max_edits
-            ):
-                candidates.append((edits, -frequency, other))
-    return list(dict.fromkeys(other for _, _, other in sorted(candidates)))
+            if abs(len(other) - len(word)) <= max_edits and other.isalpha():
+                candidates.append((edit_distance(word, other, max_edits), -frequency, other))
+    return list(dict.fromkeys(other for edits, _, other in sorted(candidates) if edits <= max_edits))
 
 
 def edit_distance(a: str, b: str, max_edits: int) -> int:

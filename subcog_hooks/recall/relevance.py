@@ -18,8 +18,9 @@ from subcog_hooks.text import analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from subcog_hooks.recall.hits import Hit
     from subcog_hooks.recall.logit import Terms
     from subcog_hooks.store.memory import Memory
 
@@ -63,49 +64,17 @@ def weigh_note(terms: Terms, confidence: float, prompt_number: int) -> Terms:
     return logit.with_sibling(weighed) if logit.SIBLING in values else weighed
 
 
+def evidence_meanings() -> dict[str, str]:
+    """Return the meaning of each evidence by its name, for `why`."""
+    return dict(read_rows(__file__, "evidence.tsv"))
+
+
 _ROWS = read_rows(__file__, "relevance.tsv")
 WITH_MEANING, WORDS_ALONE, OF_NOTES, FOREIGN = (
     {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3, 4)
 )
 FOREIGN_INTERCEPT = "foreign"  # the intercept of the model for queries in other languages, which no other model has
 UNFITTED = frozenset(("prose", "words"))  # weights that are not fitted
-NAMES = {  # the meaning of each evidence, for `why`
-    "intercept": "what speaks against any memory, before anything is known of it",
-    FOREIGN_INTERCEPT: "what speaks against any memory where the prompt is not in English",
-    "intent": "how surely the prompt asks for something that memories help with",
-    "closeness": "how near it is to a full match, by words and meaning",
-    "lead": "how far it is ahead of the runner-up, or behind the first",
-    "above_tenth": "how far it stands out from the tenth",
-    "margin": "how much nearer by meaning it is than the next",
-    "word_rank": "one divided by its rank by words",
-    "meaning_rank": "one divided by its rank by meaning",
-    "covered": "what it has of the prompt's terms, the rarer the more",
-    "found": "how many of the prompt's terms it has",
-    "asked": "how much there is to be answered, the rarer the more",
-    "terms": "how many terms the prompt has",
-    "opening": "the share of the terms that stands in its first words",
-    "title": "the share of the terms that stands in its title line, which names a subject and tells nothing",
-    "phrases": "the share of the prompt's pairs of words that it has side by side",
-    "length": "its length",
-    "chronicle": "it reports what was done, rather than what holds",
-    "prose": "how many words the prompt has: in a long one nothing matches as well by chance",
-    "words": "how many words a prompt in another language has, as for English",
-    "own_language": "it is in the prompt's language, the more of the others are not",
-    "other_language": "it is neither in English nor in the prompt's language",
-    "sibling": "it has a sibling of the identifier that is asked for, which another memory has",
-    "begun": "how far the session has gone: what is worth knowing is wanted at its beginning",
-    "part": "it was compared with one sentence of the prompt alone",
-    "asked_like": "the prompt is like a question that it answers",
-    "keyword": "the prompt names one of its keywords, the rarer the more",
-    "pattern": "one of its triggers matches",
-    "state": "its conditions hold",
-    "path": "it is about this file",
-    "shared": "it shares rare words with the call",
-    "action": "it is a rule about what is about to be done",
-    "pinned": "its priority puts it at the start of every session",
-    "used": "the session was using it",
-    "brief": "it is worth knowing whatever comes",
-}
 
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
 MAX_RELEVANCE_TEXT = 4_000  # characters of a memory: a thousand take 50 µs
@@ -132,14 +101,10 @@ class MemoryText:
     and of its title line; chronicle: 1.0 for a report of past work, else 0.0.
     """
 
-    __slots__ = ("_analysers", "_whole", "chronicle", "folded", "has", "opening", "stems", "title")
-
     def __init__(self, memory: Memory, analysers: analysis.Analysers, language: str = "") -> None:
         """language: of the queries; a memory in the same language also gets that language's stems."""
         text = memory.content[:MAX_RELEVANCE_TEXT]
-        self.folded = analysis.fold(
-            " ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text
-        )
+        self.folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)))
         self.stems = analysers.body.analyze(analysis.spread_words(self.folded))
         self.has = frozenset(self.stems)
         self.opening = frozenset(self.stems[:OPENING])
@@ -165,8 +130,6 @@ class MemoryText:
 class MemoryTexts:
     """A cache of the words of the last memories, because the parts of a prompt find much the same memories."""
 
-    __slots__ = ("_analysers", "_cache")
-
     def __init__(self, analysers: analysis.Analysers) -> None:
         self._analysers = analysers
         self._cache: dict[tuple[object, ...], MemoryText] = {}
@@ -187,20 +150,6 @@ class AskedTerms:
 
     total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: it has text without spaces.
     """
-
-    __slots__ = (
-        "_by_stem",
-        "_has_identifiers",
-        "_of_pairs",
-        "_pairs",
-        "_prose",
-        "_terms",
-        "_weights",
-        "_words",
-        "count",
-        "is_unspaced",
-        "total",
-    )
 
     def __init__(self, query: Query, analysers: analysis.Analysers) -> None:
         self._terms = query.terms
@@ -231,8 +180,7 @@ class AskedTerms:
         Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
         """
         whole = text.whole_tokens() if self._has_identifiers else frozenset()
-        covered = in_opening = in_title = 0.0
-        term_count = 0.0
+        covered = term_count = in_opening = in_title = 0.0
         for term, weight in zip(self._terms, self._weights, strict=True):
             share = _matched_share(term, text.has, whole, text.folded)
             if share:
@@ -259,19 +207,8 @@ class AskedTerms:
 
     def _side_by_side(self, stems: list[str]) -> float:
         """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
-        if not self._of_pairs:  # There are none, or only words that each memory has.
-            return 0.0
-        weights = self._by_stem
-        before = ""
-        pairs = set()
-        for stem in stems:
-            if stem in weights:
-                if before and (before, stem) in self._pairs:
-                    pairs.add((before, stem))
-                before = stem
-            else:
-                before = ""
-        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs
+        pairs = {pair for pair in pairwise(stems) if pair[0] in self._by_stem and pair in self._pairs}
+        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs if self._of_pairs else 0.0
 
 
 def _matched_share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:
@@ -290,8 +227,6 @@ class Standings:
     The closeness of a memory mixes its words' share of a full match with its cosine, in fixed shares. Without a cosine, its
     words alone are compared with the others' words.
     """
-
-    __slots__ = ("_closest", "_cosines", "_full", "_nearest", "_shares", "_words")
 
     def __init__(self, words: Mapping[int, float], cosines: Mapping[int, float], full_words: float) -> None:
         """Prepare the scores for comparing.
@@ -367,3 +302,50 @@ def with_intent(terms: Terms, confidence: float) -> Terms:
         return terms
     term_of_intent = ("intent", confidence, weights["intent"] * confidence)
     return tuple([term_of_intent if term[0] == "intent" else term for term in terms])
+
+
+MIN_LETTERS = 2  # an identifier with siblings has them: 3.11 and 3.12, h1 and h2 are mere numbers
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+def discount_siblings(hits: Sequence[Hit], named: Sequence[str], texts: MemoryTexts) -> None:
+    """Discount hits with a sibling of a named identifier but without the identifier that another memory has.
+
+    One of several compared identifiers ("ROS1 or ROS2") is enough. It may be a part ("ros2_control"), lie beyond the compared
+    words, or stand in a question. Hits of triggers and conditions stay as they are.
+    """
+    by_shape: dict[str, list[str]] = {}
+    for asked in named:
+        if shape := _digit_shape(asked):
+            by_shape.setdefault(shape, []).append(asked)
+    for hit in hits if by_shape else ():
+        if hit.is_exact:
+            continue
+        shapes = set(map(_digit_shape, texts.words_of(hit.memory).whole_tokens()))
+        siblings = [shape for shape in by_shape if shape in shapes]
+        if siblings and not any(_mentions_identifier(hit.memory, asked) for shape in siblings for asked in by_shape[shape]):
+            hit.terms = logit.with_sibling(hit.terms)
+            hit.probability = logit.probability(hit.terms)
+
+
+def _mentions_identifier(memory: Memory, asked: str) -> bool:
+    """Return whether a memory has an identifier anywhere, by itself or at the beginning of a longer one."""
+    questions = [question.text for question in memory.questions]
+    text = " ".join((memory.content, *memory.tags, *memory.keywords, *questions)).lower()
+    start = text.find(asked)
+    while start >= 0:
+        end = start + len(asked)
+        if not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum():
+            return True
+        start = text.find(asked, end)
+    return False
+
+
+def _digit_shape(token: str) -> str:
+    """Return an identifier with equal digits; "" without a digit, or with too few letters.
+
+    >>> _digit_shape("inc-4211"), _digit_shape("ros2"), _digit_shape("3.11"), _digit_shape("readme.md")
+    ('inc-0000', 'ros0', '', '')
+    """
+    shape = token.translate(_DIGITS)
+    return shape if "0" in shape and sum(map(str.isalpha, shape)) >= MIN_LETTERS else ""

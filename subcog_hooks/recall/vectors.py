@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall.channel import Ranked
+    from subcog_hooks.recall.hits import Ranked
     from subcog_hooks.recall.query import Query
     from subcog_hooks.store.store_reader import Filter, StoreReader
     from subcog_hooks.store.vector_reader import VectorReader
@@ -27,8 +27,6 @@ _BESIDE_SECONDS, _USUAL_SECONDS = 0.0002, sys.getswitchinterval()
 
 class SearchSpace:
     """The memories' vectors and the encoder of queries for the same space."""
-
-    __slots__ = ("_encode", "_last", "vectors")
 
     def __init__(self, vectors: VectorReader, encode: Encode) -> None:
         self.vectors = vectors
@@ -51,7 +49,6 @@ FOREIGN_NEARNESS = 0.5  # the share of the lowest cosine for a query in another 
 class Semantic:
     """Memories near to the query in one space, with a cosine of at least `min_cosine`."""
 
-    __slots__ = ("_background", "_min_cosine", "_space", "_store")
     name = SEMANTIC
     strategy = SEMANTIC
     is_floor = False
@@ -89,7 +86,7 @@ class Semantic:
             self._space.vectors.expire_at(None)
 
     def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
-        """Search as `channel.Channel` does; a score is a cosine. Raises StoreError, ModelError.
+        """Search as `candidates.Channel` does; a score is a cosine. Raises StoreError, ModelError.
 
         Audiences and statuses are filtered inside the scan. For a narrower filter the store lists the memories, which are
         compared one by one.
@@ -138,8 +135,6 @@ class Semantic:
 class _BackgroundSearch:
     """A search for a text in a thread of its own."""
 
-    __slots__ = ("_ended", "_failure", "_hits", "text")
-
     def __init__(self, text: str, work: Callable[[], Ranked]) -> None:
         self.text = text
         self._hits: Ranked = []
@@ -178,18 +173,8 @@ def _is_narrow(scope: Filter) -> bool:
 # Made-up words. Other made-up words, and English words that no memory had, exceeded the cosine below in 2 of 100 cases among
 # 3,118 memories, in 4 of 100 among six. Of 1,348 real questions 3 found nothing, all among six memories without their words.
 PROBES = (
-    "vexuno dralit",
-    "xqzvbrt",
-    "plomkirat fenud",
-    "wubaxi",
-    "zhqorv kjtwyp",
-    "mirtulon",
-    "gavetok sibru",
-    "qpfhzl",
-    "tosmeduba",
-    "yrkvnw dcxo",
-    "belfarino",
-    "hutigax ropel zuma",
+    *("vexuno dralit", "xqzvbrt", "plomkirat fenud", "wubaxi", "zhqorv kjtwyp", "mirtulon"),
+    *("gavetok sibru", "qpfhzl", "tosmeduba", "yrkvnw dcxo", "belfarino", "hutigax ropel zuma"),
 )
 SPREAD = 3.0  # standard deviations above the mean; with 2.5, 10 in 100 passed on either half
 
@@ -200,6 +185,5 @@ def chance_cosine(semantic: Semantic, scope: Filter) -> float:
     if not nearest:
         return -1.0
     mean = sum(nearest) / len(nearest)
-    return round(
-        mean + SPREAD * sqrt(sum([(cosine - mean) ** 2 for cosine in nearest]) / len(nearest)), 4
-    )  # rounded like the hits'
+    deviation = sqrt(sum([(cosine - mean) ** 2 for cosine in nearest]) / len(nearest))
+    return round(mean + SPREAD * deviation, 4)  # rounded like the hits'

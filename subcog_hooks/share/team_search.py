@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from subcog_hooks.recall.tuning import Tuning
+    from subcog_hooks.recall.fusion import Tuning
     from subcog_hooks.share.server_connection import Connection
     from subcog_hooks.share.server_schema import TeamTables
     from subcog_hooks.store.memory import Memory

@@ -31,7 +31,7 @@ from subcog_hooks.store.index import (
 )
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store_reader import audience_of
-from subcog_hooks.text import acronyms, analysis
+from subcog_hooks.text import analysis, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _make_document(memory: Memory) -> tantivy.Document:
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
         if label:
             document.add_text(LABEL, label)
-    definitions = acronyms.definitions(memory.content)
+    definitions = names.definitions(memory.content)
     if definitions:
         document.add_text(SHORT, ANY)
     for acronym, long_form in definitions:

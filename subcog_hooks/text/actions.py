@@ -7,7 +7,6 @@ call is looked up by its actions. Reading is no action: `git log`, or a file tha
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.text.command_words import LEADS, MAX_COMMAND, VALUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ OTHER_FIRST_ACTION = 2.0  # words; the cost in closeness if a rule's first actio
 FAR = -9.0  # words; the closeness of a rule about the deletion of something else
 PREFIX = "action:"  # begins an action's name among a note's mentions
 MAX_READ = 600  # characters of a note
+MAX_CALL = 4_000  # characters of a command, or of a text to write
 MAX_ACTIONS = 3  # actions of a note; a note that names more is about none of them
 EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))  # tools that write a file
 
@@ -29,50 +29,20 @@ TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog",
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
-_DESCRIPTIONS = {  # for actions whose own name is no verb
-    REQUEST: "open a pull request",
-    BRANCH: "make a branch",
-    TESTS: "write tests",
-    TESTING: "run tests",
-    DOCS: "write documentation",
-    CHANGES: "write the changelog",
-    IMAGE: "build an image",
-    VOLUMES: "remove volumes",
-    INFRA: "change the infrastructure",
-    SQL: "write SQL",
-    CI: "change the CI",
-}
 _OTHER_MATTER = frozenset("same last previous latest next this that whose".split())  # "the same commit"
-_NOT_AFTER = {PUSH: frozenset(("db", "docker", "image"))}  # Behind these words it is not this action.
-_NO_OBJECT = {  # Before these words it is not the action.
-    COMMIT: frozenset(("sha", "sha1", "hash", "hashes", "id", "ids")),
-    PUSH: frozenset(("notification", "notifications", "message", "messages", "gateway", "token", "tokens")),
-    RELEASE: frozenset(("service", "branch", "branches", "candidate", "note", "notes", "team")),
-    MERGE: frozenset(("conflict", "conflicts", "request", "requests", "sort")),
-}
 
 _COMMANDS = {command: " ".join(actions).split() for command, *actions in read_rows(__file__, "action_commands.tsv")}
-_INSTALLERS = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "js"),
-    **dict.fromkeys(("pip", "pip3", "pipx", "uv", "poetry", "pipenv", "conda", "mamba"), "python"),
-    **dict.fromkeys(("gem", "bundle"), "ruby"),
-    "go": "go",
-    "cargo": "rust",
-    "composer": "php",
-    "brew": "",
-    "apt-get": "",
-}
-_MANIFESTS = {
-    "package.json": "js",
-    "pyproject.toml": "python",
-    "requirements.txt": "python",
-    "setup.py": "python",
-    "pipfile": "python",
-    "go.mod": "go",
-    "cargo.toml": "rust",
-    "gemfile": "ruby",
-    "composer.json": "php",
-}  # files that list dependencies
+_LANGUAGES = (  # each with programs that install for it and files that list its dependencies
+    ("js", "npm pnpm yarn bun", "package.json"),
+    ("python", "pip pip3 pipx uv poetry pipenv conda mamba", "pyproject.toml requirements.txt setup.py pipfile"),
+    ("ruby", "gem bundle", "gemfile"),
+    ("go", "go", "go.mod"),
+    ("rust", "cargo", "cargo.toml"),
+    ("php", "composer", "composer.json"),
+    ("", "brew apt-get", ""),
+)
+_INSTALLERS = {program: language for language, programs, _ in _LANGUAGES for program in programs.split()}
+_MANIFESTS = {file: language for language, _, files in _LANGUAGES for file in files.split()}
 _CHANGELOGS = frozenset(("changelog", "changes", "history", "unreleased", "news"))
 _CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split())  # clients of databases
 _REMOVES = ("delete from", "drop table", "drop database", "drop schema", "truncate ")
@@ -93,33 +63,13 @@ _NEW_BRANCH = {  # git's commands that make a branch with these options
 }
 _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  # In a note, they install or run a script.
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
-_VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
+_VALUED = frozenset(  # options with a value behind them
+    "--context --namespace --prefix -C -f -n -p --filter -F --dir --manifest-path -w --workspace".split()
+)
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
-_EXAMPLE_COMMANDS = {  # beside the table's
-    INSTALL: ("npm install", "pip install", "cargo add"),
-    f"{INSTALL}:js": ("npm install", "pnpm add", "yarn add"),
-    f"{INSTALL}:python": ("pip install", "uv add", "poetry add"),
-    f"{INSTALL}:go": ("go get",),
-    f"{INSTALL}:rust": ("cargo add",),
-    f"{INSTALL}:ruby": ("gem install", "bundle add"),
-    BRANCH: ("git checkout -b", "git switch -c"),
-    DEPLOY: ("make deploy",),
-    RELEASE: ("git tag",),
-    MIGRATE: ("python manage.py migrate",),
-    VOLUMES: ("docker compose down -v",),
-}
-_EXAMPLE_FILES = {
-    TESTS: ("tests/test_example.py",),
-    DOCS: ("docs/example.md",),
-    CHANGES: ("CHANGELOG.md",),
-    CI: (".github/workflows/example.yml",),
-    INFRA: ("example.tf",),
-    SQL: ("example.sql",),
-    IMAGE: ("Dockerfile",),
-}
 _HARMLESS_OPTIONS = frozenset("--help -help --dry-run --list --abort --collect-only".split())  # They prevent any action.
 _NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # Such targets only report.
-_LEADING_WORDS = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
+_LEADING_WORDS = frozenset("sudo time exec nohup $".split())  # words before a command
 _LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
 
 
@@ -138,13 +88,11 @@ def actions_of_rule(text: str) -> tuple[str, ...]:
     actions: dict[str, None] = {}
     phrases = _phrases_by_word()
     for index, word in enumerate(words):
-        for action, names in phrases.get(word, ()):
-            if words[index : index + len(names)] != names or (
-                index and words[index - 1] in _OTHER_MATTER | _NOT_AFTER.get(action, frozenset())
-            ):
-                continue
+        for action, names, not_behind, not_before in phrases.get(word, ()):
             behind = "".join(words[index + len(names) : index + len(names) + 1])
-            if behind in _NO_OBJECT.get(action, ()):
+            if words[index : index + len(names)] != names or behind in not_before:
+                continue
+            if index and (words[index - 1] in _OTHER_MATTER or words[index - 1] in not_behind):
                 continue
             if word in _MANAGERS and not (raw[index][-1] in ",.;:" or not behind or behind in _BEHIND_MANAGERS):
                 continue  # It runs a script.
@@ -162,7 +110,8 @@ def describe_action(action: str) -> str:
     ('commit', 'run tests')
     """
     plain = action.removeprefix(PREFIX).partition(":")[0]
-    return _DESCRIPTIONS.get(plain, plain)
+    described = {name: in_words for name, in_words, _, _ in read_rows(__file__, "action_examples.tsv") if in_words != "-"}
+    return described.get(plain, plain)
 
 
 def example_calls(action: str, rule: str) -> list[tuple[str, dict[str, str]]]:
@@ -176,10 +125,14 @@ def example_calls(action: str, rule: str) -> list[tuple[str, dict[str, str]]]:
     plain = action.removeprefix(PREFIX)
     words = frozenset(rule.lower().replace("`", " ").split())
     commands = [command for command, done in _COMMANDS.items() if plain in done]
-    commands += [f"{command} example" for command in _EXAMPLE_COMMANDS.get(plain, ())]
+    files: list[str] = []
+    for name, _, examples, file in read_rows(__file__, "action_examples.tsv"):
+        if name == plain:
+            commands += [f"{command} example" for command in examples.split("|") if command != "-"]
+            files += [file] if file != "-" else []
     commands.sort(key=lambda command: -len(words.intersection(command.split())))
     calls = [("Bash", {"command": command}) for command in commands]
-    return calls + [("Write", {"file_path": path, "content": "example"}) for path in _EXAMPLE_FILES.get(plain, ())]
+    return calls + [("Write", {"file_path": path, "content": "example"}) for path in files]
 
 
 def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
@@ -196,7 +149,7 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
     if tool == "Bash":
         from subcog_hooks.text.simple_commands import find_commands  # Other tools do not need it.
 
-        text = text[:MAX_COMMAND]
+        text = text[:MAX_CALL]
         removes = any(sign in text.lower() for sign in _REMOVES)
         commands = find_commands(text)
         looked_up = [words[2:] for words in commands if words[0] == "command" and words[1:2] in (["-v"], ["-V"])]
@@ -207,7 +160,7 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
                 actions[DELETE] = None
     elif tool in EDITING and file:
         actions.update(dict.fromkeys(_actions_of_file(file.lower())))
-        text = text[:MAX_COMMAND]
+        text = text[:MAX_CALL]
         if not actions and any(sign in text for sign in _QUERIES):
             actions[SQL] = None
         if TESTS not in actions and any(sign in text.lower() for sign in _REMOVING_CALLS):
@@ -338,15 +291,16 @@ def _actions_of_file(path: str) -> Sequence[str]:
     return (SQL,) if ending == "sql" else ()
 
 
-def _phrases_by_word() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return the phrases that name an action, each as its words, by their first word."""
+_phrases: dict[str, list[tuple[str, list[str], list[str], list[str]]]] = {}  # Most calls look at no note.
+
+
+def _phrases_by_word() -> dict[str, list[tuple[str, list[str], list[str], list[str]]]]:
+    """Return the phrases of each action, by their first word: its words, and words that may not stand before and behind it."""
     if not _phrases:
-        by_word: dict[str, list[tuple[str, list[str]]]] = {}
-        for action, phrases in read_rows(__file__, "action_phrases.tsv"):
+        by_word: dict[str, list[tuple[str, list[str], list[str], list[str]]]] = {}
+        for action, phrases, *excluded in read_rows(__file__, "action_phrases.tsv"):
+            not_behind, not_before = ([] if cell == "-" else cell.split() for cell in excluded)
             for words in map(str.split, phrases.split("|")):
-                by_word.setdefault(words[0], []).append((action, words))
+                by_word.setdefault(words[0], []).append((action, words, not_behind, not_before))
         _phrases.update(by_word)  # In one step, since another thread may read it.
     return _phrases
-
-
-_phrases: dict[str, list[tuple[str, list[str]]]] = {}  # It is filled with the first note, since most calls look at none.

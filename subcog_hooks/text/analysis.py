@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-MAX_TOKEN = 100  # characters, as in `analysis`
 _NO_FUNCTION_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))  # tantivy has none for these languages.
 _analysers: dict[tuple[str, bool], tantivy.TextAnalyzer] = {}  # Each takes .1 ms; the first text of its language needs it.
 
@@ -46,17 +44,19 @@ def stems_by_word(text: str, language: str) -> dict[str, str]:
 
 def _analyser(language: str, *, stems: bool) -> tantivy.TextAnalyzer:
     """Return the analyser for a language's stems, or for its words without function words; "": for all words."""
-    analyser = _analysers.get((language, stems))
-    if analyser is None:
+    if (language, stems) not in _analysers:
         filters = tantivy.Filter
-        builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(filters.remove_long(MAX_TOKEN))
-        builder = builder.filter(filters.lowercase())
-        if stems:
-            builder = builder.filter(filters.stemmer(language))
-        elif language:
-            builder = builder.filter(filters.stopword(language))
-        analyser = _analysers[language, stems] = builder.filter(filters.ascii_fold()).build()
-    return analyser
+        by_language = [filters.stemmer(language)] if stems else [filters.stopword(language)] if language else []
+        _analysers[language, stems] = _build_analyser(tantivy.Tokenizer.simple(), *by_language, filters.ascii_fold())
+    return _analysers[language, stems]
+
+
+def _build_analyser(tokenizer: tantivy.Tokenizer, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+    """Return an analyser that lower-cases tokens before the filters; a regex tokenizer would take .5 ms to compile."""
+    builder = tantivy.TextAnalyzerBuilder(tokenizer).filter(tantivy.Filter.remove_long(MAX_TERM))
+    for text_filter in (tantivy.Filter.lowercase(), *filters):
+        builder = builder.filter(text_filter)
+    return builder.build()
 
 
 BASES = {form: base for base, forms in read_rows(__file__, "irregular.tsv") for form in forms.split()}
@@ -72,6 +72,7 @@ _BREAKS = str.maketrans(
 )
 _TRIM = "./\\-@_'"  # They are cut at the ends of a token; inside they join it: src/app/db.py, v2.1, parse_args.
 
+# French and Italian articles and pronouns without their vowel
 _ELIDED = frozenset("c d dell j l m n nell qu s sull t".split())
 _LAST_OF_ELIDED = frozenset("cdjlmnstu")
 _OPENING = '([{<"\u00ab\u201c\u201e'
@@ -85,22 +86,9 @@ class Analysers:
     __slots__ = ("body", "exact")
 
     def __init__(self) -> None:
-        tokenizer, filters = tantivy.Tokenizer, tantivy.Filter  # A regex tokenizer would take .5 ms to compile.
-        self.body = (
-            tantivy.TextAnalyzerBuilder(tokenizer.simple())
-            .filter(filters.remove_long(MAX_TERM))
-            .filter(filters.lowercase())
-            .filter(filters.ascii_fold())
-            .filter(filters.stemmer("english"))
-            .build()
-        )
-        self.exact = (
-            tantivy.TextAnalyzerBuilder(tokenizer.whitespace())
-            .filter(filters.remove_long(MAX_TERM))
-            .filter(filters.lowercase())
-            .filter(filters.ascii_fold())
-            .build()
-        )
+        tokenizer, filters = tantivy.Tokenizer, tantivy.Filter
+        self.body = _build_analyser(tokenizer.simple(), filters.ascii_fold(), filters.stemmer("english"))
+        self.exact = _build_analyser(tokenizer.whitespace(), filters.ascii_fold())
 
     def register(self, index: tantivy.Index) -> None:
         """Register the analysers: tantivy does not store them, so every open needs it."""
@@ -151,17 +139,11 @@ def _close_apostrophes(text: str) -> str:
     parts = pieces[:1]
     for before, piece in pairwise(pieces):
         is_possessive = piece[:1] in "sS" and not piece[1:2].isalnum()
-        if not is_possessive and piece[:1].isalpha() and _is_elided(before):
-            parts.append(" ")
+        if not is_possessive and piece[:1].isalpha() and before[-1:].lower() in _LAST_OF_ELIDED:
+            word = before.rsplit(None, 1)[-1].lstrip(_OPENING)
+            parts += [" "] if word.lower() in _ELIDED else []
         parts.append(piece[1:] if is_possessive else piece)
     return "".join(parts)
-
-
-def _is_elided(before: str) -> bool:
-    """Return whether the word before an apostrophe is a French or Italian article or pronoun without its vowel."""
-    if before[-1:].lower() not in _LAST_OF_ELIDED:
-        return False
-    return before.rsplit(None, 1)[-1].lstrip(_OPENING).lower() in _ELIDED
 
 
 def separate_scripts(text: str) -> str:
@@ -172,13 +154,10 @@ def separate_scripts(text: str) -> str:
     if not any(c > "\u0dff" for c in text):
         return text
     pieces: list[str] = []
-    before = ""
-    for c in text:
-        unspaced = c > "\u0dff" and is_unspaced(ord(c))
-        if before and before.isalnum() and c.isalnum() and unspaced != (before > "\u0dff" and is_unspaced(ord(before))):
+    for before, c in pairwise(f" {text}"):
+        if before.isalnum() and c.isalnum() and is_unspaced(c) != is_unspaced(before):
             pieces.append(" ")
         pieces.append(c)
-        before = c
     return "".join(pieces)
 
 
@@ -213,10 +192,7 @@ def add_stems(text: str) -> str:
     """
     words = spread_words(fold(text))
     language = languages.language_of(text)
-    if not language:
-        return words
-
-    return " ".join((words, *dict.fromkeys(stems_by_word(text, language).values())))
+    return " ".join((words, *dict.fromkeys(stems_by_word(text, language).values()))) if language else words
 
 
 def _parts_of(stretches: Sequence[tuple[str, bool]]) -> list[str]:

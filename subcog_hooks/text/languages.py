@@ -35,29 +35,12 @@ _EVERY_MARK = frozenset([word for _, words in _ROWS for word in words])
 _by_mark: dict[str, tuple[str, ...]] = {}  # languages of each mark; most prompts do not need it
 
 _UNSPACED = (  # code points of scripts without spaces between words
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x2E80, 0x2FDF),  # CJK radicals
-    (0x3005, 0x3007),
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3100, 0x318F),  # Bopomofo, Hangul compatibility
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),  # CJK ideographs
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7AF),  # Hangul
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)),  # Thai and Lao, Myanmar, Khmer
+    *((0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3040, 0x30FF), (0x3100, 0x318F)),  # radicals, kana, Bopomofo, single Hangul
+    *((0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF)),  # ideographs, Hangul
+    *((0xF900, 0xFAFF), (0x20000, 0x3FFFF)),
 )
 _function_words: dict[str, frozenset[str]] = {}  # read for the first text without spaces
-
-
-def _languages_by_mark() -> dict[str, tuple[str, ...]]:
-    if not _by_mark:
-        for name, words in _ROWS:
-            for word in words:
-                _by_mark[word] = (*_by_mark.get(word, ()), name)
-    return _by_mark
 
 
 def _count_by_language(marks: Iterable[str]) -> dict[str, int]:
@@ -118,7 +101,11 @@ def possible_languages(text: str) -> frozenset[str]:
 
 def languages_of_word(word: str) -> tuple[str, ...]:
     """Return the languages that a folded word identifies, () for most words."""
-    return _languages_by_mark().get(word, ())
+    if not _by_mark:
+        for name, words in _ROWS:
+            for mark in words:
+                _by_mark[mark] = (*_by_mark.get(mark, ()), name)
+    return _by_mark.get(word, ())
 
 
 def is_function_word(word: str) -> bool:
@@ -145,18 +132,11 @@ def is_foreign(text: str) -> bool:
         return False  # Most texts end here, after .01 ms.
     words = _folded_words(" ".join([word for word in beginning.split() if len(word) == 1 or not word.isupper()]))
     marks = _EVERY_MARK.intersection(words) - STOP
-    accented = _accented_words(beginning) - _EVERY_MARK - STOP
+    latin = [word for word in beginning.split() if any(c.isalpha() and "\x7f" < c < LATIN_END for c in word)]
+    accented = {*_folded_words(" ".join(latin))} - _EVERY_MARK - STOP
     count = max(_count_by_language(marks).values()) + len(accented) if marks else 0  # names have accents in English, too
     english = STOP.intersection(words) - marks - _SHARED
     return count >= MIN_MARKS and count > len(english) and count >= MIN_MARK_SHARE * len(words)
-
-
-def _accented_words(text: str) -> set[str]:
-    """Return the folded words of a text that have Latin letters beyond ASCII."""
-    if text.isascii():
-        return set()
-    accented = [word for word in text.split() if any(c.isalpha() and "\x7f" < c < LATIN_END for c in word)]
-    return set(_folded_words(" ".join(accented)))
 
 
 def _folded_words(text: str) -> list[str]:
@@ -174,22 +154,14 @@ def unspaced_runs(text: str) -> list[str]:
     >>> unspaced_runs("use 東京都 and かな")
     ['東京都', 'かな']
     """
-    if text.isascii():
+    if text.isascii() or max(text) <= "\u0dff":
         return []
-    runs: list[str] = []
-    current = ""
-    for c in text:
-        if c > "\u0dff" and is_unspaced(ord(c)):
-            current += c
-        elif current:
-            runs.append(current)
-            current = ""
-    return [*runs, current] if current else runs
+    return ["".join(characters) for is_run, characters in groupby(text, is_unspaced) if is_run]
 
 
-def is_unspaced(code_point: int) -> bool:
+def is_unspaced(c: str) -> bool:
     """Return whether a character belongs to a script without spaces between words."""
-    return any(low <= code_point <= high for low, high in _UNSPACED)
+    return c > "\u0dff" and any(low <= ord(c) <= high for low, high in _UNSPACED)
 
 
 def bigrams(run: str) -> list[str]:
@@ -235,12 +207,11 @@ def telling_words(run: str) -> list[str]:
     """
     words, begun = [], ""
     for c in run:
-        is_end = is_function_pair(c) or (bool(begun) and _is_katakana(c) != _is_katakana(begun[-1]))
-        if is_end and begun:
+        is_function_word = is_function_pair(c)
+        if begun and (is_function_word or ("\u30a0" <= c <= "\u30ff") != ("\u30a0" <= begun[-1] <= "\u30ff")):  # katakana
             words.append(begun)
             begun = ""
-        if not is_function_pair(c):
-            begun += c
+        begun += "" if is_function_word else c
     return [*words, begun] if begun else words
 
 
@@ -251,11 +222,7 @@ def spread_telling_words(text: str) -> str:
     ('CI 署名鍵 ?', 'the signing key')
     """
     pieces = []
-    for is_run, characters in groupby(text, lambda c: c > "\u0dff" and is_unspaced(ord(c))):
+    for is_run, characters in groupby(text, is_unspaced):
         piece = "".join(characters)
         pieces.append(f" {' '.join(telling_words(piece))} " if is_run else piece)
     return "\n".join(" ".join(line.split()) for line in "".join(pieces).split("\n"))
-
-
-def _is_katakana(c: str) -> bool:
-    return "\u30a0" <= c <= "\u30ff"

@@ -1,7 +1,223 @@
-"""Names in a sentence: paths, addresses, identifiers, numbers."""
+"""Names in a text: acronyms with their long forms, paths, addresses, identifiers, numbers. No index, no list of known names."""
 
-import re
-from collections.abc import Iterator
+from __future__ import annotations
+
+from subcog_hooks.core.records import record
+from subcog_hooks.text.vocabulary import SMALL_WORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+MIN_LETTERS, MAX_LETTERS = 2, 8  # letters of an acronym
+MAX_WORDS = 10  # words of a long form, split at spaces
+MAX_RUN = 6  # words of a query that are tried as a long form
+MAX_QUERY_WORDS = 200  # words; later ones in a prompt are pasted
+_NO_INITIALS = SMALL_WORDS | {"is"}  # words of a long form that may give no letter
+
+_QUOTES = "\"'\u2018\u2019\u201c\u201d"
+_OPENING = "([" + _QUOTES
+_STOPS = ".;:!?)]"  # A long form ends before them, but may have commas: first in, first out.
+_EDGES = _OPENING + _STOPS + ","
+_HYPHENS = str.maketrans("/\u2010\u2011\u2013", "----")
+_APOSTROPHES = str.maketrans("", "", "'\u2019")
+_MARKS = frozenset(("=", "-", "\u2013", "\u2014", "|"))  # between a short form and its long form
+_FILLERS = frozenset(
+    "a abbreviated abbreviation acronym also an are as commonly for is it just known of often or short simply stand stands the "
+    "to usually was which".split()
+)
+_NUMERALS = {"to": "2", "for": "4"}  # P2P: peer to peer
+
+
+def definitions(text: str) -> list[tuple[str, str]]:
+    """Return the acronyms that `text` spells out, each with its expansion, both in lower case, in order, without repeats.
+
+    An acronym has 2 to 8 letters and digits and begins with a letter. It has at least two capitals, and no more small letters
+    than capitals. Text between backticks is code and not read. The time is linear in the length of the text.
+
+    >>> definitions("Forward kinematics (FK) is cheap; CRDTs (conflict-free replicated data types) merge.")
+    [('fk', 'forward kinematics'), ('crdt', 'conflict free replicated data types')]
+    >>> definitions("SLAM stands for simultaneous localization and mapping")
+    [('slam', 'simultaneous localization and mapping')]
+    >>> definitions("HTTP (port 80), call f(X), the API (v2)")
+    []
+    """
+    pairs: dict[tuple[str, str], None] = {}
+    for paragraph in _without_code(text.replace(" * ", " ^ ").replace("*", "")).split("\n\n"):
+        tokens = paragraph.split()
+        for position, token in enumerate(tokens):
+            if not token.islower() and (short := _acronym_in(token)):
+                spans = (*_spans_before(tokens, position), *_spans_behind(short, tokens, position))
+                if words := next((words for words in spans if _is_long_form(short, words)), None):
+                    pairs[short, _text_of(words)] = None
+    return list(pairs)
+
+
+def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield acronyms of runs of 2 to 6 of a query's words, in lower case, with each run's start and end.
+
+    The variants: all initials; without small words; also without parts behind a hyphen; with 2 for `to`. No letters from
+    inside a word are guessed. A word begins at most twenty candidates, and words beyond the first 200 none.
+
+    >>> list(initials(["the", "point", "of", "sale"]))
+    [('tpos', 0, 4), ('pos', 1, 4), ('ps', 1, 4)]
+    >>> list(initials(["write-ahead", "log"]))
+    [('wa', 0, 1), ('wal', 0, 2), ('wl', 0, 2)]
+    """
+    letters: list[tuple[str, str, str, str, bool]] = []  # a letter for each variant; is it a small word?
+    starts: list[int] = []  # each part's word position, -1 behind a hyphen
+    for position, word in enumerate(words[:MAX_QUERY_WORDS]):
+        for i, part in enumerate(_parts_between_hyphens(word) or [""]):
+            lower = part.lower()
+            first, small = lower[:1], lower in _NO_INITIALS
+            lean = "" if small else first
+            letters.append((first, lean, "" if i else lean, "2" if lower == "to" else first, small))
+            starts.append(-1 if i else position)
+    starts.append(min(len(words), MAX_QUERY_WORDS))
+    for begin, start in enumerate(starts[:-1]):
+        full = lean = leanest = numeral = ""
+        end = start
+        for i in range(begin, min(begin + MAX_RUN, len(letters)) if start >= 0 else begin):
+            initial, content, head, digit, small = letters[i]
+            if not initial:
+                break
+            full, lean, leanest, numeral = full + initial, lean + content, leanest + head, numeral + digit
+            end += starts[i] >= 0
+            if i == begin or starts[i + 1] < 0 or len(lean) < MIN_LETTERS:
+                continue
+            if small or letters[begin][4]:  # To be determined is TBD, but `of type` is no OT.
+                variants = [full] if len(full) > MIN_LETTERS else []
+            else:
+                variants = list(dict.fromkeys((full, lean, leanest, numeral)))
+            for acronym in variants:
+                if len(acronym) >= MIN_LETTERS and acronym[0].isalpha():
+                    yield acronym, start, end
+
+
+def _without_code(text: str) -> str:
+    """Return `text` with a lone backtick for each piece of code; an unclosed backtick ends with its paragraph."""
+    if "`" not in text:
+        return text
+    paragraphs = "\n\n".join(text.split("```")[::2]).split("\n\n")
+    return "\n\n".join([" ` ".join(paragraph.replace("``", "`").split("`")[::2]) for paragraph in paragraphs])
+
+
+def _acronym_in(token: str) -> str:
+    """Return the acronym in a token, in lower case and singular, or "".
+
+    >>> [_acronym_in(token) for token in "FKs, mTLS IoU P2P OAuth It K8s CI/CD MAX_RUN CONFIGURATION".split()]
+    ['fk', 'mtls', 'iou', 'p2p', '', '', '', '', '', '']
+    """
+    token = token.strip(_EDGES)
+    if token[-1:] == "s" and len(token) > MIN_LETTERS and token[-2].isupper():
+        token = token[:-1]
+    if not MIN_LETTERS <= len(token) <= MAX_LETTERS or not token.isalnum() or not token[0].isalpha():
+        return ""
+    capitals = sum([c.isupper() for c in token])
+    return token.lower() if capitals >= MIN_LETTERS and 2 * capitals >= sum([c.isalpha() for c in token]) else ""
+
+
+@record
+class _Word:
+    """A word of a long form. follows_hyphen: it is a part behind a hyphen; ends_clause: anything but a word follows it."""
+
+    text: str
+    follows_hyphen: bool
+    ends_clause: bool
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The letters that it may give: its first, a digit for it, its capitals, or none."""
+        lower, capitals = self.text.lower(), "".join([letter for letter in self.text if letter.isupper()]).lower()
+        none = ("",) if self.follows_hyphen or lower in _NO_INITIALS else ()
+        return lower[0], *([_NUMERALS[lower]] if lower in _NUMERALS else []), *([capitals] if capitals[1:] else []), *none
+
+
+def _spans_before(tokens: list[str], position: int) -> list[list[_Word]]:
+    """Return what may be a long form before an acronym, the shortest first.
+
+    It is there in `forward kinematics (FK)`, `write-ahead log, or WAL,`, `dependency injection, also known as DI`.
+    """
+    start, token = position, tokens[position]
+    while start and tokens[start - 1].lstrip("(") in _FILLERS:
+        start -= 1
+    if start == position and token[0] != "(":
+        return []
+    is_inside = token[-1].isalnum() and tokens[position + 1 : position + 2] not in ([], ["for"])
+    if start < position and (is_inside or tokens[position - 1].lstrip("(") not in ("or", "as")):
+        return []  # we add primary keys, or PK lookups fail
+    run: list[_Word] = []
+    for before in reversed(tokens[max(0, start - MAX_WORDS) : start]):
+        words = _words_of(before)
+        if not words or (before.rstrip(_QUOTES)[-1:] in _STOPS):
+            break
+        run = words + run
+        if before[0] in _OPENING:
+            break
+    return [run[-count:] for count in range(1, len(run) + 1) if not run[-count].follows_hyphen]
+
+
+def _spans_behind(short: str, tokens: list[str], position: int) -> list[list[_Word]]:
+    """Return what may be a long form behind an acronym, the shortest first.
+
+    It is there in `FK (forward kinematics)`, `WAL: write-ahead log`, `FK stands for forward kinematics`.
+    """
+    token, start = tokens[position], position + 1
+    following = tokens[start] if start < len(tokens) else ""
+    is_marked = token.endswith(":") or following in _MARKS
+    start += following in _MARKS
+    fillers = start
+    while fillers < len(tokens) and tokens[fillers].lstrip("(") in _FILLERS:
+        fillers += 1
+    is_verb = any(filler in ("for", "of") for filler in tokens[start:fillers]) and not is_marked
+    if is_verb:
+        start = fillers
+    elif not (is_marked or following.startswith("(")) or not (token[-1].isalnum() or token[-1] in ":" + _QUOTES):
+        return []
+    run: list[_Word] = []
+    for behind in tokens[start : start + MAX_WORDS]:
+        words = _words_of(behind)
+        if not words or (run and behind[0] in _OPENING):
+            break
+        run += words
+        if behind.rstrip(_QUOTES)[-1:] in _STOPS:
+            break
+    if run and run[0].text.lower() in ("a", "an", "the"):
+        del run[0]
+    if is_marked and len(short) == MIN_LETTERS and not all(word.text[0].isupper() for word in run[:MIN_LETTERS]):
+        return []  # Two letters fit much: `CI: cache images`.
+    ends = [count for count, word in enumerate(run, 1) if is_marked or is_verb or word.ends_clause]
+    return [run[:count] for count in ends if not (count < len(run) and run[count].follows_hyphen)]
+
+
+def _words_of(token: str) -> list[_Word]:
+    parts = _parts_between_hyphens(token)
+    return [_Word(part, i > 0, i == len(parts) - 1 and not token[-1].isalnum()) for i, part in enumerate(parts)]
+
+
+def _is_long_form(short: str, words: Sequence[_Word]) -> bool:
+    """Return whether the words spell the acronym, two of them no small ones; not `A B (AB)`."""
+    large = sum(word.text.lower() not in _NO_INITIALS for word in words)
+    left = {short}  # the letters that are not spelled yet, for each way of spelling the words so far
+    for word in words:
+        left = {rest.removeprefix(letters) for rest in left for letters in word.letters if rest.startswith(letters)}
+    return "" in left and large >= 2 and words[0].text[0].lower() == short[0] and len(_text_of(words)) > 2 * len(short)
+
+
+def _text_of(words: Sequence[_Word]) -> str:
+    return " ".join([word.text.replace("\u2019", "'").removesuffix("'s") for word in words]).lower()
+
+
+def _parts_between_hyphens(word: str) -> list[str]:
+    """Return the parts of a word between hyphens, none for code or a number with a point."""
+    if word.isalpha():
+        return [word]
+    if word == "&":
+        return ["and"]
+    parts = word.strip(_EDGES).translate(_HYPHENS).split("-")
+    return parts if all(part.translate(_APOSTROPHES).isalnum() for part in parts) else []
+
 
 EDGES = "\"'`()[],;:!?.…“”‘’"  # around a word
 _NAME_CHARACTERS = frozenset("`<>{}\\@$=|_/#~")
@@ -29,10 +245,14 @@ def has_name(text: str, name: str) -> bool:
     >>> has_name("stage 18, in src/api/v2", "src/api"), has_name("stage 18", "8")
     (True, False)
     """
+    import re  # The hook reads acronyms alone.
+
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def has_parts(text: str, name: str) -> bool:
     """Return whether a text has all parts of a name: elixir and phoenix for elixir/phoenix."""
+    import re  # The hook reads acronyms alone.
+
     parts = [part.removesuffix("s") for part in re.split(r"[-/_.`]", name) if part]
     return len(name) > 1 and all(len(part) > 1 and re.search(rf"(?<!\w){re.escape(part)}", text) for part in parts)

@@ -47,21 +47,16 @@ def error_message(line: str) -> str:
     >>> error_message("TypeError: x is undefined"), error_message("12 345678")
     ('TypeError: x is undefined', '12 345678')
     """
-    words = (" ".join(_message_values(line)) or line).split()
+    rests = [
+        line[position + len(key) :].lstrip()
+        for position, key in sorted((line.find(key), key) for key in MESSAGE_KEYS)
+        if position >= 0
+    ]
+    values = [rest[1:].partition('"')[0] for rest in rests if rest.startswith('"')]  # the quoted values, in their order
+    words = (" ".join(values) or line).split()
     while len(words) > 1 and _is_record(words[0]):
         words = words[1:]
     return " ".join([word for word in words if not _is_datum(word)]) or line
-
-
-def _message_values(line: str) -> list[str]:
-    """Return the quoted values under a structured log's MESSAGE_KEYS, in their order."""
-    positions = sorted((position, key) for key in MESSAGE_KEYS if (position := line.find(key)) >= 0)
-    values = []
-    for position, key in positions:
-        rest = line[position + len(key) :].lstrip()
-        if rest.startswith('"'):
-            values.append(rest[1:].partition('"')[0])
-    return values
 
 
 def _is_record(word: str) -> bool:

@@ -1,8 +1,10 @@
 """Makes stored text harmless to show a model: one line, nothing invisible, no tag of the harness, cleanly cut.
 
-Pure functions of text that run in every hook: the module imports nothing, time is linear, and plain ASCII passes in a
-microsecond. Text that is too odd to judge is treated as hostile, at the cost of a changed bracket.
+Functions of text that run in every hook: the module imports little, time is linear, and plain ASCII passes in a microsecond.
+Text that is too odd to judge is treated as hostile, at the cost of a changed bracket.
 """
+
+from subcog_hooks.core.files import read_rows
 
 _BLANK = "\u2800"  # the pattern without dots is braille's blank, and invisible
 _KEEP_AS_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"  # str.split takes these for white space, so they separate words
@@ -36,23 +38,9 @@ _INVISIBLE = _CONTROLS | frozenset(
 
 # The harness's own tags, with "-" for "_". These names may be incomplete: anything may follow.
 _HARNESS_NAMES = (
-    "antml:",
-    "bash-input",
-    "bash-stderr",
-    "bash-stdout",
-    "command-args",
-    "command-contents",
-    "command-message",
-    "command-name",
-    "function-call",
-    "function-result",
-    "local-command-",
-    "persisted-output",
-    "subcog-memor",
-    "system-reminder",
-    "task-notification",
-    "tool-result",
-    "tool-use",
+    *("antml:", "bash-input", "bash-stderr", "bash-stdout", "command-args", "command-contents", "command-message"),
+    *("command-name", "function-call", "function-result", "local-command-", "persisted-output", "subcog-memor"),
+    *("system-reminder", "task-notification", "tool-result", "tool-use"),
 )
 _ROLE_NAMES = ("assistant", "human", "private", "system", "user")  # words of ordinary code, too: see _is_role
 # Each of these names contains one of these parts, which are fewer to look for.
@@ -62,47 +50,9 @@ _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:"
 _BEFORE_NAME = " \t\n\v\f\r/\\!?"
 
 _OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮‹«⟨⟪〈《〈❬❮❰⧼⦑⦉⦓⪻≪⋘⋖≺⪡⪦ᑄᗏ◁◀◂◃⊲⯇⮜𐔆")  # read as "<"; _AMPERSANDS are read as "&"
-_CLOSERS = "＞﹥˃ᐳᚺ≯›»⟩⟫〉》〉❭❯❱⧽⦒⦊⦔⪼≫⋙⋗≻⪢⪧ᐅ▷▶▸▹⊳⯈⮞"
 _AMPERSANDS = frozenset("＆﹠")
 _LIKE_MARKUP = _OPENERS | _AMPERSANDS
 _DISARMED = str.maketrans(dict.fromkeys({"<", *_OPENERS}, "(") | dict.fromkeys(_AMPERSANDS, "&"))
-_TWINS = {  # look-alikes of the names' characters: letters of other scripts, small capitals, phonetic letters
-    ord(twin): plain
-    for plain, twins in {
-        "<": "".join(_OPENERS),
-        ">": _CLOSERS,
-        "-": "‐‑‒–—―−⁃˗־᠆─━╌╍⸺⸻゠ー➖꓾〜~∼",
-        "_": "‿⁔",
-        ":": "։׃꞉ː∶ꓽ⁚",
-        "a": "аαАΑᴀɑⱭꓮᎪꭺ",
-        "b": "ʙвВΒꓐᏴᖯƄЬ",
-        "c": "сСᴄⲥϲꓚᏟꮯ",
-        "d": "ԁᴅđɗꓓᎠꭰḌ",
-        "e": "еЕΕᴇҽɛεℯꓰᎬꭼ",
-        "f": "ꜰƒꓝϝ",
-        "g": "ɡɢԍꓖᏀꮐ",
-        "h": "һНΗʜнħꓧᎻꮋ",
-        "i": "ıіιІΙɪɩꙇꓲᎥӏⵏ",
-        "j": "ᴊјЈꓙᎫ",
-        "k": "ᴋкКΚꓗᏦ",
-        "l": "ʟłӀꓡᏞꮮ",
-        "m": "мМΜᴍꓟᎷꮇ",
-        "n": "ոΝɴηпꓠɲ",
-        "o": "оοօОΟᴏøσⲟꓳ",
-        "p": "рρРΡᴘⲣꓑᏢꮲ",
-        "q": "ꞯԛǫ",
-        "r": "ʀᴦгꓣᎡᏒꭱꮢɾ",
-        "s": "ѕЅꜱꓢᏚᏕꮪꮥʂ",
-        "t": "тτТΤᴛŧꓔᎢꭲƭ",
-        "u": "υսᴜʉꓴᑌʋ",
-        "v": "νѵᴠꓦᏙꮩ",
-        "w": "ᴡԝꓪᎳꮃ",
-        "x": "хХΧꓫ",
-        "y": "уУΥʏүγꓬᎩꭹ",
-        "z": "ᴢΖꓜᏃꮓ",
-    }.items()
-    for twin in twins
-}
 _IN_BOXES = {  # letters in squares, circles and brackets, and flags' letters; normalising leaves some brackets
     first + index: chr(ord("a") + index)
     for first in (0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
@@ -121,6 +71,7 @@ _ENTITIES = {
     "ordm": "o",
 }
 _ENTITY_NAMES = tuple(_ENTITIES)
+_twins: dict[int, str] = {}  # plain characters by their look-alikes; most memories need none
 _LONG_LIGATURES = {0xFDFA: None, 0xFDFB: None}  # whole Arabic phrases: 18 times their length when normalised
 _UNUSUAL = _LONG_LIGATURES | _IN_BOXES
 _MAX_FOLDS = 4  # &amp;amp;amp;lt; is the deepest quotation in honest text
@@ -292,24 +243,13 @@ def _has_harness_tag(text: str) -> bool:
     if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
         return False
     folded = _fold_lookalikes(text) if "&" in text or not text.isascii() else text
-    if folded is None:
-        return True
-    if "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
+    if folded is None or "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
         return True
     names = folded.lower().replace("_", "-")
-    if "&" not in names and not _has_part_of_name(names):
+    if "&" not in names and not any(map(names.__contains__, _PARTS)):  # Most memories end here.
         return False
     parts = folded.split("<")
-    if len(parts) > _MAX_MARKUP:
-        return True
-    return any(map(_is_tag, parts, parts[1:]))
-
-
-def _has_part_of_name(names: str) -> bool:
-    for part in _PARTS:  # noqa: SIM110  # Twice as fast as any() with a generator, and most memories reach its end.
-        if part in names:
-            return True
-    return False
+    return len(parts) > _MAX_MARKUP or any(map(_is_tag, parts, parts[1:]))
 
 
 def _is_tag(before: str, after: str) -> bool:
@@ -400,7 +340,10 @@ def _plain_letters(text: str) -> str:
     characters = set(text)
     marks = {character for character in characters if category(character)[0] == "M"}
     dropped = _invisible_in(characters) | characters & _JOINERS | characters & {_BLANK} | marks
-    return text.translate(_TWINS | dict.fromkeys(map(ord, dropped)))
+    if not _twins:
+        _twins.update({ord(twin): plain for plain, twins in read_rows(__file__, "lookalikes.tsv") for twin in twins})
+        _twins.update(dict.fromkeys(map(ord, _OPENERS), "<"))
+    return text.translate(_twins | dict.fromkeys(map(ord, dropped)))
 
 
 def _fitting_length(text: str, units: int) -> int:

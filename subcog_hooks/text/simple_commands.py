@@ -1,30 +1,24 @@
-"""The simple commands of a shell's text, also those in substitutions and `bash -c`, and which of them only look. Pure; it
-never fails.
-"""
+"""The simple commands of a shell's text, also in substitutions and `bash -c`, and which of them only look. Never fails."""
 
 from __future__ import annotations
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.text.command_words import LEADS, MAX_COMMAND, WRAPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+MAX_COMMAND = 4_000  # characters of a command that are read
 MAX_DEPTH = 20  # nested substitutions and shells
 MAX_RUN = 64  # words of a runner's command that are read
-SHELLS = frozenset("bash sh zsh dash ksh fish cmd powershell pwsh".split())
-# Programs that run a command given to them.
-RUNNERS = (
-    SHELLS
-    | WRAPPERS
-    | frozenset(
-        "eval ssh su watch parallel find fd docker podman kubectl npx bunx uv poetry pipenv bundle pdm hatch direnv nix "
-        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function "
-        "nix-shell screen systemd-run tmux trap".split()
-    )
+RUNNERS = frozenset(  # programs that run a command given to them
+    "bash sh zsh dash ksh fish cmd powershell pwsh builtin command doas env exec nice nohup sudo time timeout xargs eval ssh "
+    "su watch parallel find fd docker podman kubectl npx bunx uv poetry pipenv bundle pdm hatch direnv nix setsid script "
+    "strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function nix-shell screen systemd-run tmux "
+    "trap".split()
 )
+_LEADS = frozenset("! do elif else if then until while {".split())  # keywords before a command
 # Programs that run one only behind certain words.
 _LAUNCHERS, _LAUNCHING = frozenset("asdf bun mise npm pnpm pyenv rbenv yarn".split()), frozenset("dlx exec x".split())
 # Programs that start a command behind certain words alone, and programs with an argument before their command.
@@ -37,22 +31,20 @@ _BLANKS, _SEPARATORS = " \t\r", "\n;|&()"
 def find_commands(text: str, depth: int = 0) -> list[list[str]]:
     """Return the words of each simple command, without assignments before it. A runner's command is there by itself, too.
 
-    depth: of the text in other commands.
+    depth: of the text in other commands. Of a long text the beginning is read.
 
     >>> find_commands("cd web && A=1 git -C 'a b' push >log; echo $(date)")
     [['cd', 'web'], ['git', '-C', 'a b', 'push'], ['date'], ['echo', '']]
     >>> find_commands("bash -c 'git push'")
     [['bash', '-c', 'git push'], ['git push'], ['git', 'push']]
     """
-    reader = _Reader(text, 0, depth)
+    reader = _Reader(text[:MAX_COMMAND], 0, depth)
     reader.read()
     return reader.commands
 
 
 class _Reader:
     """A pass over a text from `position` on. commands: found so far."""
-
-    __slots__ = ("_depth", "_documents", "_is_redirected", "_text", "_word", "_words", "commands", "position")
 
     def __init__(self, text: str, position: int, depth: int) -> None:
         self.commands: list[list[str]] = []
@@ -176,18 +168,15 @@ class _Reader:
         self._words, self._is_redirected = [], False
         if words:
             self.commands.append(words)
-            if self._depth < MAX_DEPTH and _is_runner(words):
+            if self._depth < MAX_DEPTH:
                 self.commands += _commands_of_runner(words, self._depth)
-
-
-def _is_runner(words: Sequence[str]) -> bool:
-    program = program_name(words[0])
-    return program in RUNNERS or (program in _LAUNCHERS and not _LAUNCHING.isdisjoint(words))
 
 
 def _commands_of_runner(words: Sequence[str], depth: int) -> Iterator[list[str]]:
     """Yield the commands that begin among a runner's words, and those in a word that is a text of commands."""
     program = program_name(words[0])
+    if program not in RUNNERS and (program not in _LAUNCHERS or _LAUNCHING.isdisjoint(words)):
+        return
     begins, left = program not in _STARTING, 2 if program in _WITH_ARGUMENT else 1
     for index, word in enumerate(words[1:MAX_RUN], 1):
         may_begin = begins and left and not word.startswith("-") and not word[:1].isdigit()
@@ -202,14 +191,13 @@ def _commands_of_runner(words: Sequence[str], depth: int) -> Iterator[list[str]]
 def _without_leads(words: Sequence[str]) -> list[str]:
     """Return a command without words such as `then` and assignments before it."""
     start = 0
-    while start < len(words) and (words[start] in LEADS or _is_assignment(words[start])):
+    for word in words:
+        name, equals, _ = word.partition("=")
+        is_assignment = equals and name.removesuffix("+").partition("[")[0].isidentifier()
+        if word not in _LEADS and not is_assignment:
+            break
         start += 1
     return list(words[start:])
-
-
-def _is_assignment(word: str) -> bool:
-    name, equals, _ = word.partition("=")
-    return bool(equals) and name.removesuffix("+").partition("[")[0].isidentifier()
 
 
 def program_name(word: str) -> str:
@@ -240,14 +228,15 @@ def only_looks(command: str) -> bool:
     >>> only_looks("git push"), only_looks("cat notes >> plan.md"), only_looks("./deploy.sh"), only_looks("eslint --fix src")
     (False, False, False, False)
     """
-    return all(map(_part_looks, commands_of(command[:MAX_COMMAND])))
+    return all(map(_part_looks, commands_of(command)))
 
 
 def commands_of(command: str) -> Iterator[str]:
     """Yield the commands of one or several lines, with dots in place of quoted texts, so that no sign in them counts.
 
-    They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
+    They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes. Of a long text the beginning is read.
     """
+    command = command[:MAX_COMMAND]
     pieces: list[str] = []
     quote = ""
     start = 0
@@ -278,10 +267,5 @@ def _part_looks(part: str) -> bool:
     if not allowed:
         return allowed is not None
     arguments = [word.rpartition(":")[2] or word for word in rest if not word.startswith("-")]
-    return (
-        any(
-            argument in allowed or f"{argument}-{following}" in allowed
-            for argument, following in zip(arguments[:3], [*arguments[1:3], "", ""], strict=False)
-        )
-        or not arguments
-    )
+    pairs = zip(arguments[:3], [*arguments[1:3], "", ""], strict=False)
+    return not arguments or any(first in allowed or f"{first}-{second}" in allowed for first, second in pairs)

@@ -24,22 +24,9 @@ MAX_PASTED_LINE = 1_000  # characters of a pasted line that are searched for an 
 MAX_ALONE = 200  # characters of a prompt's only line; a longer line that looks pasted is data
 
 NOT_TYPED = (  # beginnings of the client's messages in the user's name
-    "<task-notification",
-    "<command-name",
-    "<command-message",
-    "<local-command",
-    "<system-reminder",
-    "<session-start-hook",
-    "<user-prompt-submit-hook",
-    "<teammate-message",
-    "<bash-input",
-    "<bash-stdout",
-    "<bash-stderr",
-    "<tick>",
-    "<goal>",
-    "[request interrupted",
-    "this session is being continued from a previous conversation",
-    "caveat: the messages below",
+    *("<task-notification", "<command-name", "<command-message", "<local-command", "<system-reminder", "<session-start-hook"),
+    *("<user-prompt-submit-hook", "<teammate-message", "<bash-input", "<bash-stdout", "<bash-stderr", "<tick>", "<goal>"),
+    *("[request interrupted", "this session is being continued from a previous conversation", "caveat: the messages below"),
 )
 # A header of the client names a program that writes, and its kind of message, in capitals: no "[BUG]", no "[WIP]".
 _WRITERS = frozenset("AGENT AUTOMATED AUTOMATIC BACKGROUND CLIENT HARNESS HOOK SCHEDULED SUBAGENT SYSTEM".split())
@@ -178,7 +165,9 @@ def prepare_prompt(prompt: str) -> Prompt:
     """
     text = _head_and_tail(prompt)
     if not text.isascii():
-        text = _normalise(text).translate(_PLAIN)
+        import unicodedata  # .2 ms, for texts beyond ASCII
+
+        text = unicodedata.normalize("NFC", text).translate(_PLAIN)
     typed: list[str] = []
     fenced: list[str] = []  # lines behind the last fence
     others: list[str] = []  # lines pasted without a fence
@@ -244,13 +233,6 @@ def _head_and_tail(prompt: str) -> str:
     whole = prompt.strip()
     between = whole.count(FENCES[0], MAX_TYPED_END, len(whole) - MAX_TYPED_END)
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
-
-
-def _normalise(text: str) -> str:
-    """Return `text` in normal form C. Half a surrogate pair stays as it is."""
-    import unicodedata  # .2 ms, for texts beyond ASCII
-
-    return unicodedata.normalize("NFC", text)
 
 
 def _without_added(text: str) -> str:

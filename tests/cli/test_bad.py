@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall import marks
+from subcog_hooks.recall import alike
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.store.verdicts import BELOW
@@ -90,7 +90,7 @@ def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: 
     ask_again("and the other one?", "first")
     subcog("why", "bad", "cookie", "--yes")
     (mark,) = marks_of(home, "cookie")
-    assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
+    assert {"sign", "key"} <= {*alike.terms_from_text(mark.terms)}
 
 
 def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:

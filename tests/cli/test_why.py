@@ -17,7 +17,7 @@ from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.cli.verdicts.decision_view import MAX_EXPLAINED, ViewData, decision_view
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall.relevance import NAMES
+from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.hook_traces import SilentCall
@@ -71,7 +71,7 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     lines = subcog("why", "--explain").out.splitlines()
     start = lines.index("m1  relevance 0.7000, 0.2500 needed")
     assert [line.split() for line in lines[start + 2 : start + 5]] == [
-        ["intercept", "1.0000", "x", "-4.7861", "=", "-8.6500", "█" * 16, *NAMES["intercept"].split()],
+        ["intercept", "1.0000", "x", "-4.7861", "=", "-8.6500", "█" * 16, *evidence_meanings()["intercept"].split()],
         ["cosine", "0.6100", "x", "5.5738", "=", "+3.4000", "██████▎"],
         ["coverage", "0.8000", "x", "2.0625", "=", "+1.6500", "███"],
     ]
@@ -79,14 +79,14 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
 
 
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    terms = [(name, 1.0, 0.1) for name in NAMES]
+    terms = [(name, 1.0, 0.1) for name in evidence_meanings()]
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
     for columns in (160, 80):
         wide(monkeypatch, columns)
         out = subcog("why", "--explain").out
         flat = " ".join(out.split())
-        assert all(meaning in flat for meaning in NAMES.values())
-        assert all(name in out for name in NAMES)
+        assert all(meaning in flat for meaning in evidence_meanings().values())
+        assert all(name in out for name in evidence_meanings())
 
 
 def test_a_note_without_a_line_is_not_called_given() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.cues import literals, triggers
+from subcog_hooks.cues import triggers
 
 
 def test_a_fault_is_named_in_re2s_words(subtests: pytest.Subtests) -> None:
@@ -226,8 +226,8 @@ def test_literals_are_bounded_whatever_the_pattern() -> None:
         "abc|" * 120 + "d.e",
     ):
         any_literals = triggers.any_of_literals(pattern)
-        assert len(any_literals) <= literals.MAX_BRANCHES
-        assert all(len(literal) <= literals.MAX_LITERAL for literal in any_literals)
+        assert len(any_literals) <= triggers.MAX_BRANCHES
+        assert all(len(literal) <= triggers.MAX_LITERAL for literal in any_literals)
 
 
 def test_the_keys_of_a_text_are_its_runs_of_three_and_four() -> None:
@@ -241,7 +241,7 @@ def test_letters_that_re2_equates_are_folded_alike() -> None:
     cased = [char for char in map(chr, range(sys.maxunicode)) if char.swapcase() != char or char.casefold() != char]
     every = "".join(cased)
     for char in cased:
-        folded = literals.fold_characters(char)
+        folded = triggers.fold_characters(char)
         if folded != " ":
             same = triggers.compile_trigger(f"\\x{{{ord(char):x}}}").findall(every)
             assert char in same
@@ -324,7 +324,7 @@ def _assert_found(pattern: str, text: str) -> None:
         folded, keys = text.casefold(), set(triggers.keys_in_text(text))
         assert any(literal in folded and triggers.key_of_literal(literal) in keys for literal in any_literals)
     required = triggers.all_of_literals(pattern)
-    assert len(required) <= literals.MAX_REQUIRED
+    assert len(required) <= triggers.MAX_REQUIRED
     if matched:
         assert all(any(literal in text.casefold() for literal in wanted.split("|")) for wanted in required)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from subcog_hooks.recall import query, words
-from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.settings.defaults import Value
 from tests.eval import collection, homes
 from tests.eval.collection import OWN, TUNING

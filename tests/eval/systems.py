@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
-from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store

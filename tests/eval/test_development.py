@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.settings.defaults import RRF
 from subcog_hooks.store.memory import now_ms
 from tests.eval import homes

@@ -8,7 +8,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import recalled
-from subcog_hooks.recall import exact, marks
+from subcog_hooks.recall import alike, exact
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.index import LexicalIndex
@@ -145,7 +145,7 @@ def test_a_pinned_memory_comes_where_the_session_is_spent(ask: Ask, remember: Ca
 
 def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store: Store) -> None:
     assert ask(session="1") == ["push"]
-    terms = marks.terms_to_text(marks.prompt_terms(ORDER, LexicalIndex.open(home)))
+    terms = alike.terms_to_text(alike.prompt_terms(ORDER, LexicalIndex.open(home)))
     store.mark(Mark(store.get("push").seq, "d", terms, 1))
     assert ask(session="2") == []
     assert outcomes(decisions(home)[0]) == {"push": BAD}

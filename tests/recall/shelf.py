@@ -15,8 +15,8 @@ from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.exact import ExactMatches
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.hits import Answer, Eligibility, Hit
-from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_writer, vector_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms

@@ -3,10 +3,10 @@
 import pytest
 
 from subcog_hooks.recall import query, words
-from subcog_hooks.recall.asked_like import Likeness, most_alike_question
+from subcog_hooks.recall.alike import Likeness, most_alike_question
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
 from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
-from subcog_hooks.recall.relevance import NAMES
+from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
 from subcog_hooks.store.store_reader import Filter
@@ -98,13 +98,12 @@ def test_the_share_is_of_the_questions_words_by_their_stems(index: LexicalIndex)
         ("Wie wird das Boot der Crew abgelehnt?", german, 0.0),
     ]
     found = [likeness(index, text, question) for text, question, _ in cases]
-    assert [likest.share for likest in found] == pytest.approx([share for *_, share in cases])
-    assert {likest.cosine for likest in found} == {None}
+    assert [likest.value for likest in found] == pytest.approx([share for *_, share in cases])
 
 
 def test_of_several_questions_the_likest_is_told(index: LexicalIndex) -> None:
     likest = likeness(index, "sign in", "who counts visitors", "sign in", "sign in again")
-    assert (likest.question, likest.share, likest.value) == ("sign in", 1.0, 1.0)
+    assert (likest.question, likest.value) == ("sign in", 1.0)
     nearer = likeness(index, "xyzzy", "who counts visitors", "which gate", cosines={0: 0.2, 1: 0.9})
     assert (nearer.question, nearer.value) == ("which gate", 0.45)
 
@@ -119,7 +118,7 @@ def test_a_query_like_a_question_has_a_term_of_its_own(shelf: Shelf) -> None:
     assert value > LIKE
     assert adds == pytest.approx(LIKE_WEIGHT * (value - LIKE), abs=1e-3)
     assert like.relevance > 0.8
-    assert "asked_like" in NAMES
+    assert "asked_like" in evidence_meanings()
     unlike = first(recall_for(sources, "How many passwords does the database server allow for each connection?"))
     assert unlike.asked_like is None
     assert [adds < 0.0 for name, _, adds in unlike.terms if name == "asked_like"] == [True]

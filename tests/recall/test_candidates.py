@@ -256,6 +256,6 @@ def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: 
 def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:
     shelf.add(NOTES)
     of = shelf.with_cosines({"cat": 0.2}, min_similarity=0.25)
-    wide = candidates.Strictness(0.5, words.Beginnings)
+    wide = candidates.Strictness(0.5, (words.Beginnings,))
     hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", strictness=wide).hits}
     assert hits == {"port": ("lexical_beginnings",), "cat": (SEMANTIC,)}

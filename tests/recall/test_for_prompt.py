@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.recall import logit, marks, pipeline
+from subcog_hooks.recall import alike, logit, pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
@@ -146,7 +146,7 @@ def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
     text = "commit the crane of the harbour"
     exact = exact_matches(shelf, PATTERN, "hook")
     assert first(recall_for(of, text, exact=exact)).relevance >= 0.8
-    terms = marks.terms_to_text(marks.prompt_terms(text, of.index))
+    terms = alike.terms_to_text(alike.prompt_terms(text, of.index))
     shelf.store.mark(Mark(shelf.store.get("hook").seq, "d", terms, 1))
     (hit,) = [hit for hit in recall_for(of, text, exact=exact).hits if hit.memory.id == "hook"]
     assert (hit.marked, hit.relevance) == (0.0, 0.0)
@@ -216,7 +216,7 @@ def test_a_hit_of_one_sentence_loses_only_the_part_term(shelf: Shelf) -> None:
     cases: list[tuple[str, list[str]]] = [(BOTH, []), (BOTH, [IN_TWO_SENTENCES]), (IN_TWO_SENTENCES, [])]
     whole, parted, alone = (hit_of(recall_for(of, text, parts=parts)) for text, parts in cases)
     assert whole.relevance < parted.relevance < alone.relevance
-    assert parted.terms == logit.with_part_of_prompt(alone.terms)
+    assert parted.terms == (*alone.terms, (logit.PART_OF_PROMPT, 1.0, logit.PART_ADDS))
     assert (logit.PART_OF_PROMPT in names_of(parted), logit.PART_OF_PROMPT in names_of(whole)) == (True, False)
 
 

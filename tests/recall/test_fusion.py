@@ -102,13 +102,6 @@ def test_a_further_list_adds_its_weight_by_the_rank(fused: Scores, weight: float
         assert score == pytest.approx(fused.get(seq, 0.0) + gained)
 
 
-@pytest.mark.parametrize(
-    ("found_by", "ran", "share"), [(1, 1, 0.0), (0, 2, 0.0), (1, 2, 0.5), (2, 2, 1.0), (2, 3, 2 / 3), (3, 3, 1.0), (0, 0, 0.0)]
-)
-def test_agreement_is_the_share_of_the_strategies_that_ran(found_by: int, ran: int, share: float) -> None:
-    assert fusion.agreement_share(found_by, ran) == share
-
-
 @given(st.lists(st.sampled_from([0.5, 1.0, 2.5, 4.0]), max_size=20))
 def test_a_rank_counts_those_that_score_better(scores: list[float]) -> None:
     ranked = [(score, seq) for seq, score in enumerate(sorted(scores, reverse=True))]

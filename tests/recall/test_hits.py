@@ -21,7 +21,7 @@ from subcog_hooks.recall.hits import (
     Answer,
     Hit,
 )
-from subcog_hooks.recall.relevance import NAMES
+from subcog_hooks.recall.relevance import evidence_meanings
 from tests.recall.shelf import memory
 
 BOTH, ALL = (LEXICAL, SEMANTIC), (LEXICAL, SEMANTIC, LABELS)
@@ -115,7 +115,7 @@ def test_channels_that_are_only_likely_add_nothing() -> None:
 def test_each_sure_channel_has_a_term_with_a_meaning() -> None:
     terms = logit.terms_of_channels(sorted(hits.EXACT_CHANNELS))
     assert [name for name, _, _ in terms] == ["intercept", *sorted(hits.EXACT_CHANNELS)]
-    assert hits.EXACT_CHANNELS == logit.CHANNELS.keys() <= NAMES.keys()
+    assert hits.EXACT_CHANNELS == logit.CHANNELS.keys() <= evidence_meanings().keys()
 
 
 @given(st.sampled_from(sorted(logit.CHANNELS)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.recall import labels, query
+from subcog_hooks.recall import query, words
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.exact import ExactMatches
@@ -141,7 +141,7 @@ def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None
     near.fill()
     index = near.index()
     asked = query.analyse_query("Are XQA_PORT and XQA_HOST read at the gate?", index)
-    named, sole = labels.find_holders(asked, index, Filter())
+    named, sole = words.find_holders(asked, index, Filter())
     assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.recall import labels
+from subcog_hooks.recall import words
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, first, ids, memory
@@ -32,7 +32,7 @@ def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf) -> None:
     failures = [
         (text, actual)
         for text, named in cases
-        if (actual := set(labels.labels_named_in(text, shelf.index(), Filter()))) != named
+        if (actual := set(words.labels_named_in(text, shelf.index(), Filter()))) != named
     ]
     assert failures == []
 
@@ -53,7 +53,7 @@ def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf) -> Non
         project = f"p{number}"
         shelf.add({}, memory("tagged", id=project, tags=(tag,), project=project))
         scope = Filter(audiences=audiences_of(project))
-        assert list(labels.labels_named_in(text, shelf.index(), scope)) == [named]
+        assert list(words.labels_named_in(text, shelf.index(), scope)) == [named]
         hit = first(find(shelf.by_words(tags=0.1), text, scope=scope))
         assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == (project, 1, (tag,))
 
@@ -61,7 +61,7 @@ def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf) -> Non
 def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
     names = [f"tag{chr(97 + i)}" for i in range(12)]
     shelf.add({}, *(memory(f"note {i}", tags=tuple(names[i:])) for i in range(len(names))))
-    named = labels.labels_named_in(" ".join(reversed(names)), shelf.index(), Filter())
+    named = words.labels_named_in(" ".join(reversed(names)), shelf.index(), Filter())
     assert list(named) == names[:8]  # the later a tag in the list, the more memories carry it
     assert list(named.values()) == sorted(named.values(), reverse=True)
     assert all(0.0 <= rarity <= 1.0 for rarity in named.values())
@@ -72,9 +72,9 @@ def test_only_labels_of_the_scope_are_named(shelf: Shelf) -> None:
     shelf.add({}, memory("theirs", project="blog", tags=tuple(rarer)))
     shelf.add({}, *(memory(f"mine {i}", project="shop", tags=("rathole",)) for i in range(3)))
     index, text = shelf.index(), " ".join(["rathole", *rarer])
-    assert list(labels.labels_named_in(text, index, Filter(audiences=audiences_of("shop")))) == ["rathole"]
-    assert set(labels.labels_named_in(text, index, Filter(audiences=audiences_of("blog")))) == set(rarer)
-    assert "rathole" not in labels.labels_named_in(text, index, Filter())
+    assert list(words.labels_named_in(text, index, Filter(audiences=audiences_of("shop")))) == ["rathole"]
+    assert set(words.labels_named_in(text, index, Filter(audiences=audiences_of("blog")))) == set(rarer)
+    assert "rathole" not in words.labels_named_in(text, index, Filter())
 
 
 def test_a_memory_is_found_by_a_tag_its_text_never_has(shelf: Shelf) -> None:
@@ -108,7 +108,7 @@ def test_the_words_of_a_memory_never_outweigh_a_label(shelf: Shelf) -> None:
 
 def test_labels_are_looked_for_among_the_first_sixty_words(shelf: Shelf) -> None:
     shelf.add({}, memory("tagged", tags=("rathole",)))
-    named = [list(labels.labels_named_in("word " * before + "rathole", shelf.index(), Filter())) for before in (59, 60)]
+    named = [list(words.labels_named_in("word " * before + "rathole", shelf.index(), Filter())) for before in (59, 60)]
     assert named == [["rathole"], []]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall import marks
+from subcog_hooks.recall import alike
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Mark
@@ -28,8 +28,8 @@ def marked_shelf(shelf: Shelf) -> Shelf:
 
 
 def mark(shelf: Shelf, id_: str, prompt: str) -> None:
-    asked = marks.prompt_terms(prompt, shelf.index())
-    shelf.store.mark(Mark(shelf.store.get(id_).seq, f"of {prompt}", marks.terms_to_text(asked), 1))
+    asked = alike.prompt_terms(prompt, shelf.index())
+    shelf.store.mark(Mark(shelf.store.get(id_).seq, f"of {prompt}", alike.terms_to_text(asked), 1))
 
 
 def relevance(answer: Answer, id_: str) -> float:
@@ -71,22 +71,22 @@ def test_added_topics_leave_a_prompt_similar(marked_shelf: Shelf) -> None:
 
 
 def test_terms_have_whole_identifiers_and_cjk_bigrams(index: LexicalIndex) -> None:
-    assert set(marks.prompt_terms("Why does parse_args refuse 認証サーバー?", index)) >= {"parse_args", "refus", "認証"}
+    assert set(alike.prompt_terms("Why does parse_args refuse 認証サーバー?", index)) >= {"parse_args", "refus", "認証"}
 
 
 def test_as_much_of_a_prompt_is_read_as_a_decision_keeps(index: LexicalIndex) -> None:
     long = "Where does zebra go? " + "so it goes on " * 500
-    assert marks.prompt_terms(long, index) == marks.prompt_terms(long[: marks.MAX_PROMPT], index)
+    assert alike.prompt_terms(long, index) == alike.prompt_terms(long[: alike.MAX_PROMPT], index)
 
 
 @given(TERMS, TERMS)
 def test_an_overlap_is_a_share_symmetric_and_whole_for_equals(asked: dict[str, float], marked: dict[str, float]) -> None:
-    shared = marks.terms_overlap(asked, marked)
+    shared = alike.terms_overlap(asked, marked)
     assert 0.0 <= shared <= 1.0 + 1e-9
-    assert shared == marks.terms_overlap(marked, asked)
-    assert marks.terms_overlap(asked, asked) == (1.0 if sum(asked.values()) else 0.0)
-    assert marks.terms_overlap(asked, {f"not {name}": 1.0 for name in asked if f"not {name}" not in asked}) == 0.0
-    assert marks.terms_from_text(marks.terms_to_text(asked)) == asked
+    assert shared == alike.terms_overlap(marked, asked)
+    assert alike.terms_overlap(asked, asked) == (1.0 if sum(asked.values()) else 0.0)
+    assert alike.terms_overlap(asked, {f"not {name}": 1.0 for name in asked if f"not {name}" not in asked}) == 0.0
+    assert alike.terms_from_text(alike.terms_to_text(asked)) == asked
 
 
 @given(TERMS, TERMS, st.text(max_size=8), st.floats(0.01, 1.5))
@@ -95,19 +95,19 @@ def test_common_terms_raise_the_overlap_and_others_lower_it(
 ) -> None:
     if name in asked or name in marked_shelf:
         return
-    before = marks.terms_overlap(asked, marked_shelf)
-    assert marks.terms_overlap({**asked, name: weight}, {**marked_shelf, name: weight}) >= before - 1e-9
-    assert marks.terms_overlap({**asked, name: weight}, marked_shelf) <= before + 1e-9
+    before = alike.terms_overlap(asked, marked_shelf)
+    assert alike.terms_overlap({**asked, name: weight}, {**marked_shelf, name: weight}) >= before - 1e-9
+    assert alike.terms_overlap({**asked, name: weight}, marked_shelf) <= before + 1e-9
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_the_remaining_share_falls_with_the_overlap(first: float, second: float) -> None:
     low, high = sorted((first, second))
-    assert 0.0 <= marks.remaining_share(high) <= marks.remaining_share(low) <= 1.0
-    assert marks.remaining_share(0.0) == 1.0
-    assert marks.remaining_share(1.0) == 0.0
+    assert 0.0 <= alike.remaining_share(high) <= alike.remaining_share(low) <= 1.0
+    assert alike.remaining_share(0.0) == 1.0
+    assert alike.remaining_share(1.0) == 0.0
 
 
 @given(st.one_of(st.text(), st.sampled_from(["[]", "3", "null", '{"a": "b"}', '{"a": null}', '{"a": true}', "{", ""])))
 def test_whatever_a_mark_holds_reading_it_never_fails(text: str) -> None:
-    assert all(isinstance(weight, float) for weight in marks.terms_from_text(text).values())
+    assert all(isinstance(weight, float) for weight in alike.terms_from_text(text).values())

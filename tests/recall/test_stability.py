@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store

@@ -11,13 +11,12 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL
-from subcog_hooks.recall import fusion, pipeline, tuning
+from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.exact import ExactMatches
-from subcog_hooks.recall.fusion import DAY_MS, FAVOURED, FAVOURED_FACTOR, namespace_prior, recency_factor
+from subcog_hooks.recall.fusion import DAY_MS, FAVOURED, FAVOURED_FACTOR, Tuning, namespace_prior, recency_factor
 from subcog_hooks.recall.hits import PATTERN, STATE, Eligibility, combined_relevance
-from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import TYPE_SHARES
 from subcog_hooks.settings.keys import KEYS
@@ -79,7 +78,7 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
     read = loading.load(shelf.home)
     assert read.problems == ()
     of = shelf.with_cosines({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
-    of.tuning = tuning.tuning_from_settings(read)
+    of.tuning = fusion.tuning_from_settings(read)
     by_id = shelf.store.by_ids(["one", "far"])
     exact = ExactMatches({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
     answer = recall_search.search_page(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
@@ -117,9 +116,8 @@ def test_weights_in_the_environment_set_the_share_of_meaning(mixed_shelf: Shelf,
 
 @pytest.mark.usefixtures("usual_settings")
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
-    by_settings, by_default = tuning.tuning_from_settings(loading.load(home)), tuning.Tuning()
-    for name in tuning.Tuning.__slots__:
-        assert getattr(by_settings, name) == getattr(by_default, name)
+    by_settings, by_default = fusion.tuning_from_settings(loading.load(home)), fusion.Tuning()
+    assert vars(by_settings) == vars(by_default)
 
 
 @pytest.mark.parametrize("intent", ["howto", "explanation", "comparison"])

@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
-from subcog_hooks.recall import channel
+from subcog_hooks.recall import candidates
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
@@ -81,7 +81,7 @@ def test_a_search_ends_at_its_deadline_and_hinders_no_other(
     monkeypatch.setattr(vector_reader, "_STEPS", 1)
     late = Held()
     of = Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
-    assert channel.run_channel(of, ASKED, Filter(), 10, late).failure == f"{SEMANTIC}: out of time"
+    assert candidates.run_channel(of, ASKED, Filter(), 10, late).failure == f"{SEMANTIC}: out of time"
     assert list(cosines_of(shelf, Semantic(space, shelf.store, 0.0))) == ["near", "middle", "far"]
 
 

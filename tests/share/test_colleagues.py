@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.recall import tuning
+from subcog_hooks.recall import fusion
 from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection, server_documents, server_schema, team_search
 from subcog_hooks.store.memory import now_ms
@@ -69,7 +69,7 @@ def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, ti
     team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{time}"}}'))
     asked = team_search.TeamRequest("connections pool", [SHOP], None)
     with server_connection.open_connection(ada.url) as opened:
-        tables, weights = server_schema.require_tables(opened), tuning.tuning_from_settings(loading.load(ada.home))
+        tables, weights = server_schema.require_tables(opened), fusion.tuning_from_settings(loading.load(ada.home))
         hits = team_search.search_server(opened, tables, asked, weights, 0.5, now_ms())
     assert "the pool of connections" in {hit.memory.content for hit in hits}
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.share import sending, server_connection, server_schema, team_search
 from subcog_hooks.store.memory import now_ms
 from tests.share.conftest import SHOP, Server

@@ -57,7 +57,7 @@ def test_a_command_that_only_reports_is_no_action() -> None:
 
 
 def test_each_action_of_a_rule_has_an_example_that_does_it() -> None:
-    for action, _ in read_rows(actions.__file__, "action_phrases.tsv"):
+    for action, *_ in read_rows(actions.__file__, "action_phrases.tsv"):
         done = [
             actions_of_call(tool, given.get("command", "example"), given.get("file_path", ""))
             for tool, given in example_calls(PREFIX + action, "")[:MAX_TRIED]

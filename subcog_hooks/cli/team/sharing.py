@@ -31,7 +31,7 @@ from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.intent.query_type import classify_query
-from subcog_hooks.recall import tuning
+from subcog_hooks.recall import fusion
 from subcog_hooks.recall.fusion import adaptive_alpha
 from subcog_hooks.recall.hits import LEXICAL, NO_RESULTS, SEMANTIC
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
@@ -253,7 +253,7 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
     if not text.strip():
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
     count = options.limit or int(settings["search.limit"])
-    numbers = tuning.tuning_from_settings(settings)
+    numbers = fusion.tuning_from_settings(settings)
     vector, note = _vector(text, options.mode, is_fast=is_fast)
     request = TeamRequest(
         "" if options.mode == SEMANTIC else text,

@@ -17,7 +17,7 @@ from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import asked_like, logit, query, relevance
+from subcog_hooks.recall import alike, logit, query, relevance
 from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
@@ -103,7 +103,7 @@ def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
 def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
     drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
     drawn += draw_bar(share, TERM_BAR, RIGHT if adds >= 0 else WRONG)
-    meaning = relevance.NAMES.get(name, "")
+    meaning = relevance.evidence_meanings().get(name, "")
     has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
     if has_room:
         drawn += Text(f"  {meaning}", style=DIM)
@@ -333,7 +333,7 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
         encode = encode_by_language(encoder.encode)
         asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
     likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
-    return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
+    return alike.most_alike_question(text, memory.questions, likeness, index.analysers).question
 
 
 def _fold_letters(text: str, analysers: Analysers) -> str:

@@ -12,7 +12,7 @@ from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
-from subcog_hooks.recall import marks
+from subcog_hooks.recall import alike
 from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
@@ -75,7 +75,7 @@ def _mark(id_: str, choice: PromptChoice) -> None:
         terms = _prompt_terms(marked, store)
         if not terms:
             raise UsageError(f"the prompt of {marked.id} has no words to recognise it by", "nothing was marked")
-        store.mark(Mark(memory.seq, marked.id, marks.terms_to_text(terms), now_ms()))
+        store.mark(Mark(memory.seq, marked.id, alike.terms_to_text(terms), now_ms()))
     if memory.id not in [candidate.id for candidate in marked.candidates]:
         terminal.say(f"{memory.id} was not among the memories found there")
     prompt = lookup.prompt_text(marked, lookup.MAX_CHARS)
@@ -123,7 +123,7 @@ def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice, hint: st
         prompt = choice.find(state, hint)
     terms = _prompt_terms(prompt, store)
     factors = {
-        mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
+        mark.decision: alike.remaining_share(alike.terms_overlap(terms, alike.terms_from_text(mark.terms))) for mark in made
     }
     exact = [mark for mark in made if mark.decision == prompt.id or not factors[mark.decision]]
     return exact or [mark for mark in made if factors[mark.decision] < 1.0]
@@ -132,7 +132,7 @@ def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice, hint: st
 def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
     if decision.prompt is None:
         return {}
-    return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
+    return alike.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
 def _learn(id_: str, choice: PromptChoice) -> None:

@@ -23,11 +23,10 @@ from subcog_hooks.hook import deliver, recalled
 from subcog_hooks.hook import prompt as hook
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.prompt_reading import PromptReading
-from subcog_hooks.recall import pipeline, tuning, vectors
+from subcog_hooks.recall import fusion, pipeline, vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.fusion import FAVOURED_FACTOR
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.index import LexicalIndex
@@ -131,12 +130,12 @@ class Hook:
     def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
         for_prompt = pipeline.recall_for_prompt
-        numbers = tuning.tuning_from_settings(settings)
+        numbers = fusion.tuning_from_settings(settings)
         numbers.prior = prior
         sources = Sources(self._index, self._store, self._space, numbers)
 
         def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
-            key = (text, *(getattr(sources.tuning, name) for name in Tuning.__slots__))
+            key = (text, *vars(sources.tuning).values())
             if key not in self._kept:
                 answer = for_prompt(text, *others, **named)
                 if answer.is_degraded:

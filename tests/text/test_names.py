@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.text import acronyms
+from subcog_hooks.text import names
 
 
 def test_a_text_defines_an_acronym() -> None:
@@ -15,7 +15,7 @@ def test_a_text_defines_an_acronym() -> None:
     failures = [
         (text, acronym, expansion, actual)
         for text, acronym, expansion in cases
-        if (actual := acronyms.definitions(text)) != [(acronym, expansion)]
+        if (actual := names.definitions(text)) != [(acronym, expansion)]
     ]
     assert failures == []
 
@@ -63,13 +63,13 @@ def test_a_text_defines_nothing() -> None:
         ": (FK) : FK",
         "stands for short for known as (or ",
     ]
-    assert [(text, actual) for text in cases if (actual := acronyms.definitions(text)) != []] == []
+    assert [(text, actual) for text in cases if (actual := names.definitions(text)) != []] == []
 
 
 def test_definitions_come_in_order_and_once() -> None:
     first, second = "WAL: write-ahead log", "Forward kinematics (FK), FK (forward kinematics)"
     text = f"{first}\n\n{second}, TTL stands for time to live. FK is short for fast key."
-    assert acronyms.definitions(text) == [
+    assert names.definitions(text) == [
         ("wal", "write ahead log"),
         ("fk", "forward kinematics"),
         ("ttl", "time to live"),
@@ -79,10 +79,10 @@ def test_definitions_come_in_order_and_once() -> None:
 
 def test_a_long_form_of_more_than_ten_words_is_not_read() -> None:
     words = [letter + "ord" for letter in "abcdefgh"]
-    assert acronyms.definitions(f"ABCDEFGH ({' '.join(words)})") == [("abcdefgh", " ".join(words))]
+    assert names.definitions(f"ABCDEFGH ({' '.join(words)})") == [("abcdefgh", " ".join(words))]
     ten = "acid of the base of the cure of the dose"
-    assert acronyms.definitions(f"ABCD ({ten})") == [("abcd", ten)]
-    assert acronyms.definitions(f"ABCD ({ten.replace('cure', 'a cure')})") == []
+    assert names.definitions(f"ABCD ({ten})") == [("abcd", ten)]
+    assert names.definitions(f"ABCD ({ten.replace('cure', 'a cure')})") == []
 
 
 def test_a_query_may_be_short_for() -> None:
@@ -98,27 +98,25 @@ def test_a_query_may_be_short_for() -> None:
         ("Forward Kinematics?", "fk", (0, 2)),
     ]
     failures = [
-        (query, acronym, span)
-        for query, acronym, span in cases
-        if (acronym, *span) not in list(acronyms.initials(query.split()))
+        (query, acronym, span) for query, acronym, span in cases if (acronym, *span) not in list(names.initials(query.split()))
     ]
     assert failures == []
 
 
 def test_a_query_is_short_for_nothing() -> None:
     cases = ["", "kinematics", "of type", "state of the", "snake_case name", "a.b c", "- -", "42 43"]
-    assert [(query, actual) for query in cases if (actual := list(acronyms.initials(query.split()))) != []] == []
+    assert [(query, actual) for query in cases if (actual := list(names.initials(query.split()))) != []] == []
 
 
 def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
     words = ["peer", "to", "x-y", "and"] * 10_000
-    candidates = list(acronyms.initials(words))
+    candidates = list(names.initials(words))
     assert len(candidates) <= 20 * 200
     assert max(end for _, _, end in candidates) == 200
 
 
 def test_at_most_six_words_of_a_query_are_tried_as_a_long_form() -> None:
-    assert max(len(short) for short, _, _ in acronyms.initials("anchor buoy crane davit ebb ferry gale".split())) == 6
+    assert max(len(short) for short, _, _ in names.initials("anchor buoy crane davit ebb ferry gale".split())) == 6
 
 
 PIECES = [
@@ -129,8 +127,8 @@ PIECES = [
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
 def test_any_text_can_be_read(text: str) -> None:
-    for acronym, expansion in acronyms.definitions(text):
-        assert len(acronym) >= acronyms.MIN_LETTERS
+    for acronym, expansion in names.definitions(text):
+        assert len(acronym) >= names.MIN_LETTERS
         assert acronym[0] == expansion[0] or (acronym[0] == "x" and expansion.startswith(("ex", "cross")))
         assert " " in expansion
         assert expansion.split() == expansion.split(" ")
@@ -138,14 +136,12 @@ def test_any_text_can_be_read(text: str) -> None:
 
 @given(
     st.lists(
-        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in acronyms._NO_INITIALS),
-        min_size=2,
-        max_size=6,
+        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in names._NO_INITIALS), min_size=2, max_size=6
     )
 )
 def test_a_query_finds_the_acronym_that_a_text_defines(words: list[str]) -> None:
-    [(acronym, _)] = acronyms.definitions(f"{''.join([word[0] for word in words]).upper()} ({' '.join(words)})")
-    assert (acronym, 0, len(words)) in list(acronyms.initials(words))
+    [(acronym, _)] = names.definitions(f"{''.join([word[0] for word in words]).upper()} ({' '.join(words)})")
+    assert (acronym, 0, len(words)) in list(names.initials(words))
 
 
 def test_the_work_grows_with_the_length_only() -> None:
@@ -166,7 +162,7 @@ def calls(text: str) -> int:
     before = sys.getprofile()
     sys.setprofile(count_call)
     try:
-        acronyms.definitions(text)
+        names.definitions(text)
     finally:
         sys.setprofile(before)
     return count

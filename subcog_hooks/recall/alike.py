@@ -1,12 +1,13 @@
-"""The marks of `subcog why bad`: a marked memory counts less for prompts like the marked one.
-
-Two prompts are alike as far as the weights of their terms overlap (weighted Jaccard), so rare words decide.
-"""
+"""Likeness of a query to earlier ones: to questions that a memory answers, and to prompts for which it was marked wrong."""
 
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.recall import query
+from subcog_hooks.core.records import record
+from subcog_hooks.recall import logit, query
+from subcog_hooks.store.memory import LEARNED
+from subcog_hooks.text import analysis, languages
+from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +15,60 @@ if TYPE_CHECKING:
 
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.memory import AnsweredQuestion
     from subcog_hooks.store.store_reader import Mark
+
+
+@record
+class Likeness:
+    """The question of a memory that is most like a query.
+
+    value: the mean of the share of the question's words that the query has, and of the cosine of both, where meaning was
+    compared, 0.0 to 1.0; min_value: the value from which the query counts as like the question.
+    """
+
+    question: str
+    value: float
+    min_value: float
+
+
+def most_alike_question(
+    text: str, questions: Sequence[AnsweredQuestion], cosines: Mapping[int, float], analysers: analysis.Analysers
+) -> Likeness:
+    """Return the likeness of a query to the question of a memory that it is most like.
+
+    The first of equal questions counts. cosines: of the questions to the query, by their position from 0.
+    """
+    query_stems = _content_stems(text, analysers)
+    likenesses = []
+    for position, question in enumerate(questions):
+        stems = _content_stems(question.text, analysers)
+        value = len(stems & query_stems) / len(stems) if stems else 0.0
+        if position in cosines:
+            value = (value + max(0.0, cosines[position])) / 2
+        min_value = logit.LEARNED_LIKE if question.by == LEARNED else logit.LIKE
+        likenesses.append(Likeness(question.text, value, min_value))
+    return max(likenesses, key=lambda likeness: likeness.value - likeness.min_value)
+
+
+def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
+    folded = analysis.fold(text)
+    words = analysis.whole_tokens(folded)
+    if language := languages.language_of(text):
+        stems = analysis.stems_by_word(text, language)
+        silent = analysis.function_words(text, language)
+        words = [stems.get(word.lower(), word) for word in words if word.lower() not in silent]
+    telling = [word for word in words if word.lower() not in STOP and not languages.unspaced_runs(word)]
+    every_pair = {pair for run in languages.unspaced_runs(folded) for pair in languages.bigrams(run)[: max(1, len(run) - 1)]}
+    pairs = {pair for pair in every_pair if not languages.is_function_pair(pair)} or every_pair
+    return {*analysers.body.analyze(analysis.spread_words(" ".join(telling or ([] if pairs else words)))), *pairs}
+
 
 MAX_PROMPT = 2_000  # characters of a prompt; its decision keeps as many
 # Of 227,475 pairs of real prompts to one store 48 overlap by this share. Nine paraphrases overlap by .51 or more.
 UNLIKE = 0.4
 ALIKE = 0.8  # the same prompt in slightly other words
-_DIGITS = 4  # behind the point of a weight
+WEIGHT_DIGITS = 4  # behind the point of a weight
 
 
 def discount_marked(hits: Sequence[Hit], marks: Sequence[Mark], prompt: str, index: LexicalIndex) -> None:
@@ -38,7 +86,7 @@ def prompt_terms(prompt: str, index: LexicalIndex) -> dict[str, float]:
     weights: dict[str, float] = {}
     for term in query.analyse_query(prompt[:MAX_PROMPT], index).terms:
         name = term.whole if term.is_identifier or not term.stems else term.stems[0]
-        weights[name] = max(weights.get(name, 0.0), round(term.weight, _DIGITS))
+        weights[name] = max(weights.get(name, 0.0), round(term.weight, WEIGHT_DIGITS))
     return weights
 
 
