@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -107,6 +107,11 @@ def parse_front_matter(text: str, *, with_nested: bool = True) -> tuple[dict[str
     lines = _split_lines(text)
     end = _count_front_matter(lines)
     return _parse_fields(lines[1 : end - 1], with_nested=with_nested) if end else {}, "\n".join(lines[end:])
+
+
+def first_value(fields: Mapping[str, list[str]], name: str) -> str:
+    """Return the first value of a field of front matter, "" for none."""
+    return next(iter(fields.get(name, [])), "")
 
 
 def split_sections(text: str, *, title: str) -> list[Section]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sources import decision_records, rule_files
+from subcog_hooks.capture.sources import repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
 from subcog_hooks.cli.agents import claude_notes, client_settings
@@ -41,7 +41,7 @@ from subcog_hooks.store import import_record, learned, state_values
 from subcog_hooks.store.memory import now_ms
 
 COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
-HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the current repository
+HERE_SOURCES = (repository.ADR, *repository.SOURCES)  # sources in the current repository
 
 
 def setup(
@@ -116,7 +116,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     here, is_wanted = _read_here(), bool(context.settings()[NOTES_SETTING])
     if here:
         found = [
-            pluralize(len(reading.rows), "decision record") if name == decision_records.ADR else f"rules of {name}"
+            pluralize(len(reading.rows), "decision record") if name == repository.ADR else f"rules of {name}"
             for name, reading in here.items()
         ]
         if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):

@@ -5,7 +5,7 @@ import os
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.sources import claude_memory
+from subcog_hooks.capture.sources import claude
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import author, context
@@ -35,14 +35,13 @@ def import_changed(home: Home) -> ImportReport | None:
     if _last_stamp(home) == stamp:
         return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
-    reading = claude_memory.read_claude_memory(config_folder())
+    reading = claude.read_claude_memory(config_folder())
     for _, row in reading.rows:
         row.memory.standing = None  # Nobody has reviewed it.
     _apply_agent_setting(reading)
     with context.writing() as store:
         options = ImportOptions()
-        absence = reading.find_absence(store, options)
-        report = importing.import_reading(reading.rows, absence, reading.files, store, options, lambda _: None)
+        report = importing.import_reading(reading.rows, reading.find_absence(store, options), store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             context.update_index_and_vectors(store)
     _write_stamp(home, stamp)
@@ -69,14 +68,14 @@ def config_folder() -> str:
 def count_notes() -> tuple[int, int, int]:
     """Return the number of notes, of projects with notes, and of CLAUDE.md files and rules."""
     config = config_folder()
-    folders = claude_memory.find_memory_folders(config)
-    notes = sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders)
-    return notes, len(folders), len(list(claude_memory.find_loaded_files(config)))
+    folders = claude.find_memory_folders(config)
+    notes = sum(len(list(claude.find_topic_files(folder))) for folder in folders)
+    return notes, len(folders), len(list(claude.find_loaded_files(config)))
 
 
 def _files_digest() -> str:
     digest = hashlib.sha256()
-    for file in claude_memory.find_files(config_folder()):
+    for file in claude.find_files(config_folder()):
         try:
             status = os.stat(file)
         except OSError:

@@ -1,26 +1,118 @@
-"""Decision records: recognised by their folder, name or headings, and read as one memory that begins with the decision.
+"""Markdown documents as memories: a decision record is one memory, every other document one for each of its sections.
 
-The words are those of the usual templates: Nygard, MADR 2 to 4, log4brains, adr-tools, structurizr, Y-statements.
+A record is known by its folder, name or headings. Its words are those of the usual templates (Nygard, MADR 2 to 4, log4brains,
+adr-tools, structurizr, Y-statements), in English, French, German and Spanish.
 """
 
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from subcog_hooks.capture.markdown import Block, Part
-from subcog_hooks.capture.record_status import (
-    WORDS,
-    Status,
-    choose_status,
-    drop_references,
-    fold_words,
-    is_understood,
-    parse_status,
-    title_status,
-)
-from subcog_hooks.capture.written_dates import file_name_date_ms, parse_date_ms
-from subcog_hooks.store.memory import BACKGROUND
+from subcog_hooks.capture import markdown
+from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section
+from subcog_hooks.capture.written_dates import MONTHS, WORDS, file_name_date_ms, fold_words, parse_date_ms
+from subcog_hooks.store.memory import BACKGROUND, DEFAULT_NAMESPACE, REJECTED
+
+MAX_KINDS = 3  # kinds of status in one text: a template, as `{proposed | rejected | accepted}`
+MAX_STATUS = 300  # characters of a text that are read
+
+ENDED_STATUSES = ("superseded", "deprecated", "rejected")
+
+_KIND_OF_WORD = {word: kind for kind in ("accepted", "proposed", *ENDED_STATUSES) for word in WORDS[kind]}
+_HIDDEN = re.compile(r"~~[^~]*~~|<!--.*?(?:-->|\Z)|<[^<>]*>", re.DOTALL)
+_LINK = re.compile(r"\[\[[^\[\]]*\]\]|\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|\[\d[^\[\]]*\]")
+_REFERENCE = re.compile(r"(?:adr|mdr|rfc|decision|#)?[-_#]?\d[\w./:-]*(?:st|nd|rd|th)?|[\w./-]*\.(?:md|markdown|mdx|adoc|rst)")
+_TITLE_STATUS = re.compile(r"^\s*[\[(]([^\[\]()]+)[\])]|[\[(]([^\[\]()]+)[\])]\s*$|^\s*([^\W\d_]+)\s*:")
+
+
+class Status(NamedTuple):
+    """A status. kind: `accepted`, `proposed` or one of ENDED_STATUSES, "" for none.
+
+    is_certain: every word of the text is understood; rest: the text, where it says more than a kind.
+    """
+
+    kind: str
+    is_certain: bool = True
+    rest: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the decision holds no longer."""
+        return self.kind in ENDED_STATUSES
+
+
+NO_STATUS = Status("")
+
+
+def drop_references(text: str) -> str:
+    """Return a text without struck-out words, comments and links, which become 0."""
+    return " ".join(_LINK.sub(" 0 ", _HIDDEN.sub(" ", text)).split())
+
+
+def parse_status(value: str) -> Status:
+    """Return the status that a text names: by its first word, if the rest only points, dates or explains.
+
+    A text that restricts the end of a decision names none: the decision still holds somewhere.
+
+    >>> parse_status("❌ Rejected (see [2](0002-b.md))").kind, parse_status("~~Accepted~~ **Withdrawn** 2024-08-01").kind
+    ('rejected', 'rejected')
+    >>> parse_status("Superseded because the broker lost messages")
+    Status(kind='superseded', is_certain=False, rest='Superseded because the broker lost messages')
+    >>> parse_status("superseded by ADR-7 for the driver app; still holds for the web client").kind
+    ''
+    """
+    text = drop_references(value)
+    tokens = fold_words(text)
+    while tokens and (not tokens[0][0].isalnum() or _REFERENCE.fullmatch(tokens[0])):
+        del tokens[0]
+    kinds = [_KIND_OF_WORD[token] for token in tokens if token in _KIND_OF_WORD]
+    rest = " ".join(value.split())[:MAX_STATUS]
+    if len(set(kinds)) >= MAX_KINDS:
+        return NO_STATUS
+    if not tokens or tokens[0] not in _KIND_OF_WORD:
+        return Status("", is_certain=set(ENDED_STATUSES).isdisjoint(kinds), rest=rest)
+    kind = next((kind for kind in kinds if kind in ENDED_STATUSES), kinds[0])
+    if kind not in ENDED_STATUSES or (len(text) <= MAX_STATUS and is_understood(text)):
+        return Status(kind)
+    is_adjective = len(tokens) > 1 and tokens[1][0].isalnum() and tokens[1] not in WORDS["joins"]
+    if kinds[0] not in ENDED_STATUSES or is_adjective or not WORDS["restricts"].isdisjoint(tokens):
+        return Status("", is_certain=False, rest=rest)
+    return Status(kinds[0], is_certain=False, rest=rest)
+
+
+def is_understood(text: str) -> bool:
+    """Return whether each word of a text is a status, a date, a reference, or joins these.
+
+    >>> is_understood("Accepted on 5 May 2024 ([PR 12](../pull/12))"), is_understood("The queue is PostgreSQL.")
+    (True, False)
+    """
+    tokens = [token for token in fold_words(drop_references(text)) if token[0].isalnum()]
+    plain = _KIND_OF_WORD.keys() | WORDS["filler"] | MONTHS.keys()
+    return all(token in plain or _REFERENCE.fullmatch(token) for token in tokens)
+
+
+def title_status(title: str) -> Status:
+    """Return the end of a decision that its title tells in brackets or before a colon, or by being struck out.
+
+    >>> title_status("Use Kafka (deprecated)").kind, title_status("Retired: Use Kafka").kind, title_status("Use Kafka").kind
+    ('deprecated', 'deprecated', '')
+    """
+    if title.strip().startswith("~~") and title.strip().endswith("~~"):
+        return Status("superseded")
+    match = _TITLE_STATUS.search(title)
+    status = parse_status(next(filter(None, match.groups()), "")) if match else NO_STATUS
+    return status if status.has_ended and status.is_certain else NO_STATUS
+
+
+def choose_status(statuses: list[Status]) -> Status:
+    """Return the status that counts among those of a record: an end before everything else, then the first one."""
+    ended = [status for status in statuses if status.has_ended]
+    named = [status for status in statuses if status.kind]
+    vague = [status for status in statuses if status.rest]
+    return next(iter(ended + named + vague), NO_STATUS)
+
 
 MAX_RECORD = 100_000  # characters; a longer document is cut at its headings
 MAX_OTHER_HEADINGS = 12  # of a note with a decision; more make it a handbook
@@ -79,13 +171,10 @@ def _record_stem(file_name: str) -> str:
     return above.lower() if stem in _NO_RECORDS and (_NUMBERED.match(above) or _RECORD_NAME.match(above)) else stem
 
 
-def read_record(
-    file_name: str, parts: Sequence[Part], fields: Mapping[str, str], *, is_day_first: bool | None = None
-) -> tuple[str, Status, int | None]:
+def read_record(file_name: str, parts: Sequence[Part], fields: Mapping[str, str]) -> tuple[str, Status, int | None]:
     """Return a record's content, its status, and its date in milliseconds since the epoch, None where nobody wrote one.
 
-    The content is title, status and decision, and the rest of its text behind BACKGROUND. fields: its front matter;
-    is_day_first: the order of `03/05/2024`, None for unknown.
+    The content is title, status and decision, and the rest of its text behind BACKGROUND. fields: its front matter.
     """
     title = parts[0].heading
     status_texts = list(_find_values(parts, "status"))
@@ -95,7 +184,7 @@ def read_record(
     status = choose_status(statuses)
     dates = [fields.get("date", ""), fields.get("created", ""), *_find_values(parts, "date"), *_section_texts(parts, "date")]
     dates += [drop_references(text) for text in (fields.get("status", ""), *status_texts, *_section_texts(parts, "status"))]
-    written = (parse_date_ms(text, is_day_first=is_day_first) for text in dates if text)
+    written = (parse_date_ms(text) for text in dates if text)
     date = next((date for date in written if date is not None), None)
     return _compose(title, status, parts), status, date or file_name_date_ms(os.path.basename(file_name))
 
@@ -225,3 +314,82 @@ def _section_statuses(parts: Sequence[Part]) -> list[Status]:
         else:
             statuses.append(parse_status(text))
     return statuses
+
+
+DECISIONS, CHANGELOG = "decisions", "changelog"
+
+_CHANGELOGS = ("changelog", "changes", "history", "releases", "release-notes", "news")
+_MAX_TAG = 100  # characters
+_MAX_ALIASES = 20
+_MIN_NAME_WORD = 3  # letters; a file's name without such a word is no title
+
+
+class Document(NamedTuple):
+    """A document as memories. date: of the document, in milliseconds since the epoch, None where nobody wrote one.
+
+    aliases: other titles in its front matter. Sections of a changelog have dates of their own.
+    """
+
+    sections: list[Section]
+    namespace: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    date: int | None
+    status: Status
+
+
+def read_document(text: str, file_name: str) -> Document:
+    """Parse a document. file_name: with its folders."""
+    lists, _ = markdown.parse_front_matter(text, with_nested=False)
+    fields = {name: values[0] for name, values in lists.items() if values}
+    stem = os.path.splitext(os.path.basename(file_name))[0]
+    parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
+    _put_title(fields.get("title", ""), parts)
+    tags = _short_values(lists.get("tags", []), _MAX_TAG)
+    aliases = _short_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
+    if is_record(file_name, parts):
+        if not parts[0].heading:
+            parts[0].heading = stem
+        content, status, date = read_record(file_name, parts, fields)
+        sections = [] if content == parts[0].heading else [Section((), content, 1)]
+        namespace = REJECTED if status.kind == "rejected" else DECISIONS
+        return Document(sections, namespace, tags, aliases, date, status)
+    written = (parse_date_ms(fields.get(name, "")) for name in ("date", "created"))
+    date = next(filter(None, written), None) or file_name_date_ms(stem)
+    namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE
+    status = parse_status(fields.get("status", "")) if fields.get("status") else NO_STATUS
+    return Document(markdown.cut_sections(parts), namespace, tags, aliases, date, status)
+
+
+def _put_title(title: str, parts: list[Part]) -> None:
+    """Make the title of the front matter the first heading. Another heading at the top stays as text."""
+    root = parts[0]
+    if title and not set(fold_words(title)) <= set(fold_words(root.heading)):
+        if root.heading and not root.is_named_by_file:
+            root.blocks.insert(0, Block(root.line, root.heading))
+        root.heading = title[:MAX_HEADING]
+
+
+def section_date_ms(section: Section) -> int | None:
+    """Return the date in a section's nearest heading, as in a changelog: milliseconds since the epoch."""
+    dates = (parse_date_ms(heading) for heading in reversed(section.heading_path))
+    return next((date for date in dates if date is not None), None)
+
+
+def is_decision_record(text: str, file_name: str) -> bool:
+    """Return whether a document is a decision record by its folder, name or headings. file_name: with its folders."""
+    return read_document(text, file_name).namespace in (DECISIONS, REJECTED)
+
+
+def _short_values(values: list[str], max_length: int) -> tuple[str, ...]:
+    plain = (value.lstrip("#") for value in values)
+    return tuple(dict.fromkeys(value for value in plain if value and len(value) <= max_length))
+
+
+def _is_title(stem: str) -> bool:
+    """Return whether a file's name says something: it has a word.
+
+    >>> _is_title("payments"), _is_title("n-20250312a")
+    (True, False)
+    """
+    return any(len(word) >= _MIN_NAME_WORD and word.isalpha() for word in stem.replace("_", "-").replace(" ", "-").split("-"))
