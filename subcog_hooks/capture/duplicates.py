@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall import query, words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
@@ -33,46 +34,10 @@ _CLAUSE = re.compile(
 )
 # #411, 2.0.0b8, 10.244.0.0 and 2026-03-02 are names, not numbers
 _TOKEN = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?:\s?(%)|([A-Za-zµ]{1,3}\b))?(?![\w/-]|[.,]\d)|[^\W\d_][\w'’-]*")
-_NEGATIONS = frozenset(
-    "not no never none neither nor cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt mustnt"
-    " couldnt".split()
-)
-_CHOOSING = frozenset("use uses using prefer prefers is are be with from off against into via target targets branch".split())
-_CONTRASTS = frozenset(("instead", "rather", "over"))  # "instead of npm" names npm as "not npm" does
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_FILLERS = frozenset("least about around roughly approximately exactly currently default".split())
-_LONG_FORMS = {  # of words that people write short in one note and in full in another
-    "db": "database",
-    "dbs": "databases",
-    "repo": "repository",
-    "repos": "repositories",
-    "env": "environment",
-    "prod": "production",
-    "dev": "development",
-    "config": "configuration",
-    "auth": "authentication",
-    "app": "application",
-    "apps": "applications",
-    "docs": "documentation",
-    "deps": "dependencies",
-    "postgres": "postgresql",
-    "k8s": "kubernetes",
-}
-_UNITS = {
-    word: unit
-    for unit, words in {
-        "ms": "ms millisecond milliseconds millis",
-        "s": "s sec secs second seconds",
-        "min": "min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-        "%": "% percent",
-        "kb": "kb kib kilobyte kilobytes",
-        "mb": "mb mib megabyte megabytes",
-        "gb": "gb gib gigabyte gigabytes",
-    }.items()
-    for word in words.split()
-}
+_TABLE = read_rows(__file__, "duplicates.tsv")
+_NEGATIONS, _CHOOSING, _CONTRASTS, _DAYS, _FILLERS = (frozenset(words.split()) for role, _, words in _TABLE if role == "words")
+_LONG_FORMS = {short: long for role, long, words in _TABLE if role == "short" for short in words.split()}
+_UNITS = {word: unit for role, unit, words in _TABLE if role == "unit" for word in words.split()}
 _UNIT_BEHIND = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?=[a-zµ%]{1,3}\b)", re.IGNORECASE)  # 30 of 30s
 
 

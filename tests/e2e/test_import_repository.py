@@ -252,52 +252,6 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, decided: Path) -> None:
     assert not ran.exists(), ran.read_text()
 
 
-PIPES = ("config", "HEAD", "packed-refs", "config.worktree", "objects/info/alternates", "refs/heads/main", "objects/pack/p.idx")
-INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path = "{outside}"\n', "[include]path=more\n")
-
-
-@posix
-def test_no_git_is_started_on_a_pipe(bare: Machine, decided: Path, subtests: pytest.Subtests) -> None:
-    ran = record_git(bare)
-    for name in PIPES:
-        with subtests.test(name=name):
-            pipe, aside = decided / ".git" / name, bare.root / "aside"
-            is_file = pipe.exists()
-            if is_file:
-                pipe.rename(aside)
-            os.mkfifo(pipe)
-            done = bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-            assert done.seconds < SOON_S
-            assert (done.code, ran.exists()) == (0, False)
-            pipe.unlink()
-            if is_file:
-                aside.rename(pipe)
-    bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-    assert ran.exists()
-
-
-@posix
-def test_no_git_is_started_on_an_included_pipe(bare: Machine, decided: Path, subtests: pytest.Subtests) -> None:
-    ran = record_git(bare)
-    os.mkfifo(bare.root / "pipe")
-    (decided / ".git" / "more").write_text("[core]\n[include] ; more\n\tPath = ../../pipe # of it\n")
-    config = (decided / ".git" / "config").read_text()
-    for section in INCLUDES:
-        with subtests.test(section=section):
-            (decided / ".git" / "config").write_text(config + section.format(outside=bare.root / "pipe"))
-            done = bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-            assert done.seconds < SOON_S
-            assert (done.code, ran.exists()) == (0, False)
-
-
-def record_git(machine: Machine) -> Path:
-    """Let another program stand for git, and return the file that it writes when it is run."""
-    ran = machine.root / "ran"
-    program = write_program(machine.root / "bin" / "git", f"echo ran >> {ran}")
-    machine.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
-    return ran
-
-
 @posix
 def test_git_ends_when_the_import_is_killed(bare: Machine, decided: Path) -> None:
     script = f"echo $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600"

@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
@@ -36,55 +35,61 @@ _WORD = re.compile(r"\w")
 
 
 class ContextRoot(NamedTuple):
-    """A folder with such files. name: prefix of locations; owner: None for all projects; widest: imports must not leave it.
+    """A folder with texts that the client loads. name: prefix of locations; owner: None for all of the person's projects.
 
-    wanted: the only file or folder to read, with its imports.
+    widest: imports must not leave it; rules: the folder of rules; wanted: the only file or folder to read, with its imports.
     """
 
     root: str
     name: str
     owner: str | None
     widest: str
-    wanted: str | None
+    rules: str
+    wanted: str | None = None
 
     def wants(self, file: str) -> bool:
         """Return whether a file is to be read."""
         return self.wanted is None or not leads_out(file, self.wanted)
 
-
-def read_user_context(config: str, reading: SourceReading, wanted: str | None = None) -> None:
-    """Add the texts that hold for all of the person's sessions. config: the client's folder; wanted: the only path to read."""
-    context_root = ContextRoot(config, _USER, None, os.path.expanduser("~"), wanted)
-    reading.looked_in += [context_prefix(context_root.name), f"{_RULE}{context_root.name}::"]
-    _add_with_imports(context_root, CLAUDE_MD, "", reading)
-    for rule in _find_rules(config):
-        _add_rule(context_root, os.path.relpath(rule, config), reading)
-
-
-def read_project_context(root: str, owner: str, reading: SourceReading, wanted: str | None = None) -> None:
-    """Add the texts that hold in a project. owner: its identity; wanted: the only path to read."""
-    context_root = ContextRoot(root, owner, owner, root, wanted)
-    reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
-    for folder, _ in walk_folders(root, reading=reading):
-        for name in _PROJECT_FILES:
-            _add_with_imports(context_root, os.path.join(folder, name), folder, reading)
-    for rule in _find_rules(os.path.join(root, CLAUDE_FOLDER)):
-        _add_rule(context_root, os.path.relpath(rule, root), reading)
+    def find_claude_md(self, reading: SourceReading) -> Iterator[tuple[str, str]]:
+        """Yield the folders in which the client loads a CLAUDE.md, from the root, each with a path where it may lie."""
+        if self.owner is None:
+            yield "", os.path.join(self.root, CLAUDE_MD)
+            return
+        for folder, _ in walk_folders(self.root, reading=reading):
+            for name in _PROJECT_FILES:
+                yield folder, os.path.join(self.root, folder, name)
 
 
-def find_project_files(root: str) -> Iterator[str]:
-    """Yield the files below a folder that `read_project_context` would read."""
-    for folder, _ in walk_folders(root):
-        for name in _PROJECT_FILES:
-            yield from (file for file, _ in _follow_imports(os.path.join(root, folder, name), root, root, SourceReading("")))
-    yield from _find_rules(os.path.join(root, CLAUDE_FOLDER))
+def user_root(config: str, wanted: str | None = None) -> ContextRoot:
+    """Return the folder of the texts that hold for all of the person's sessions. config: the client's folder."""
+    return ContextRoot(config, _USER, None, os.path.expanduser("~"), os.path.join(config, "rules"), wanted)
 
 
-def find_user_files(config: str) -> Iterator[str]:
-    """Yield the files that `read_user_context` would read."""
-    own, widest = os.path.join(config, CLAUDE_MD), os.path.expanduser("~")
-    yield from (file for file, _ in _follow_imports(own, config, widest, SourceReading("")))
-    yield from _find_rules(config)
+def project_root(root: str, owner: str, wanted: str | None = None) -> ContextRoot:
+    """Return the folder of the texts that hold in a project. owner: its identity."""
+    return ContextRoot(root, owner, owner, root, os.path.join(root, CLAUDE_FOLDER, "rules"), wanted)
+
+
+def read_context(root: ContextRoot, reading: SourceReading) -> None:
+    """Add the texts that the client loads from a folder."""
+    reading.looked_in += [context_prefix(root.name), f"{_RULE}{root.name}::"]
+    for folder, first in root.find_claude_md(reading):
+        is_wanted = root.wants(first)
+        for file, (text, changed_ms) in _follow_imports(first, root, reading if is_wanted else SourceReading("")):
+            if is_wanted or root.wants(file):
+                location = context_location(root.name, folder, _display_path(file, root.root))
+                _add_text(root, location, text, changed_ms, reading)
+    for rule in filter(root.wants, _find_rules(root.rules)):
+        _add_rule(root, rule, reading)
+
+
+def find_context_files(root: ContextRoot) -> Iterator[str]:
+    """Yield the files that `read_context` would read."""
+    unread = SourceReading("")
+    for _, first in root.find_claude_md(unread):
+        yield from (file for file, _ in _follow_imports(first, root, unread))
+    yield from _find_rules(root.rules)
 
 
 def context_location(owner_name: str, folder: str, name: str) -> str:
@@ -104,20 +109,10 @@ def is_from_path(memory: Memory, path: str, config: str, root: str) -> bool:
     return not leads_out(os.path.join(config if is_users else root, name), path)
 
 
-def _add_with_imports(context_root: ContextRoot, relative: str, folder: str, reading: SourceReading) -> None:
-    root, first = context_root.root, os.path.join(context_root.root, relative)
-    is_wanted = context_root.wants(first)
-    report_to = reading if is_wanted else SourceReading("")
-    for file, (text, changed_ms) in _follow_imports(first, root, context_root.widest, report_to):
-        if is_wanted or context_root.wants(file):
-            location = context_location(context_root.name, folder, _display_path(file, root))
-            _add_text(context_root, location, text, changed_ms, reading)
-
-
-def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
+def _follow_imports(file: str, root: ContextRoot, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
     """Yield a file and its imports, each once, with the text without comments and imports, and the time of its last change.
 
-    root: the file's folder; widest: the folder that imports must not leave; reading: counts the files that are left out.
+    reading: counts the files that are left out.
     """
     queue, seen = [(file, 0)], set[str]()
     while queue and len(seen) < MAX_IMPORTS:
@@ -126,38 +121,37 @@ def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -
         if real_path in seen or not os.path.isfile(real_path):
             continue
         seen.add(real_path)
-        if leads_out(file, widest) and (hops or leads_out(file, root)):
+        if leads_out(file, root.widest) and (hops or leads_out(file, root.root)):
             reading.left_out["is outside of the folder that imports it" if hops else "is a link out of its folder"] += 1
         elif text_and_time := read_source_text(file, reading):
             text = markdown.drop_comments(text_and_time[0])
             imports = {name: os.path.join(os.path.dirname(file), os.path.expanduser(name)) for name in find_imports(text)}
             existing = {f"@{name}" for name, imported in imports.items() if os.path.isfile(imported)}
-            yield file, (_drop_import_lines(text, existing), text_and_time[1])
+            # The model gets the file in place of a line that is nothing but its import.
+            kept = [line for line in text.split("\n") if line.lstrip(" \t-*").rstrip() not in existing]
+            yield file, ("\n".join(kept), text_and_time[1])
             if hops < MAX_HOPS:
                 queue += [(imported, hops + 1) for imported in imports.values()]
 
 
-def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) -> None:
-    file = os.path.join(context_root.root, relative)
-    name = _display_path(file, context_root.root)
-    location = context_location(context_root.name, "", name)
-    if not context_root.wants(file):
-        return
-    if leads_out(file, context_root.root) and leads_out(file, context_root.widest):
+def _add_rule(root: ContextRoot, file: str, reading: SourceReading) -> None:
+    name = _display_path(file, root.root)
+    location = context_location(root.name, "", name)
+    if leads_out(file, root.root) and leads_out(file, root.widest):
         reading.left_out["is a link out of its folder"] += 1
     elif text_and_time := read_source_text(file, reading, location):
         fields, body = markdown.parse_front_matter(text_and_time[0])
         if fields.get("paths"):
-            location = f"{_RULE}{context_root.name}::{name}"
-        _add_text(context_root, location, markdown.drop_comments(body), text_and_time[1], reading)
+            location = f"{_RULE}{root.name}::{name}"
+        _add_text(root, location, markdown.drop_comments(body), text_and_time[1], reading)
 
 
-def _add_text(context_root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
-    if not has_words(text):
-        reading.left_out["says nothing itself"] += 1
-    else:
+def _add_text(root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
+    if has_words(text):
         kind = "of CLAUDE.md and rules"
-        reading.add_document(kind, location, text, changed_ms, context_root.owner, namespace="patterns", trust=FILE)
+        reading.add_document(kind, location, text, changed_ms, root.owner, namespace="patterns", trust=FILE)
+    else:
+        reading.left_out["says nothing itself"] += 1
 
 
 def has_words(text: str) -> bool:
@@ -175,11 +169,6 @@ def find_imports(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in paths if name.isprintable()))
 
 
-def _drop_import_lines(text: str, imports: AbstractSet[str]) -> str:
-    """Return a text without the lines that are nothing but one of these imports: the model gets the file in their place."""
-    return "\n".join(line for line in text.split("\n") if line.lstrip(" \t-*").rstrip() not in imports)
-
-
 def _display_path(file: str, root: str) -> str:
     relative = os.path.relpath(file, root)
     return (file if relative.startswith(os.pardir) else relative).replace(os.sep, "/")
@@ -188,7 +177,7 @@ def _display_path(file: str, root: str) -> str:
 def _find_rules(folder: str) -> list[str]:
     return sorted(
         os.path.join(parent, name)
-        for parent, _, names in os.walk(os.path.join(folder, "rules"))
+        for parent, _, names in os.walk(folder)
         for name in names
         if name.lower().endswith(".md") and os.path.isfile(os.path.join(parent, name))
     )
@@ -243,20 +232,19 @@ def read_claude_memory(config: str, only: str | None = None, here: Project | Non
     if configured := configured_folder(config):
         reading.looked_in += [f"{_SHARED_NAME}/", context_prefix(_SHARED_NAME)]
         _read_notes(configured, _SHARED_NAME, None, reading)
-    read_user_context(config, reading)
-    for owner, root in find_project_roots(config, here).items():
-        read_project_context(root, owner, reading)
+    for root in _context_roots(config, here):
+        read_context(root, reading)
     return reading
 
 
 def read_loaded_files(config: str, here: Project | None, path: str) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a file, or below a folder, that the client loads by itself. Return also the real paths of its files."""
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
-    files = [*find_user_files(config), *(find_project_files(here.root) if here else ())]
+    roots = [user_root(config, path), *([project_root(here.root, here.identity, path)] if here else [])]
+    files = (file for root in roots for file in find_context_files(root))
     wanted = frozenset(os.path.realpath(file) for file in files if not leads_out(file, path))
-    read_user_context(config, reading, path)
-    if here:
-        read_project_context(here.root, here.identity, reading, path)
+    for root in roots:
+        read_context(root, reading)
     return reading, wanted
 
 
@@ -267,11 +255,14 @@ def _label_folder(config: str) -> str:
     return (f"~/{inside}" if inside else config).replace(os.sep, "/").replace(":", "")
 
 
+def _context_roots(config: str, here: Project | None) -> list[ContextRoot]:
+    return [user_root(config), *(project_root(root, owner) for owner, root in find_project_roots(config, here).items())]
+
+
 def find_loaded_files(config: str, here: Project | None = None) -> Iterator[str]:
     """Yield the CLAUDE.md files and rules that `read_claude_memory` would read, with their imports."""
-    yield from find_user_files(config)
-    for root in find_project_roots(config, here).values():
-        yield from find_project_files(root)
+    for root in _context_roots(config, here):
+        yield from find_context_files(root)
 
 
 def find_files(config: str) -> Iterator[str]:
@@ -366,22 +357,14 @@ def find_topic_files(folder: str) -> Iterator[str]:
 
 def find_folder(sessions: str) -> str | None:
     """Return the folder of a project's sessions: from its transcripts, else the only path with this name."""
-    return _folder_by_transcripts(sessions) or _folder_by_slug(os.path.basename(sessions))
-
-
-def _folder_by_transcripts(sessions: str) -> str | None:
     slug = os.path.basename(sessions)
     try:
-        names = [name for name in os.listdir(sessions) if name.endswith(".jsonl")]
+        transcripts = [os.path.join(sessions, name) for name in sorted(os.listdir(sessions)) if name.endswith(".jsonl")]
     except OSError:
-        return None
-    for transcript in (os.path.join(sessions, name) for name in sorted(names)):
-        if not os.path.isfile(transcript):  # reading a named pipe would block
-            continue
-        for folder in _folders_in_transcript(transcript):
-            if project.slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG]:  # a session can go on in another folder
-                return folder
-    return None
+        transcripts = []
+    folders = (folder for transcript in filter(os.path.isfile, transcripts) for folder in _folders_in_transcript(transcript))
+    named = (folder for folder in folders if project.slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
+    return next(named, None) or _folder_by_slug(slug)  # A session can go on in another folder.
 
 
 def _folders_in_transcript(transcript: str) -> Iterator[str]:
