@@ -42,6 +42,11 @@ class Status(NamedTuple):
         """Whether the decision holds no longer."""
         return self.kind in ENDED_STATUSES
 
+    @property
+    def weight(self) -> int:
+        """The place among the statuses of a record: ends first, then what is named, then other words."""
+        return 0 if self.has_ended else 1 if self.kind else 2
+
 
 NO_STATUS = Status("")
 
@@ -106,14 +111,6 @@ def title_status(title: str) -> Status:
     return status if status.has_ended and status.is_certain else NO_STATUS
 
 
-def choose_status(statuses: list[Status]) -> Status:
-    """Return the status that counts among those of a record: an end before everything else, then the first one."""
-    ended = [status for status in statuses if status.has_ended]
-    named = [status for status in statuses if status.kind]
-    vague = [status for status in statuses if status.rest]
-    return next(iter(ended + named + vague), NO_STATUS)
-
-
 MAX_RECORD = 100_000  # characters; a longer document is cut at its headings
 MAX_OTHER_HEADINGS = 12  # of a note with a decision; more make it a handbook
 
@@ -147,7 +144,10 @@ def in_record_folder(file_name: str) -> bool:
 
 def is_record(file_name: str, parts: Sequence[Part]) -> bool:
     """Return whether a document is a decision record. file_name: with its folders; parts: the document at its headings."""
-    stem = _record_stem(file_name)
+    folder, name = os.path.split(file_name)
+    stem, above = os.path.splitext(name)[0].lower(), os.path.basename(folder).lower()
+    if stem in _NO_RECORDS and (_NUMBERED.match(above) or _RECORD_NAME.match(above)):
+        stem = above
     if stem in _NO_RECORDS or sum(len(block.text) for part in parts for block in part.blocks) > MAX_RECORD:
         return False
     if _RECORD_NAME.match(stem) or _RECORD_NAME.match(parts[0].heading):
@@ -164,13 +164,6 @@ def is_record(file_name: str, parts: Sequence[Part]) -> bool:
     return len(decisions) == 1 and decisions[0].level <= top + 1 and len(parts) <= MAX_OTHER_HEADINGS
 
 
-def _record_stem(file_name: str) -> str:
-    folder, name = os.path.split(file_name)
-    stem = os.path.splitext(name)[0].lower()
-    above = os.path.basename(folder)
-    return above.lower() if stem in _NO_RECORDS and (_NUMBERED.match(above) or _RECORD_NAME.match(above)) else stem
-
-
 def read_record(file_name: str, parts: Sequence[Part], fields: Mapping[str, str]) -> tuple[str, Status, int | None]:
     """Return a record's content, its status, and its date in milliseconds since the epoch, None where nobody wrote one.
 
@@ -178,10 +171,16 @@ def read_record(file_name: str, parts: Sequence[Part], fields: Mapping[str, str]
     """
     title = parts[0].heading
     status_texts = list(_find_values(parts, "status"))
-    statuses = [parse_status(fields.get("status", "")), title_status(title), *_preamble_ends(parts)]
+    statuses = [parse_status(fields.get("status", "")), title_status(title)]
+    lines_alone = [parse_status(block.text) for block in _head_blocks(parts)]  # as `**Withdrawn** 2024-08-01`
+    statuses += [status for status in lines_alone if status.has_ended and status.is_certain]
     statuses += [parse_status(text) for text in status_texts] if len(status_texts) == 1 else []
-    statuses += _section_statuses(parts)
-    status = choose_status(statuses)
+    for text in _section_texts(parts, "status"):
+        lines = [parse_status(line.strip().lstrip("|>-*+ \t")) for line in text.strip().split("\n")]
+        is_listed = text.lstrip().startswith("|") or all(status.kind and status.is_certain for status in lines)
+        statuses += lines if is_listed else [parse_status(text)]
+    by_weight = sorted((status for status in statuses if status.kind or status.rest), key=lambda status: status.weight)
+    status = next(iter(by_weight), NO_STATUS)
     dates = [fields.get("date", ""), fields.get("created", ""), *_find_values(parts, "date"), *_section_texts(parts, "date")]
     dates += [drop_references(text) for text in (fields.get("status", ""), *status_texts, *_section_texts(parts, "status"))]
     written = (parse_date_ms(text) for text in dates if text)
@@ -200,18 +199,14 @@ def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:
         if (part.parent and part.level <= level) or not is_deciding:
             is_deciding, level = _is_decision(part), part.level
         if _is_about(part, "status"):
-            others += [text for text in (block.text for block in part.blocks) if _says_more(text, status)]
+            parsed = [(block.text, parse_status(block.text)) for block in part.blocks]
+            unclear = (text for text, own in parsed if not (own.kind and own.is_certain))
+            others += [text for text in unclear if " ".join(text.split()) != status.rest]
         elif not _is_about(part, "date"):
             (decided if is_deciding else others).extend(_labelled_text(part, status, is_root=part is parts[0]))
     if not decided:
         return "\n\n".join([*lead, *others])
     return "\n\n".join([*lead, *decided]) + (BACKGROUND + "\n\n".join(others) if others else "")
-
-
-def _says_more(text: str, status: Status) -> bool:
-    """Return whether a paragraph of the section about the status says more than the status."""
-    parsed = parse_status(text)
-    return not (parsed.kind and parsed.is_certain) and " ".join(text.split()) != status.rest
 
 
 def _labelled_text(part: Part, status: Status, *, is_root: bool) -> list[str]:
@@ -268,32 +263,15 @@ def _head_blocks(parts: Sequence[Part]) -> Iterator[Block]:
 def _find_values(parts: Sequence[Part], kind: str) -> Iterator[str]:
     """Yield the values that lines and tables in a record's head give: `Status: …`, `| Date | … |`."""
     for block in _head_blocks(parts):
-        for match in _LABEL.finditer(block.text):
-            if fold_words(match[1])[0] in WORDS[kind]:
-                yield match[2]
-        yield from _find_table_values(block.text, kind)
-
-
-def _find_table_values(text: str, kind: str) -> Iterator[str]:
-    lines = [line.strip() for line in text.split("\n")]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    for row in rows:
-        if len(row) == 2 and _is_label(row[0], kind):
-            yield row[1]
-    if len(rows) > 2 and len(rows[0]) != 2:
-        columns = [column for column, cell in enumerate(rows[0]) if _is_label(cell, kind)]
-        yield from (rows[2][column] for column in columns if column < len(rows[2]))
-
-
-def _is_label(cell: str, kind: str) -> bool:
-    words = [word for word in fold_words(cell) if word[0].isalnum()]
-    return len(words) == 1 and words[0] in WORDS[kind]
-
-
-def _preamble_ends(parts: Sequence[Part]) -> list[Status]:
-    """Return the ends that a line of its own tells, as `**Withdrawn** 2024-08-01`."""
-    statuses = [parse_status(block.text) for block in _head_blocks(parts)]
-    return [status for status in statuses if status.has_ended and status.is_certain]
+        pairs = [(match[1], match[2]) for match in _LABEL.finditer(block.text)]
+        lines = [line.strip() for line in block.text.split("\n")]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+        is_wide = len(rows) > 2 and len(rows[0]) != 2  # with the labels in its first row
+        pairs += zip(rows[0], rows[2], strict=False) if is_wide else [(row[0], row[1]) for row in rows if len(row) == 2]
+        for label, value in pairs:
+            words = [word for word in fold_words(label) if word[0].isalnum()]
+            if len(words) == 1 and words[0] in WORDS[kind]:
+                yield value
 
 
 def _section_texts(parts: Sequence[Part], kind: str) -> list[str]:
@@ -303,17 +281,6 @@ def _section_texts(parts: Sequence[Part], kind: str) -> list[str]:
         return []
     in_heading = _HEADING_STATUS.match(sections[0].heading)
     return [*([in_heading[1]] if in_heading else []), *(block.text for block in sections[0].blocks)]
-
-
-def _section_statuses(parts: Sequence[Part]) -> list[Status]:
-    statuses: list[Status] = []
-    for text in _section_texts(parts, "status"):
-        lines = [parse_status(line.strip().lstrip("|>-*+ \t")) for line in text.strip().split("\n")]
-        if text.lstrip().startswith("|") or all(status.kind and status.is_certain for status in lines):
-            statuses += lines
-        else:
-            statuses.append(parse_status(text))
-    return statuses
 
 
 DECISIONS, CHANGELOG = "decisions", "changelog"
@@ -344,14 +311,17 @@ def read_document(text: str, file_name: str) -> Document:
     fields = {name: values[0] for name, values in lists.items() if values}
     stem = os.path.splitext(os.path.basename(file_name))[0]
     parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
-    _put_title(fields.get("title", ""), parts)
+    title, root = fields.get("title", ""), parts[0]
+    if title and not set(fold_words(title)) <= set(fold_words(root.heading)):
+        if root.heading and not root.is_named_by_file:
+            root.blocks.insert(0, Block(root.line, root.heading))  # Another heading at the top stays as text.
+        root.heading = title[:MAX_HEADING]
     tags = _short_values(lists.get("tags", []), _MAX_TAG)
     aliases = _short_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
     if is_record(file_name, parts):
-        if not parts[0].heading:
-            parts[0].heading = stem
+        root.heading = root.heading or stem
         content, status, date = read_record(file_name, parts, fields)
-        sections = [] if content == parts[0].heading else [Section((), content, 1)]
+        sections = [] if content == root.heading else [Section((), content, 1)]
         namespace = REJECTED if status.kind == "rejected" else DECISIONS
         return Document(sections, namespace, tags, aliases, date, status)
     written = (parse_date_ms(fields.get(name, "")) for name in ("date", "created"))
@@ -359,15 +329,6 @@ def read_document(text: str, file_name: str) -> Document:
     namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE
     status = parse_status(fields.get("status", "")) if fields.get("status") else NO_STATUS
     return Document(markdown.cut_sections(parts), namespace, tags, aliases, date, status)
-
-
-def _put_title(title: str, parts: list[Part]) -> None:
-    """Make the title of the front matter the first heading. Another heading at the top stays as text."""
-    root = parts[0]
-    if title and not set(fold_words(title)) <= set(fold_words(root.heading)):
-        if root.heading and not root.is_named_by_file:
-            root.blocks.insert(0, Block(root.line, root.heading))
-        root.heading = title[:MAX_HEADING]
 
 
 def section_date_ms(section: Section) -> int | None:

@@ -1,13 +1,12 @@
 """Decision records of a repository, and their dates by their first commits, through the installed executable."""
 
 import os
-import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import SHOP, Machine, is_running, posix, wait_until, write_program
+from tests.e2e.machine import SHOP, Machine, posix, write_program
 
 SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
 TIDY = {
@@ -250,23 +249,3 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, decided: Path) -> None:
     (decided / ".git" / "objects" / first[:2] / first[2:]).unlink()
     assert imported_days(bare, decided) == ["undated"]
     assert not ran.exists(), ran.read_text()
-
-
-@posix
-def test_git_ends_when_the_import_is_killed(bare: Machine, decided: Path) -> None:
-    script = f"echo $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600"
-    program = write_program(bare.root / "bin" / "git", script)
-    environment = {**bare.environment, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    started = subprocess.Popen([bare.command, "import", "--from", "adr"], cwd=decided, env=environment)
-    process = 0
-    try:
-        wait_until((bare.root / "process").exists, SOON_S)
-        process = int((bare.root / "process").read_text())
-        assert is_running(process)
-        started.kill()
-        wait_until(lambda: not is_running(process), SOON_S)
-    finally:
-        started.kill()
-        started.wait()
-        if process and is_running(process):
-            os.kill(process, signal.SIGKILL)

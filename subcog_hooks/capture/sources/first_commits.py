@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.files import leads_out, read_regular
-from subcog_hooks.llm.claude_client import Lifeline
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import UNDATED
 
@@ -41,7 +40,7 @@ def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
     except (OSError, IndexError):
         shallow = ""
     try:
-        fields = iter(_read_git(root, _FIRST_COMMITS, environment))
+        fields = iter(_read_git(root, environment))
     except (OSError, subprocess.SubprocessError):
         return {}
     for field in fields:
@@ -66,32 +65,18 @@ _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
 }
 
 
-def _read_git(root: str, words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """Return the fields that a reading command of git prints, separated by NUL.
-
-    Raises OSError where git cannot be run, and subprocess.SubprocessError where it fails or takes too long.
-    """
+def _read_git(root: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the fields of the log of first commits. Raises OSError, or subprocess.SubprocessError where git takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):
         raise FileNotFoundError("git is not installed outside of the repository")
-    with (
-        Lifeline() as lifeline,
-        subprocess.Popen(
-            lifeline.words_for([program, *_GIT, "-C", root, *words]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
-            start_new_session=True,
-            pass_fds=lifeline.descriptors,
-        ) as process,
-    ):
-        try:
-            printed, _ = process.communicate(timeout=LIMIT_S)
-        finally:
-            lifeline.cut()
-            if os.name == "nt":
-                process.kill()
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, "git")
+    printed = subprocess.run(
+        [program, *_GIT, "-C", root, *_FIRST_COMMITS],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
+        timeout=LIMIT_S,
+        check=True,
+    ).stdout
     return printed.decode("utf-8", "replace").split("\0")
