@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.redaction.everyday import names_secret
+from subcog_hooks.redaction.named_values import names_secret
 from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
 from subcog_hooks.store.memory_checks import check_memory, is_unnamable

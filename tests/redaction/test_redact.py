@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.redaction import redact as module
-from subcog_hooks.redaction.patterns import find_random_values
+from subcog_hooks.redaction.named_values import find_random_values
 from subcog_hooks.redaction.redact import describe_removed, redact
 
 LETTERS = string.ascii_letters * 3
