@@ -112,7 +112,12 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     if isinstance(project, str):
         values["project"] = resolve_identity(project)
     if repository_names:
-        _check_owner(values.get("scope"), values.get("project"), repository_names)
+        name, owner = (
+            ("project", values.get("project")) if values.get("scope") in (None, "project") else ("scope", values["scope"])
+        )
+        if name == "scope" or (owner and owner not in repository_names):
+            remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
+            raise _invalid_value(name, owner, remedy)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", now_ms)
@@ -130,13 +135,6 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     elif not trusted and row.memory.trust in (FILE, TEAM):
         row.limit(clear_fields(row.memory, CUE_FIELDS))
     return row
-
-
-def _check_owner(scope: object, project: object, repository_names: tuple[str, ...]) -> None:
-    name, value = ("project", project) if scope in (None, "project") else ("scope", scope)
-    if name == "scope" or (project and project not in repository_names):
-        remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
-        raise _invalid_value(name, value, remedy)
 
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
@@ -163,7 +161,7 @@ def dump(memory: Memory) -> str:
         value = getattr(memory, name)
         if value is not None and value != defaults.get(name):
             value = format_time(value) if name in _TIME_FIELDS else value
-            value = questions.to_json(value) if name == "questions" else value
+            value = questions.to_json(memory.questions) if name == "questions" else value
             if value or value is False:
                 fields[name] = value
     return to_json(fields)

@@ -133,7 +133,9 @@ def split_parts(text: str, *, title: str) -> list[Part]:
     tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
     root = part = Part(title.strip()[:MAX_HEADING], 0, offset + 1, None, is_named_by_file=True)
     parts = [root]
-    sole_top = _sole_top_heading(tokens)
+    headings = [token for token in tokens if token.type == "heading_open"]
+    tops = [token for token in headings if token.tag == "h1"]
+    sole_top = tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
     start = 0
     for token in tokens:
         first, last = token.map or (0, 0)
@@ -291,12 +293,6 @@ def _split_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    headings = [token for token in tokens if token.type == "heading_open"]
-    tops = [token for token in headings if token.tag == "h1"]
-    return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
-
-
 def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, block_type: str = "") -> None:
     text = _drop_block_comments("\n".join(lines[first:last]), block_type)
     if text.strip():
@@ -400,18 +396,20 @@ def _cut_part(part: Part) -> Iterator[Section]:
     path = part.path()
     head = " > ".join(path)
     room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
-    texts: list[str] = []
+    packs: list[tuple[int, list[str]]] = []  # first lines, and texts that fit into one section
     size = 0
-    line = part.line
-    for block in part.blocks:
-        for piece in _cut_block(block, room):
-            if texts and size + len(piece.text) + 2 > room:
-                yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
-                texts, size, line = [], 0, piece.line
-            texts.append(piece.text)
-            size += len(piece.text) + 2
-    if texts:
+    for piece in (piece for block in part.blocks for piece in _cut_block(block, room)):
+        if not packs or size + len(piece.text) + 2 > room:
+            packs.append((piece.line if packs else part.line, []))
+            size = 0
+        packs[-1][1].append(piece.text)
+        size += len(piece.text) + 2
+    for line, texts in packs:
         yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
+
+
+_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
 
 
 def _cut_block(block: Block, room: int) -> Iterator[Block]:
@@ -421,7 +419,11 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
     """
     text = block.text
     start, line = 0, block.line
-    head, foot = _repeated_lines(text, room // 4) if len(text) > room else ("", "")
+    head = foot = ""
+    if len(text) > room and (fence := _FENCE_LINE.match(text)):
+        head, foot = fence[0], f"\n{fence[1]}"
+    elif len(text) > room and (table := _TABLE_HEAD.search(text, 0, room // 4)):
+        head = table[0]
     if len(head) + len(foot) > room // 4:
         head = foot = ""
     room -= len(head) + len(foot)
@@ -441,15 +443,3 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
         start = end
     if piece := text[start:].strip("\n").rstrip():
         yield Block(line, f"{head if start else ''}{piece}")
-
-
-_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
-_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
-
-
-def _repeated_lines(text: str, max_intro: int) -> tuple[str, str]:
-    """Return the lines that stand before and behind each piece of a block. max_intro: characters above a table."""
-    if fence := _FENCE_LINE.match(text):
-        return fence[0], f"\n{fence[1]}"
-    table = _TABLE_HEAD.search(text, 0, max_intro)
-    return (table[0] if table else ""), ""

@@ -45,11 +45,9 @@ def parse_date_ms(text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        return _find_date_ms(text)
-    return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _find_date_ms(text: str) -> int | None:
+        pass
+    else:
+        return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     if match := _ISO.search(text):
         return _day_ms(int(match[1]), int(match[3]), int(match[4]))
     if match := _NUMBERS.search(text):

@@ -33,6 +33,7 @@ from subcog_hooks.redaction.secret_values import (
     is_mixture,
     is_seed,
     is_value,
+    join_alternatives,
     names_topic,
 )
 
@@ -80,25 +81,15 @@ class EverydayRow(NamedTuple):
     judges: tuple[Callable[[str], bool], ...]
     items: str  # The first group is a list, and this pattern's groups in it are judged.
 
-    @property
-    def is_statement(self) -> bool:
-        return any(part in self.pattern for part in ("<said>", "<is noun>", "<is>", "<digits>"))
-
-
-def _join_alternatives(table: str) -> dict[str, str]:
-    parts: dict[str, str] = {}
-    for name, *_, pattern in read_rows(__file__, table):
-        parts[name] = f"{parts[name]}|{pattern}" if name in parts else pattern
-    return parts
-
 
 _JUDGES = {**vars(secret_values), "isdigit": str.isdigit}
 ROWS = tuple(
     EverydayRow(kind, tuple(beside.split("|")), pattern, tuple(_JUDGES[name] for name in names.split()), "".join(items))
     for kind, beside, pattern, names, *items in read_rows(__file__, "everyday.tsv")
 )
-_PARTS = _join_alternatives("everyday_parts.tsv")
-_WORDS = _join_alternatives("named_values.tsv")
+_PARTS = join_alternatives("everyday_parts.tsv")
+_WORDS = join_alternatives("named_values.tsv")
+_OF_STATEMENTS = ("<said>", "<is noun>", "<is>", "<digits>")  # parts of patterns
 _CASED = ("identifier", "harmless")
 
 
@@ -127,7 +118,7 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
                 value_end = start + len(value)
                 # A value may name a version, a standard, a column or a year, or count the noun behind it.
                 is_harmless = _regex("harmless").search(value) or _regex("counted").match(text, value_end)
-                if not row.is_statement or not (names_topic(beside) or is_harmless):
+                if not any(part in row.pattern for part in _OF_STATEMENTS) or not (names_topic(beside) or is_harmless):
                     yield start, value_end, row.kind
 
     if not kinds.isdisjoint(_NEAR_KINDS | _PIN_KINDS):
@@ -336,22 +327,18 @@ _LINE_BEHIND = re.compile(
 _SENTENCE_END = re.compile(r"[.!?。]\s|\n[ \t]*\n")
 
 
-class RandomValue(NamedTuple):
-    """The position of a secret in a text, and its kind."""
+def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and kind of random-looking values where a secret may stand.
 
-    start: int
-    end: int
-    kind: str
-
-
-def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[RandomValue]:
-    """Yield random-looking values where a secret may stand. has_secret: judges a text that was decoded from base64."""
+    has_secret: judges a text that was decoded from base64.
+    """
     block_end = 0  # No block reaches back over the last one, so that each line is visited once.
     for match in _NEARBY_VALUE.finditer(text):
         if match.end() <= block_end or (match[0].isalpha() and match[0].islower()):
             continue
         start, end = match.span()
-        if not any(map(str.isdigit, match[0])) and not mixes_letters(match[0]):
+        has_capital = match[0][1:] != match[0][1:].lower() and match[0] != match[0].upper()
+        if not has_capital and not any(map(str.isdigit, match[0])):
             continue
         head = _HEAD.match(match[0])
         head_length = head.end() if head and head.end() < end - start else 0
@@ -362,25 +349,14 @@ def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator
             end -= 1
         kind = _classify_value(text, start, end, match[0][:head_length], has_secret)
         if kind == ALONE_KIND and end - start >= _MIN_FULL_LINE:
-            block = _base64_block(text, start, end, block_end)
-            block_end = block.end
-            yield block
-        elif kind:
-            yield RandomValue(start, end, kind)
-
-
-def _base64_block(text: str, start: int, end: int, min_start: int) -> RandomValue:
-    """Extend a line of base64 by the lines around it: the body of a key whose header stands elsewhere."""
-    while (line := _LINE_BEFORE.search(text, max(min_start, start - _MAX_LINE), start)) is not None:
-        start = line.start(1)
-    while (line := _LINE_BEHIND.match(text, end)) is not None:
-        end = line.end()
-    return RandomValue(start, end, ALONE_KIND)
-
-
-def mixes_letters(text: str) -> bool:
-    """Return whether `text` has small letters, and a capital after its first character."""
-    return text[1:] != text[1:].lower() and text != text.upper()
+            # The lines around it belong to the body of a key whose header stands elsewhere.
+            while (line := _LINE_BEFORE.search(text, max(block_end, start - _MAX_LINE), start)) is not None:
+                start = line.start(1)
+            while (line := _LINE_BEHIND.match(text, end)) is not None:
+                end = line.end()
+            block_end = end
+        if kind:
+            yield start, end, kind
 
 
 def _classify_value(text: str, start: int, end: int, head: str, has_secret: Callable[[str], bool]) -> str:

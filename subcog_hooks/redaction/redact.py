@@ -142,9 +142,7 @@ _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _SPACES = bytes.maketrans(b"\x0b\x1c\x1d\x1e\x1f", b"     ")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_ZERO_WIDTH = frozenset(
-    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff"
-)
+_UNSEEN = frozenset(masking.UNSEEN)
 _EDGES = " \t\r\n\f\v=:\"'"  # Some patterns include these signs around a secret.
 _ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")
@@ -158,9 +156,9 @@ def _may_have_secret(plain: str, data: bytes) -> bool:
 
 
 def _find_visible_spans(text: str) -> list[_Span]:
-    if text.isascii() or _ZERO_WIDTH.isdisjoint(text):
+    if text.isascii() or _UNSEEN.isdisjoint(text):
         return _find_spans(text)
-    positions = [position for position, character in enumerate(text) if character not in _ZERO_WIDTH]
+    positions = [position for position, character in enumerate(text) if character not in _UNSEEN]
     visible = "".join(text[position] for position in positions)
     return [
         span._replace(start=positions[span.start], end=positions[span.end - 1] + 1)
@@ -178,16 +176,12 @@ def _find_spans(text: str) -> list[_Span]:
     for start, end, kind in find_vendor_secrets(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _is_plausible(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
-    return spans + _find_guesses(text, data, last)
-
-
-def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
     values = named_values.find_random_values(text, _has_secret)
-    guesses = [_Span(start, end, rank + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
+    guesses = [_Span(start, end, last + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
     if _assignment_gate().search(data):
-        guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]
+        guesses += [_Span(start, end, last, kind) for start, end, kind in find_assigned(text)]
     public = list(find_public(data)) if guesses else []
-    return [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
+    return spans + [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
 
 
 def _is_plausible(secret: str) -> bool:
@@ -383,9 +377,7 @@ def _catalogue_rows() -> tuple[_CatalogueRow, ...]:
     return tuple(_CatalogueRow(kind, tuple(literals), *values) for kind, literals, *values in rows)
 
 
-@cache
-def _compile(pattern: str) -> re2._Regexp:
-    return re2.compile(pattern)
+_compile = cache(re2.compile)
 
 
 def find_public(data: bytes) -> Iterator[tuple[int, int]]:

@@ -46,18 +46,14 @@ def find_rule_files(name: str, root: str, reading: SourceReading | None = None) 
         for file in names
         if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
     ]
-    files += filter(os.path.lexists, _outer_folders(patterns, root))
+    # A folder of rules that is a link to elsewhere, or none, is named in the report.
+    folders = {os.path.join(root, pattern.partition("/*")[0]) for pattern in patterns if "/*" in pattern}
+    files += [path for path in folders if os.path.lexists(path) and (not os.path.isdir(path) or leads_out(path, root))]
     by_target: dict[str, str] = {}
     # A file goes before links to it, and a short way before a long one.
     for path in sorted(files, key=lambda path: (os.path.realpath(path) != path, path.count(os.sep), path)):
         by_target.setdefault(os.path.realpath(path), path)
     return sorted(by_target.values())
-
-
-def _outer_folders(patterns: tuple[str, ...], root: str) -> list[str]:
-    """Return a tool's folders of rules at the root that are no folders of the repository."""
-    folders = {os.path.join(root, pattern.partition("/*")[0]) for pattern in patterns if "/*" in pattern}
-    return [folder for folder in folders if not os.path.isdir(folder) or leads_out(folder, root)]
 
 
 def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
@@ -84,8 +80,9 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
     fields, body = markdown.parse_front_matter(text)
     patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in markdown.split_list(value)]
     paths = narrow_globs(dict.fromkeys(patterns))
-    if folder_glob := _folder_glob(location):
-        paths = paths or [folder_glob]
+    folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
+    if folder and not folder.startswith(".") and not paths:
+        paths = ["".join(f"[{character}]" if character in "*?[{" else character for character in folder) + "/**"]
     for pattern in list(paths):
         try:
             globs.check_glob(pattern)
@@ -98,12 +95,6 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
     kind = "for files" if paths else "for the repository"
     body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
     reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", paths=tuple(paths))
-
-
-def _folder_glob(location: str) -> str:
-    folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
-    plain = "".join(f"[{character}]" if character in "*?[{" else character for character in folder)
-    return f"{plain}/**" if folder and not folder.startswith(".") else ""
 
 
 ADR = "adr"
@@ -132,7 +123,10 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
         else:
             paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
-    folders += [link for link in _linked_folders(root) if link not in folders]
+    # The usual folders may be links, which are followed inside of the repository only.
+    usual = (above + name for above in ("", "doc/", "docs/") for name in ("adr", "adrs", "decisions"))
+    links = (name for name in usual if os.path.islink(os.path.join(root, name)) and os.path.isdir(os.path.join(root, name)))
+    folders += [link for link in links if link not in folders]
     return folders, files
 
 
@@ -157,14 +151,6 @@ def _read_configuration(root: str, name: str) -> str:
         return read_regular(os.path.join(root, name), MAX_CONFIGURATION).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _linked_folders(root: str) -> Iterator[str]:
-    """Yield the usual folders at the top and in `docs` that are links; they are followed inside of the repository only."""
-    for above in ("", "doc/", "docs/"):
-        for name in ("adr", "adrs", "decisions"):
-            if os.path.islink(os.path.join(root, above, name)) and os.path.isdir(os.path.join(root, above, name)):
-                yield above + name
 
 
 def read_decision_records(here: Project, only: str | None, first_commit_ms: Callable[[str], int]) -> SourceReading:

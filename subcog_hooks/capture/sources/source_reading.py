@@ -53,25 +53,15 @@ def walk_folders(
         depth = folder.count("/") + 1 if folder else 0
         wanted = [name for name in sorted(below) if name not in SKIPPED_NAMES and (name in hidden or not name.startswith("."))]
         is_hidden = not hidden.isdisjoint(folder.split("/"))
-        below[:] = [
-            name
-            for name in (wanted if depth < MAX_FOLDER_DEPTH else ())
-            if not _is_link(path := os.path.join(parent, name))
-            or ((is_hidden or name in hidden) and _may_follow(path, root, followed))
-        ]
-
-
-def _is_link(path: str) -> bool:
-    return os.path.islink(path) or getattr(os.path, "isjunction", os.path.islink)(path)  # Python 3.12 knows Windows' junctions
-
-
-def _may_follow(link: str, root: str, followed: set[str]) -> bool:
-    """Return whether a link leads to a folder of the project that no other link has led to, and note that folder."""
-    real = os.path.realpath(link)
-    if real in followed or leads_out(real, root):
-        return False
-    followed.add(real)
-    return True
+        below.clear()
+        for name in wanted if depth < MAX_FOLDER_DEPTH else ():
+            path = os.path.join(parent, name)
+            if os.path.islink(path):
+                real = os.path.realpath(path)
+                if real in followed or leads_out(real, root) or not (is_hidden or name in hidden):
+                    continue
+                followed.add(real)
+            below.append(name)
 
 
 _TITLE_MARK = re.compile(r"\A#[ \t]+(?=\S)")
