@@ -49,22 +49,6 @@ class Claim(NamedTuple):
     is_negated: bool
 
 
-def parse_claims(note: str, stems: Stems) -> list[Claim]:
-    """Return the clauses of a note as claims; none for a text longer than MAX_NOTE. stems: of a text's words, in order."""
-    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
-    return [_parse_claim(clause, stems) for clause in clauses] if len(note) <= MAX_NOTE else []
-
-
-def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
-    """Describe how an old note's claims, `others`, contradict a new note's; None if they do not."""
-    length = min(len(frozenset().union(*(claim.words for claim in note))) for note in (claims, others))
-    for claim in claims:
-        for other in others:
-            if difference := _difference(claim, other, length):
-                return difference
-    return None
-
-
 class _FrameWord(NamedTuple):
     """A word of a note in its place.
 
@@ -97,8 +81,11 @@ def parse_statement(note: str, stems: Stems) -> Statement:
     """Read a note for `find_difference`. stems: of a text's words, in order."""
     spaced = _UNIT_BEHIND.sub(r"\1 ", note[:MAX_COMPARED])
     names = tuple(find_names(spaced))
-    words = list(_read_words(spaced, names, stems)) if len(note) <= MAX_NOTE else []
-    return Statement(spaced.casefold(), names, parse_claims(note, stems), words)
+    if len(note) > MAX_NOTE:
+        return Statement(spaced.casefold(), names, [], [])
+    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
+    claims = [_parse_claim(clause, stems) for clause in clauses]
+    return Statement(spaced.casefold(), names, claims, list(_read_words(spaced, names, stems)))
 
 
 def find_difference(new: Statement, old: Statement) -> Difference | None:
@@ -119,7 +106,9 @@ def find_difference(new: Statement, old: Statement) -> Difference | None:
     difference = _difference_in_frame(new.words, old.words)
     if difference and not difference.is_contradiction:
         return difference
-    if description := contradiction_of_claims(new.claims, old.claims):
+    length = min(len(frozenset().union(*(claim.words for claim in note.claims))) for note in (new, old))
+    differences = (_difference(claim, other, length) for claim in new.claims for other in old.claims)
+    if description := next(filter(None, differences), None):
         return Difference(description, is_contradiction=True)
     names, others = _own_names(new, old), _own_names(old, new)
     if names and others and not difference:

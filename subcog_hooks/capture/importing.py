@@ -10,7 +10,6 @@ from typing import TextIO
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import safe_id
-from subcog_hooks.capture.documents import read_document, section_date_ms
 from subcog_hooks.capture.import_changes import (
     HIDDEN_STATUSES,
     ImportOptions,
@@ -19,6 +18,7 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
     section_file,
 )
+from subcog_hooks.capture.markdown_document import read_document, section_date_ms
 from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, read_text_file
 from subcog_hooks.capture.sections import LIVE, MARKDOWN_SUFFIXES, find_absence, find_sections, keep_section_ids, section_id
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError

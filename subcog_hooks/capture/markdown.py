@@ -217,14 +217,12 @@ def _parse_fields(lines: list[str], *, with_nested: bool = False) -> dict[str, l
             fields[key] = [value] if value and not is_text else []
         elif fields.get(key) and (is_deeper or entry[:1] == "]"):
             fields[key][-1] += f" {entry.rstrip()}"
-    return {key: _plain_values(key, values) for key, values in fields.items()} | {key: [text] for key, text in texts.items()}
-
-
-def _plain_values(key: str, values: list[str]) -> list[str]:
-    value = values[0] if len(values) == 1 else ""
-    if bracketed := _BRACKETED.match(value):
-        return split_list(bracketed[1])
-    return split_list(value) if value and (key == "tags" or _QUOTED_LIST.match(value)) else list(map(_plain_scalar, values))
+    for key, values in fields.items():
+        value = values[0] if len(values) == 1 else ""
+        bracketed = _BRACKETED.match(value)
+        is_list = bracketed or (value and (key == "tags" or _QUOTED_LIST.match(value)))
+        fields[key] = split_list(bracketed[1] if bracketed else value) if is_list else list(map(_plain_scalar, values))
+    return fields | {key: [text] for key, text in texts.items()}
 
 
 def split_list(value: str) -> list[str]:

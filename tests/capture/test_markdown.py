@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.documents import read_document, section_date_ms
 from subcog_hooks.capture.markdown import (
     MAX_SECTION,
     drop_comments,
@@ -13,6 +12,7 @@ from subcog_hooks.capture.markdown import (
     parse_front_matter,
     split_sections,
 )
+from subcog_hooks.capture.markdown_document import read_document, section_date_ms
 
 
 def test_links_and_names_are_navigation() -> None:

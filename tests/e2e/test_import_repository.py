@@ -119,14 +119,11 @@ def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, 
     unnumbered = (
         "# Store carts in Redis\n\n- Status: accepted\n\n## Decision Outcome\n\nRedis, as guests come back within hours.\n"
     )
-    configured = "project:\n  adrFolder: ./architecture/choices\n"
     for name, text in {
         "packages/web/docs/adr/20240601-carts.md": unnumbered,
         "doc/arch/0001-outbox.md": OUTBOX,
         "architecture-decision-record/0002-old.md": OLD,
         "docs/architecture/adr-003-mail.md": OUTBOX.replace("Outbox", "Mail"),
-        "architecture/choices/hosting.md": OUTBOX.replace("Outbox", "Hosting"),
-        ".log4brains.yml": configured,
         "doc/arch/0004-old.adoc": "= Old",
         "tests/fixtures/docs/adr/0001-fake.md": OUTBOX.replace("Outbox", "Fake"),
     }.items():
@@ -137,7 +134,7 @@ def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, 
     days = {text.partition("\n")[0]: str(row["created_at"])[:10] for text, row in bare.stored().items()}
     assert days == {
         "Store carts in Redis": "2024-06-01",
-        **dict.fromkeys(("3. Outbox in PostgreSQL", "3. Mail in PostgreSQL", "3. Hosting in PostgreSQL"), "2026-03-02"),
+        **dict.fromkeys(("3. Outbox in PostgreSQL", "3. Mail in PostgreSQL"), "2026-03-02"),
     }
     assert [text.partition("\n")[0] for text in bare.stored("superseded")] == ["2. Events over HTTP"]
 

@@ -387,24 +387,19 @@ def _folders_in_transcript(transcript: str) -> Iterator[str]:
 def _folder_by_slug(slug: str) -> str | None:
     matches: list[str] = []
     entries_left = MAX_COMPARED_NAMES
-
-    def search_below(folder: str, rest: str) -> None:
-        nonlocal entries_left
+    folders = [("/", slug)] if os.name != "nt" and len(slug) < MAX_SLUG else []
+    for folder, rest in folders:  # The list grows meanwhile.
         try:
             names = os.listdir(folder)
         except OSError:
-            return
+            continue
+        entries_left -= len(names)
+        if entries_left < 0:
+            return None
         for name in names:
-            entries_left -= 1
-            dashed = "-" + project.slug_of(name)
-            if entries_left < 0 or not rest.startswith(dashed):
-                continue
-            path = os.path.join(folder, name)
+            dashed, path = "-" + project.slug_of(name), os.path.join(folder, name)
             if rest == dashed and os.path.isdir(path):
                 matches.append(path)
-            elif rest[len(dashed) :].startswith("-") and os.path.isdir(path):
-                search_below(path, rest[len(dashed) :])
-
-    if os.name != "nt" and len(slug) < MAX_SLUG:
-        search_below("/", slug)
-    return matches[0] if len(matches) == 1 and entries_left >= 0 else None
+            elif rest.startswith(f"{dashed}-") and os.path.isdir(path):
+                folders.append((path, rest[len(dashed) :]))
+    return matches[0] if len(matches) == 1 else None

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.documents import parse_status
 from subcog_hooks.capture.importing import find_markdown_files
+from subcog_hooks.capture.markdown_document import parse_status
 from subcog_hooks.capture.repository_files import MAX_MARKDOWN
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value
 from subcog_hooks.capture.sources.source_reading import (

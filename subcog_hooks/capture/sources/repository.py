@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.documents import DECISIONS, in_record_folder, is_decision_record
+from subcog_hooks.capture.markdown_document import DECISIONS, in_record_folder, is_decision_record
 from subcog_hooks.capture.repository_files import narrow_globs
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
@@ -98,9 +98,7 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
 
 
 ADR = "adr"
-MAX_CONFIGURATION = 100_000  # bytes of .adr-dir or .log4brains.yml
-MAX_CONFIGURED = 200  # folders
-_LOG4BRAINS_FOLDER = re.compile(r"^[ \t-]*adrFolder[ \t]*:[ \t]*[\"']?([^\"'#\n]+)", re.MULTILINE)
+MAX_CONFIGURATION = 100_000  # bytes of .adr-dir
 _HIDDEN = frozenset((".adr", ".agents"))
 _TESTED = re.compile(r"(?:^|[/_-])(?:tests?|testdata|fixtures?|examples?|mocks?)(?=$|[/_-])", re.IGNORECASE)
 _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_]\w", re.IGNORECASE)
@@ -112,7 +110,14 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
 
     All are relative to its root. reading: as in `walk_folders`.
     """
-    folders = list(_configured_folders(root))
+    folders: list[str] = []
+    try:
+        name = read_regular(os.path.join(root, ".adr-dir"), MAX_CONFIGURATION).decode("utf-8").strip()  # of adr-tools
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    configured = os.path.normpath(os.path.join(root, name)) if name.isprintable() else root
+    if configured != root and os.path.isdir(configured) and not leads_out(configured, root):
+        folders.append(os.path.relpath(configured, root).replace(os.sep, "/"))
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN, reading):
         if _TESTED.search(folder) or any(folder == found or folder.startswith(f"{found}/") for found in folders):
@@ -134,23 +139,6 @@ def describe_record_places(root: str) -> str:
     """Return the folders that hold decision records, separated by commas."""
     folders, files = find_record_places(root)
     return ", ".join(dict.fromkeys([*folders, *(os.path.dirname(file) or os.curdir for file in files)]))
-
-
-def _configured_folders(root: str) -> Iterator[str]:
-    """Yield the folders that adr-tools and log4brains are told to use, if they lie in the repository."""
-    names = [_read_configuration(root, ".adr-dir").strip()]
-    names += _LOG4BRAINS_FOLDER.findall(_read_configuration(root, ".log4brains.yml"))[:MAX_CONFIGURED]
-    for name in dict.fromkeys(map(str.strip, names)):
-        path = os.path.normpath(os.path.join(root, name)) if name and name.isprintable() else root
-        if path != root and os.path.isdir(path) and not leads_out(path, root):
-            yield os.path.relpath(path, root).replace(os.sep, "/")
-
-
-def _read_configuration(root: str, name: str) -> str:
-    try:
-        return read_regular(os.path.join(root, name), MAX_CONFIGURATION).decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def read_decision_records(here: Project, only: str | None, first_commit_ms: Callable[[str], int]) -> SourceReading:
