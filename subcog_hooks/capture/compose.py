@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.redaction.everyday import names_secret
+from subcog_hooks.redaction.named_values import names_secret
 from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
 from subcog_hooks.store.memory_checks import check_memory, is_unnamable
@@ -52,9 +52,15 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
         entries = dict.fromkeys(map(replace_surrogates, getattr(memory, field)))
         fields[field] = kept = tuple(value for value in entries if clean(value) == value)
         removed[kind] += len(entries) - len(kept)
-    fields["questions"] = _redact_questions(memory.questions, clean)
+    texts = [(" ".join(clean(question.text).split()), question) for question in memory.questions]
+    kept_questions = [
+        AnsweredQuestion(text, question.by, question.decision) for text, question in texts if text or not question.text
+    ]
+    fields["questions"] = distinct_questions(kept_questions)
     fields["when"] = {clean(key): _redact_value(value, clean) for key, value in memory.when.items()}
-    fields["project"] = _redact_project(memory.project, clean) if memory.project else memory.project
+    if memory.project:  # A random-looking name stays: the sessions' folder has it, too.
+        project = resolve_identity(replace_surrogates(memory.project))
+        fields["project"] = clean(project) if has_known_secret(project) else project
     for field in ("id", "superseded_by"):
         if before is None and (value := getattr(memory, field)):
             fields[field] = name = safe_id(value)
@@ -101,12 +107,6 @@ def redact_note(memory: Memory) -> tuple[Memory, Removed]:
     return redacted, removed
 
 
-def _redact_questions(questions: Sequence[AnsweredQuestion], clean: Callable[[str], str]) -> tuple[AnsweredQuestion, ...]:
-    texts = [" ".join(clean(question.text).split()) for question in questions]
-    pairs = [(text, question) for text, question in zip(texts, questions, strict=True) if text or not question.text]
-    return distinct_questions([AnsweredQuestion(text, question.by, question.decision) for text, question in pairs])
-
-
 def safe_id(identifier: str) -> str:
     """Derive an id without a secret that a command can name.
 
@@ -119,12 +119,6 @@ def safe_id(identifier: str) -> str:
     if has_known_secret(identifier):
         return _REDACTED_ID + hash_content(identifier)[:12]
     return _RENAMED_ID + hash_content(identifier)[:12] if is_unnamable(identifier) else identifier
-
-
-def _redact_project(project: str, clean: Callable[[str], str]) -> str:
-    """Return a project's identity without known secrets. A random-looking name stays: the sessions' folder has it, too."""
-    project = resolve_identity(replace_surrogates(project))
-    return clean(project) if has_known_secret(project) else project
 
 
 def _redact_value(value: object, clean: Callable[[str], str], depth: int = 1) -> object:

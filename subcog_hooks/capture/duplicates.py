@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall import query, words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
@@ -33,46 +34,10 @@ _CLAUSE = re.compile(
 )
 # #411, 2.0.0b8, 10.244.0.0 and 2026-03-02 are names, not numbers
 _TOKEN = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?:\s?(%)|([A-Za-zµ]{1,3}\b))?(?![\w/-]|[.,]\d)|[^\W\d_][\w'’-]*")
-_NEGATIONS = frozenset(
-    "not no never none neither nor cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt mustnt"
-    " couldnt".split()
-)
-_CHOOSING = frozenset("use uses using prefer prefers is are be with from off against into via target targets branch".split())
-_CONTRASTS = frozenset(("instead", "rather", "over"))  # "instead of npm" names npm as "not npm" does
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_FILLERS = frozenset("least about around roughly approximately exactly currently default".split())
-_LONG_FORMS = {  # of words that people write short in one note and in full in another
-    "db": "database",
-    "dbs": "databases",
-    "repo": "repository",
-    "repos": "repositories",
-    "env": "environment",
-    "prod": "production",
-    "dev": "development",
-    "config": "configuration",
-    "auth": "authentication",
-    "app": "application",
-    "apps": "applications",
-    "docs": "documentation",
-    "deps": "dependencies",
-    "postgres": "postgresql",
-    "k8s": "kubernetes",
-}
-_UNITS = {
-    word: unit
-    for unit, words in {
-        "ms": "ms millisecond milliseconds millis",
-        "s": "s sec secs second seconds",
-        "min": "min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-        "%": "% percent",
-        "kb": "kb kib kilobyte kilobytes",
-        "mb": "mb mib megabyte megabytes",
-        "gb": "gb gib gigabyte gigabytes",
-    }.items()
-    for word in words.split()
-}
+_TABLE = read_rows(__file__, "duplicates.tsv")
+_NEGATIONS, _CHOOSING, _CONTRASTS, _DAYS, _FILLERS = (frozenset(words.split()) for role, _, words in _TABLE if role == "words")
+_LONG_FORMS = {short: long for role, long, words in _TABLE if role == "short" for short in words.split()}
+_UNITS = {word: unit for role, unit, words in _TABLE if role == "unit" for word in words.split()}
 _UNIT_BEHIND = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?=[a-zµ%]{1,3}\b)", re.IGNORECASE)  # 30 of 30s
 
 
@@ -82,22 +47,6 @@ class Claim(NamedTuple):
     words: frozenset[str]
     numbers: dict[str, str]
     is_negated: bool
-
-
-def parse_claims(note: str, stems: Stems) -> list[Claim]:
-    """Return the clauses of a note as claims; none for a text longer than MAX_NOTE. stems: of a text's words, in order."""
-    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
-    return [_parse_claim(clause, stems) for clause in clauses] if len(note) <= MAX_NOTE else []
-
-
-def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
-    """Describe how an old note's claims, `others`, contradict a new note's; None if they do not."""
-    length = min(len(frozenset().union(*(claim.words for claim in note))) for note in (claims, others))
-    for claim in claims:
-        for other in others:
-            if difference := _difference(claim, other, length):
-                return difference
-    return None
 
 
 class _FrameWord(NamedTuple):
@@ -132,8 +81,11 @@ def parse_statement(note: str, stems: Stems) -> Statement:
     """Read a note for `find_difference`. stems: of a text's words, in order."""
     spaced = _UNIT_BEHIND.sub(r"\1 ", note[:MAX_COMPARED])
     names = tuple(find_names(spaced))
-    words = list(_read_words(spaced, names, stems)) if len(note) <= MAX_NOTE else []
-    return Statement(spaced.casefold(), names, parse_claims(note, stems), words)
+    if len(note) > MAX_NOTE:
+        return Statement(spaced.casefold(), names, [], [])
+    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
+    claims = [_parse_claim(clause, stems) for clause in clauses]
+    return Statement(spaced.casefold(), names, claims, list(_read_words(spaced, names, stems)))
 
 
 def find_difference(new: Statement, old: Statement) -> Difference | None:
@@ -154,7 +106,9 @@ def find_difference(new: Statement, old: Statement) -> Difference | None:
     difference = _difference_in_frame(new.words, old.words)
     if difference and not difference.is_contradiction:
         return difference
-    if description := contradiction_of_claims(new.claims, old.claims):
+    length = min(len(frozenset().union(*(claim.words for claim in note.claims))) for note in (new, old))
+    differences = (_difference(claim, other, length) for claim in new.claims for other in old.claims)
+    if description := next(filter(None, differences), None):
         return Difference(description, is_contradiction=True)
     names, others = _own_names(new, old), _own_names(old, new)
     if names and others and not difference:

@@ -2,13 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, clean_content, redact_memory, replace_surrogates
-from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
@@ -21,7 +20,9 @@ from subcog_hooks.store.memory import (
     IMPORTED,
     MAX_UNPINNED_PRIORITY,
     PENDING,
+    REJECTED,
     SECTION_PREFIX,
+    UNDATED,
     USER,
     Memory,
     hash_content,
@@ -36,7 +37,7 @@ MAX_FIRST = 20  # memories that a report holds with their content
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """A part that was not imported. is_entry: a trigger or a path, while the rest of its line was imported."""
+    """A part that is not imported. is_entry: a trigger or a path, while the rest of its line is imported."""
 
     location: str
     message: str
@@ -45,26 +46,58 @@ class ImportProblem:
 
 @dataclass(slots=True)
 class ImportReport:
-    """The result of an import."""
+    """The plan of an import, and its result: the memories that it adds, changes, archives, leaves and refuses.
+
+    lost: live memories that the imported part has no more; kept: the numbers of memories that stay, by folder that is empty or
+    unreadable, so that its disk could be missing; files: the Markdown files that were read. Sections that left these go, too.
+
+    The next four fields are of one chunk. new, changed: memories by id; copies: rows with the text of another live memory;
+    forgotten_ids: of sections that the user has forgotten, and that may be stored with another text.
+    """
+
+    lost: list[Memory] = field(default_factory=list)
+    kept: Counter[str] = field(default_factory=Counter)
+    files: set[str] = field(default_factory=set)
+
+    new: dict[str, Memory] = field(default_factory=dict)
+    changed: dict[str, Memory] = field(default_factory=dict)
+    copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)
+    forgotten_ids: list[str] = field(default_factory=list)
 
     added: int = 0
-    first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
+    replaced: int = 0
     archived: int = 0
-    kept: Counter[str] = field(default_factory=Counter)  # by folder that is empty or unreadable: the memories that stay
+    skipped: int = 0
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
-    files: set[str] = field(default_factory=set)  # the Markdown files that were read
+    forgotten: int = 0  # memories of JSONL that stay forgotten
+    withheld: int = 0  # added memories of files or teammates without their cues and questions
+    owners: Counter[str] = field(default_factory=Counter)
+    removed: Counter[str] = field(default_factory=Counter)  # secrets and private spans by kind
+    problems: list[ImportProblem] = field(default_factory=list)
+    first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
+    remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
+    unknown: set[str] = field(default_factory=set)  # names of fields without a meaning
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and end of its new sections
     unclear: dict[str, str] = field(default_factory=dict)  # by file: a new record's status that is understood in part
-    owners: Counter[str] = field(default_factory=Counter)
-    replaced: int = 0
-    skipped: int = 0
-    forgotten: int = 0  # memories of JSONL that stay forgotten
-    problems: list[ImportProblem] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
-    removed: Removed = ()
-    unknown: set[str] = field(default_factory=set)
     conditions: dict[str, object] = field(default_factory=dict)  # of added memories, one for each name
-    withheld: int = 0  # added memories of files or teammates without their cues and questions
+
+    def refuse(self, location: str, message: str, *, is_entry: bool = False) -> None:
+        """Note a part that is not imported."""
+        self.problems.append(ImportProblem(location, message, is_entry=is_entry))
+
+    def include(self, chunk: Self) -> None:
+        """Add the outcome of a chunk that was written."""
+        for name in _COUNTED:
+            total = getattr(self, name)
+            total += getattr(chunk, name)
+            setattr(self, name, total)
+        for name in _UNITED:
+            setattr(self, name, getattr(self, name) | getattr(chunk, name))
+        del self.first[MAX_FIRST:]
+
+
+_COUNTED = "added replaced archived skipped set_aside forgotten withheld kept owners removed problems first".split()
+_UNITED = "unknown ended unclear conditions".split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +109,8 @@ class ImportOptions:
     `--trust user`. is_repositorys: the project's repository holds the files, so they give texts about it alone. keeps_users:
     memories that the user wrote or vouched for stay as they are. waits: an agent imports unasked, so new and changed memories
     wait for the person. loaded: the real paths of Markdown files that the client loads by itself, which are no sections of this
-    import. dates: for documents that tell none.
+    import. first_commit_ms: returns the time of a file's first commit by its name from the root, in milliseconds since the
+    epoch, UNDATED for none.
     """
 
     project: str | None = None
@@ -88,7 +122,7 @@ class ImportOptions:
     is_repositorys: bool = False
     replace: bool = False
     dry_run: bool = False
-    dates: FileDates = field(default_factory=FileDates)
+    first_commit_ms: Callable[[str], int] = lambda _: UNDATED
     keeps_users: bool = False
     waits: bool = False
     loaded: frozenset[str] = frozenset()
@@ -110,6 +144,8 @@ class ImportOptions:
         )
 
 
+# the status of a record -> the status of its memories
+HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at")
 _COPIED_FIELDS = ("scope", "project", "paths", "triggers", "when", "standing")
@@ -118,24 +154,8 @@ _RULE_TITLES = ("AGENTS", "AGENTS.md", "CLAUDE", "CLAUDE.md", "GEMINI", "GEMINI.
 _PATTERNS = {"triggers": triggers.check_trigger, "paths": globs.check_glob}
 
 
-@dataclass(slots=True)
-class ImportChanges:
-    """The changes of a chunk's rows, before any is written."""
-
-    new: dict[str, Memory] = field(default_factory=dict)
-    changed: dict[str, Memory] = field(default_factory=dict)
-    problems: list[ImportProblem] = field(default_factory=list)
-    removed: list[Removed] = field(default_factory=list)
-    skipped: int = 0
-    deleted: int = 0  # memories that stay forgotten
-    copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
-    unknown: set[str] = field(default_factory=set)
-    withheld: int = 0
-    forgotten: list[str] = field(default_factory=list)  # ids of forgotten sections, which may be stored with another text
-
-
-def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions) -> ImportChanges:
-    """Return the changes of a chunk's rows."""
+def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions) -> ImportReport:
+    """Return the changes that a chunk of rows makes, before any is written."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
     texts = {id_: memory.content_hash for id_, memory in existing.items()}
     unseen = [
@@ -144,44 +164,70 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     forgotten = _find_forgotten(unseen, store, options.names) if store and unseen and not options.may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
     time_ms = now_ms()
-    changes = ImportChanges()
+    plan = ImportReport()
     hashes: set[tuple[str, str]] = set()
     written: dict[str, Memory] = {}
     for location, row in sorted(chunk, key=lambda entry: entry[1].memory.id not in existing):
-        changes.unknown.update(row.unknown)
+        plan.unknown.update(row.unknown)
         try:
             memory, removed, faults = _redact_valid_parts(row.memory)
-            changes.removed.append(removed)
-            changes.problems += [ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in faults]
-            before = changes.new.get(memory.id) or changes.changed.get(memory.id) or existing.get(memory.id)
+            plan.removed.update(dict(removed))
+            for fault in faults:
+                plan.refuse(location, f"{fault}; the rest of it is kept", is_entry=True)
+            before = plan.new.get(memory.id) or plan.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
             if memory.id in forgotten:
-                changes.skipped += 1
-                changes.forgotten.append(memory.id)
+                plan.skipped += 1
+                plan.forgotten_ids.append(memory.id)
             elif before is None:
                 if not row.has_id and _has_same_content(memory, hashes, store):
-                    changes.skipped += 1
+                    plan.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):
-                    changes.copies.append((location, row))
+                    plan.copies.append((location, row))
                     continue
                 room.reserve(memory, before)
-                changes.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
-                changes.withheld += row.is_withheld
+                plan.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
+                plan.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
                 is_deleted = before.status == "deleted" and memory.status != "deleted" and not row.is_section
-                changes.deleted += is_deleted
-                changes.skipped += not is_deleted
-            elif memory.id in changes.new and (options.replace or row.is_section):
+                plan.forgotten += is_deleted
+                plan.skipped += not is_deleted
+            elif memory.id in plan.new and (options.replace or row.is_section):
                 room.reserve(memory, before)
-                changes.new[memory.id] = memory
+                plan.new[memory.id] = memory
             else:
                 replacement = _choose_replacement(before, memory, row, options)
                 room.reserve(replacement, before)
-                changes.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
+                plan.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
         except InvalidMemory as error:
-            changes.problems.append(ImportProblem(location, str(error)))
-    return changes
+            plan.refuse(location, str(error))
+    _describe_changes(plan, chunk)
+    return plan
+
+
+def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) -> None:
+    """Fill in the counts and remarks that follow from the new and changed memories."""
+    locations = {row.memory.id: location for location, row in chunk}
+    plan.added, plan.replaced = len(plan.new), len(plan.changed)
+    plan.set_aside = sum(_end_of(memory) != "" for memory in plan.new.values())
+    plan.owners.update(memory.project or memory.scope for memory in plan.new.values())
+    for memory in (*plan.new.values(), *plan.changed.values()):
+        plan.first.append((locations[memory.id], memory.content))
+        plan.conditions |= memory.when
+        if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
+            plan.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
+    plan.unclear = {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in plan.new}
+
+
+def _end_of(memory: Memory) -> str:
+    """Return how a document says that it holds no longer, "" where it does not."""
+    return memory.status if memory.status in HIDDEN_STATUSES.values() else REJECTED if memory.namespace == REJECTED else ""
+
+
+def section_file(section: Memory) -> str:
+    """Return the name of a section's file, as `importing.name_in_sources` writes it."""
+    return section.source.rpartition(":")[0]
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store, names: Sequence[str]) -> frozenset[str]:
@@ -200,16 +246,11 @@ def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store, names: Se
 
     def text_of(section: Memory) -> tuple[str | None, str]:
         owner = names[0] if section.project in names else section.project
-        return owner, _text_below_heading(section)
+        text = clean_content(section.content)
+        return owner, text.partition("\n\n")[2] or text  # The heading can be the file's name.
 
     forgotten_texts = set(map(text_of, deleted))
     return frozenset(forgotten | {row.memory.id for _, row in unseen if text_of(row.memory) in forgotten_texts})
-
-
-def _text_below_heading(section: Memory) -> str:
-    """Return the text below the heading, which can be the file's name, as it is stored."""
-    text = clean_content(section.content)
-    return text.partition("\n\n")[2] or text
 
 
 def _with_import_status(memory: Memory, options: ImportOptions) -> Memory:
@@ -226,11 +267,20 @@ def _redact_valid_parts(memory: Memory) -> tuple[Memory, Removed, list[InvalidMe
     try:
         return (*redact_memory(memory), [])
     except InvalidMemory:
-        valid, faults = _drop_invalid_cues(memory)
-        is_wider = not (valid.triggers or valid.paths) and (memory.when or memory.is_pinnable)
+        faults: list[InvalidMemory] = []
+        valid: dict[str, list[str]] = {name: [] for name in _PATTERNS}
+        for name, check in _PATTERNS.items():
+            for entry in map(replace_surrogates, getattr(memory, name)):
+                try:
+                    if not redact(entry).removed:
+                        check(entry)
+                    valid[name].append(entry)
+                except InvalidMemory as error:
+                    faults.append(error)
+        is_wider = not any(valid.values()) and (memory.when or memory.is_pinnable)
         if not faults or is_wider:
             raise
-        return (*redact_memory(valid), faults)
+        return (*redact_memory(memory.with_changes(**{name: tuple(entries) for name, entries in valid.items()})), faults)
 
 
 def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:
@@ -240,22 +290,6 @@ def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:
     created = memory.created_at if memory.created_at <= time_ms else min(time_ms, before.created_at if before else time_ms)
     updated = created if is_untouched(memory) else min(time_ms, memory.updated_at)
     return memory.with_changes(created_at=created, updated_at=updated)
-
-
-def _drop_invalid_cues(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
-    faults: list[InvalidMemory] = []
-    valid: dict[str, object] = {}
-    for name, check in _PATTERNS.items():
-        entries = []
-        for entry in map(replace_surrogates, getattr(memory, name)):
-            try:
-                if not redact(entry).removed:
-                    check(entry)
-                entries.append(entry)
-            except InvalidMemory as error:
-                faults.append(error)
-        valid[name] = tuple(entries)
-    return memory.with_changes(**valid), faults
 
 
 def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> bool:

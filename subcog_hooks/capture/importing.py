@@ -5,46 +5,32 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import safe_id, sum_removed
+from subcog_hooks.capture.compose import safe_id
 from subcog_hooks.capture.import_changes import (
-    MAX_FIRST,
+    HIDDEN_STATUSES,
     ImportOptions,
-    ImportProblem,
     ImportReport,
     is_untouched,
     plan_changes,
-)
-from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
-from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, read_text_file
-from subcog_hooks.capture.sections import (
-    LIVE,
-    MARKDOWN_SUFFIXES,
-    Absence,
-    find_absence,
-    find_sections,
-    keep_section_ids,
     section_file,
-    section_id,
 )
+from subcog_hooks.capture.markdown_document import read_document, section_date_ms
+from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, read_text_file
+from subcog_hooks.capture.sections import LIVE, MARKDOWN_SUFFIXES, find_absence, find_sections, keep_section_ids, section_id
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
-from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
+from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
 
-MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
 MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
-# the status of a record -> the status of its memories
-HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 _OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # a shell names an open pipe so, as in <(command)
 
@@ -68,36 +54,24 @@ def check_source(path: str) -> Project | None:
     return holder
 
 
-def read_rows(
-    path: str, options: ImportOptions, report: ImportReport, *, may_be_empty: bool = False
-) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield each row with its location; problems go to the report. Raises UsageError for an empty folder, unless it may be."""
+def read_rows(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
+    """Yield each row with its location; problems go to the report. Raises UsageError for a folder that never had Markdown."""
     if os.path.isdir(path):
         nested: list[str] = []
         files = list(find_markdown_files(path, nested))
         report.remarks += [f"{repository} is another repository: import it by itself" for repository in nested]
-        options = replace(
-            options, dates=options.dates.with_order_of(_read_beginning(file) for file in files if not leads_out(file, path))
-        )
         for file in files:
             if leads_out(file, path):
                 name = os.path.relpath(file, path).replace(os.sep, "/")
-                report.problems.append(ImportProblem(name, "is a link that leads out of the folder; it was left out"))
+                report.refuse(name, "is a link that leads out of the folder; it was left out")
             else:
                 yield from _read_sections(file, options, report)
-        if not files and not may_be_empty:
+        if not (files or report.lost or report.kept):
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
     elif path.lower().endswith(MARKDOWN_SUFFIXES):
         yield from _read_sections(path, options, report)
     else:
         yield from _read_json_lines(path, options, report)
-
-
-def _read_beginning(file: str) -> str:
-    try:
-        return read_regular(file, MAX_DATED).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
@@ -121,9 +95,9 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                     yield location, _replace_unsafe_id(row, location, report)
                 except UnicodeEncodeError as error:
                     fault = f"not UTF-8 at character {error.start + 1}; convert the file"
-                    report.problems.append(ImportProblem(location, fault))
+                    report.refuse(location, fault)
                 except InvalidMemory as error:
-                    report.problems.append(ImportProblem(location, str(error)))
+                    report.refuse(location, str(error))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
 
@@ -147,10 +121,9 @@ def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> j
     if row.has_id and (name := safe_id(identifier)) != identifier:
         row.memory = row.memory.with_changes(id=name)
         if has_known_secret(identifier):
-            report.removed = sum_removed([report.removed, (("id", 1),)])
+            report.removed["id"] += 1
         else:
-            remark = f"no command can name the id {identifier}; it is {name} here"
-            report.problems.append(ImportProblem(location, remark, is_entry=True))
+            report.refuse(location, f"no command can name the id {identifier}; it is {name} here", is_entry=True)
     return row
 
 
@@ -186,27 +159,22 @@ def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> I
         return
     file_read = read_text_file(file)
     if isinstance(file_read, str):
-        report.problems.append(ImportProblem(name, file_read))
+        report.refuse(name, file_read)
         return
     text, _, remark = file_read
     if remark:
         report.remarks.append(f"{name} {remark}")
     report.files.add(name)
-    for row in section_rows(
-        text, name, options.dates, options.project, trusted=options.trusted, is_repositorys=options.is_repositorys
-    ):
+    for row in section_rows(text, name, options):
         yield f"{name} line {row.memory.source.rpartition(':')[2]}", row
 
 
-def section_rows(
-    text: str, file_name: str, dates: FileDates, project: str | None, *, trusted: bool = False, is_repositorys: bool = False
-) -> Iterator[jsonl.Row]:
+def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[jsonl.Row]:
     """Yield the sections of a Markdown document as memories with ids that follow from their headings.
 
-    file_name: from the project's root; dates: for a document that tells none; trusted: the person vouches for it;
-    is_repositorys: the project's repository holds it.
+    file_name: from the project's root.
     """
-    document = read_document(text, file_name, is_day_first=dates.is_day_first)
+    document, project = read_document(text, file_name), options.project
     document_ms = document.date
     counts: Counter[str] = Counter()
     for number, section in enumerate(document.sections):
@@ -214,7 +182,7 @@ def section_rows(
         counts[group] += 1
         date_ms = section_date_ms(section) or document_ms
         if date_ms is None:
-            date_ms = document_ms = dates.first_commit_ms(file_name)
+            date_ms = document_ms = options.first_commit_ms(file_name)
         memory = Memory(
             id=section_id(group, counts[group]),
             content=section.content,
@@ -225,13 +193,13 @@ def section_rows(
             keywords=() if number else document.aliases,
             source=f"{file_name}:{section.line}",
             status=HIDDEN_STATUSES.get(document.status.kind, "active"),
-            trust=USER if trusted else FILE,
+            trust=USER if options.trusted else FILE,
             created_at=date_ms,
             updated_at=date_ms,
         )
         remark = "" if document.status.is_certain else document.status.rest
         row = jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
-        if project and is_repositorys:
+        if project and options.is_repositorys:
             row.limit(limit_to_repository(memory, project))
         yield row
 
@@ -247,32 +215,26 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     of rows of each chunk. Raises UsageError if the path cannot be read, and StoreError if the store cannot be written.
     Committed chunks stay.
     """
-    report, absence = ImportReport(), Absence()
     is_markdown = os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)
-    if store and is_markdown:
-        absence = find_absence(store, path, options)
-    rows: Iterable[tuple[str, jsonl.Row]] = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    report = find_absence(store, path, options) if store and is_markdown else ImportReport()
+    rows: Iterable[tuple[str, jsonl.Row]] = read_rows(path, options, report)
     if is_markdown:
         rows = list(rows)  # All files are read before sections are looked for in other files.
-    return import_reading(rows, absence, report.files, store, options, progress, report)
+    return import_reading(rows, report, store, options, progress)
 
 
 def import_reading(
     rows: Iterable[tuple[str, jsonl.Row]],
-    absence: Absence,
-    files: AbstractSet[str],
+    report: ImportReport,
     store: Store | None,
     options: ImportOptions,
     progress: Callable[[int], None],
-    report: ImportReport | None = None,
 ) -> ImportReport:
-    """Import the rows of a source, as `import_path` does.
+    """Import the rows of a source, as `import_path` does, and return its report with the outcome.
 
-    absence: the memories that the source has lost. files: the Markdown files that were read as by `import_path`; sections that
-    left them are archived. Raises StoreError.
+    report: says which memories the source has lost, and which Markdown files were read as by `import_path`; sections that left
+    these are archived. Raises StoreError.
     """
-    report = report or ImportReport()
-    report.kept.update(absence.kept)
     if store:
         rows = keep_section_ids(rows, store, may_return=options.may_return)
     present_ids: set[str] = set()
@@ -282,12 +244,12 @@ def import_reading(
         copies += _write_chunk(chunk, store, options, report)
         present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
-    if store and files:
+    if store and report.files:
         # A project that got a remote has another name, but not its sections twice.
-        active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in files]
+        active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in report.files]
         _archive_untouched([memory for memory in active if memory.id not in present_ids], store, options, report)
     if store:
-        lost = [memory for memory in absence.lost if memory.id not in present_ids]
+        lost = [memory for memory in report.lost if memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
     if copies:  # Their originals may have been archived meanwhile.
         report.skipped += len(_write_chunk(copies, store, options, report))
@@ -315,37 +277,15 @@ def _write_chunk(
     """
     for _ in range(MAX_CHUNK_ATTEMPTS):
         since = store.revision() if store else 0
-        changes = plan_changes(chunk, store, options)
+        plan = plan_changes(chunk, store, options)
         if not store or options.dry_run:
             break
-        if store.write_unless_changed(since, new=[*changes.new.values()], changed=[*changes.changed.values()]):
+        if store.write_unless_changed(since, new=[*plan.new.values()], changed=[*plan.changed.values()]):
             break
     else:
         raise StoreBusy("another process changes the same memories", "import again: the batches before are stored")
-    if store and changes.forgotten:
-        stored = store.by_ids(changes.forgotten).values()
+    if store and plan.forgotten_ids:
+        stored = store.by_ids(plan.forgotten_ids).values()
         _archive_untouched([memory for memory in stored if memory.status in LIVE], store, options, report)
-    report.added += len(changes.new)
-    report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
-    for memory in (*changes.new.values(), *changes.changed.values()):
-        report.conditions |= memory.when
-        if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
-            report.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
-    report.unclear |= {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
-    locations = {row.memory.id: location for location, row in chunk}
-    coming = [(locations[id_], memory.content) for id_, memory in (*changes.new.items(), *changes.changed.items())]
-    report.first += coming[: MAX_FIRST - len(report.first)]
-    report.owners.update(memory.project or memory.scope for memory in changes.new.values())
-    report.replaced += len(changes.changed)
-    report.skipped += changes.skipped
-    report.forgotten += changes.deleted
-    report.problems += changes.problems
-    report.removed = sum_removed([report.removed, *changes.removed])
-    report.unknown |= changes.unknown
-    report.withheld += changes.withheld
-    return changes.copies
-
-
-def _end_of(memory: Memory) -> str:
-    """Return how a document says that it holds no longer, "" where it does not."""
-    return memory.status if memory.status in HIDDEN_STATUSES.values() else REJECTED if memory.namespace == REJECTED else ""
+    report.include(plan)
+    return plan.copies

@@ -61,8 +61,6 @@ def convert_entity(fields: dict[str, object]) -> dict[str, object]:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TEXT_FIELDS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
-_LIST_FIELDS = ("tags", "keywords", "triggers", "paths")
 _PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
 _TIME_FIELDS = ("created_at", "updated_at", "expires_at")
 DERIVED_FIELDS = frozenset(("urn", "content_hash", "score", "relevance"))  # fields of other outputs, which need no remark
@@ -114,7 +112,12 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     if isinstance(project, str):
         values["project"] = resolve_identity(project)
     if repository_names:
-        _check_owner(values.get("scope"), values.get("project"), repository_names)
+        name, owner = (
+            ("project", values.get("project")) if values.get("scope") in (None, "project") else ("scope", values["scope"])
+        )
+        if name == "scope" or (owner and owner not in repository_names):
+            remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
+            raise _invalid_value(name, owner, remedy)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", now_ms)
@@ -132,13 +135,6 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     elif not trusted and row.memory.trust in (FILE, TEAM):
         row.limit(clear_fields(row.memory, CUE_FIELDS))
     return row
-
-
-def _check_owner(scope: object, project: object, repository_names: tuple[str, ...]) -> None:
-    name, value = ("project", project) if scope in (None, "project") else ("scope", scope)
-    if name == "scope" or (project and project not in repository_names):
-        remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
-        raise _invalid_value(name, value, remedy)
 
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
@@ -159,30 +155,15 @@ def _parse_fields(line: str) -> dict[str, Any]:
 
 def dump(memory: Memory) -> str:
     """Return the line of a memory without its line end: fields in a fixed order, defaults left out."""
-    everything: dict[str, object] = {
-        "id": memory.id,
-        "content": memory.content,
-        "namespace": memory.namespace,
-        "scope": memory.scope if memory.scope != ("project" if memory.project else "user") else None,
-        "project": memory.project,
-        "branch": memory.branch,
-        "tags": list(memory.tags),
-        "keywords": list(memory.keywords),
-        "triggers": list(memory.triggers),
-        "paths": list(memory.paths),
-        "when": memory.when,
-        "questions": questions.to_json(memory.questions),
-        "standing": memory.standing,
-        "priority": memory.priority,
-        "created_at": format_time(memory.created_at),
-        "updated_at": format_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
-        "expires_at": format_time(memory.expires_at) if memory.expires_at is not None else None,
-        "status": memory.status if memory.status != "active" else None,
-        "superseded_by": memory.superseded_by,
-        "source": memory.source,
-        "trust": memory.trust,
-    }
-    fields = {name: value for name, value in everything.items() if value or value is False}
+    defaults = {"scope": "project" if memory.project else "user", "status": "active", "updated_at": memory.created_at}
+    fields: dict[str, object] = {}
+    for name in _CHECKS:
+        value = getattr(memory, name)
+        if value is not None and value != defaults.get(name):
+            value = format_time(value) if name in _TIME_FIELDS else value
+            value = questions.to_json(memory.questions) if name == "questions" else value
+            if value or value is False:
+                fields[name] = value
     return to_json(fields)
 
 
@@ -245,12 +226,13 @@ def _check_time(name: str, value: object) -> int:
         raise _invalid_value(name, value, "expected ISO 8601, for instance 2026-03-02T10:00:00Z") from error
 
 
-_CHECKS: dict[str, Callable[[str, object], object]] = {
-    **dict.fromkeys(("id", "content", *_TEXT_FIELDS), _check_text),
-    **dict.fromkeys(_LIST_FIELDS, _check_texts),
-    **dict.fromkeys(_TIME_FIELDS, _check_time),
+_CHECKS: dict[str, Callable[[str, object], object]] = {  # by field, in the order of a dumped line
+    **dict.fromkeys(("id", "content", "namespace", "scope", "project", "branch"), _check_text),
+    **dict.fromkeys(("tags", "keywords", "triggers", "paths"), _check_texts),
+    "when": _expect(dict, "expected an object of state conditions"),
     "questions": _check_questions,
     "standing": _expect(bool, "expected true or false"),
     "priority": _expect(int, "expected a whole number, 0 to 100"),
-    "when": _expect(dict, "expected an object of state conditions"),
+    **dict.fromkeys(_TIME_FIELDS, _check_time),
+    **dict.fromkeys(("status", "superseded_by", "source", "trust"), _check_text),
 }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -109,6 +109,11 @@ def parse_front_matter(text: str, *, with_nested: bool = True) -> tuple[dict[str
     return _parse_fields(lines[1 : end - 1], with_nested=with_nested) if end else {}, "\n".join(lines[end:])
 
 
+def first_value(fields: Mapping[str, list[str]], name: str) -> str:
+    """Return the first value of a field of front matter, "" for none."""
+    return next(iter(fields.get(name, [])), "")
+
+
 def split_sections(text: str, *, title: str) -> list[Section]:
     """Split a document into sections in their order; none if it has no text.
 
@@ -128,7 +133,9 @@ def split_parts(text: str, *, title: str) -> list[Part]:
     tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
     root = part = Part(title.strip()[:MAX_HEADING], 0, offset + 1, None, is_named_by_file=True)
     parts = [root]
-    sole_top = _sole_top_heading(tokens)
+    headings = [token for token in tokens if token.type == "heading_open"]
+    tops = [token for token in headings if token.tag == "h1"]
+    sole_top = tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
     start = 0
     for token in tokens:
         first, last = token.map or (0, 0)
@@ -210,14 +217,12 @@ def _parse_fields(lines: list[str], *, with_nested: bool = False) -> dict[str, l
             fields[key] = [value] if value and not is_text else []
         elif fields.get(key) and (is_deeper or entry[:1] == "]"):
             fields[key][-1] += f" {entry.rstrip()}"
-    return {key: _plain_values(key, values) for key, values in fields.items()} | {key: [text] for key, text in texts.items()}
-
-
-def _plain_values(key: str, values: list[str]) -> list[str]:
-    value = values[0] if len(values) == 1 else ""
-    if bracketed := _BRACKETED.match(value):
-        return split_list(bracketed[1])
-    return split_list(value) if value and (key == "tags" or _QUOTED_LIST.match(value)) else list(map(_plain_scalar, values))
+    for key, values in fields.items():
+        value = values[0] if len(values) == 1 else ""
+        bracketed = _BRACKETED.match(value)
+        is_list = bracketed or (value and (key == "tags" or _QUOTED_LIST.match(value)))
+        fields[key] = split_list(bracketed[1] if bracketed else value) if is_list else list(map(_plain_scalar, values))
+    return fields | {key: [text] for key, text in texts.items()}
 
 
 def split_list(value: str) -> list[str]:
@@ -284,12 +289,6 @@ def _split_lines(text: str) -> list[str]:
     """Return the lines without byte order mark, and with U+FFFD for NUL, as CommonMark has it."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     return text.split("\n")
-
-
-def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    headings = [token for token in tokens if token.type == "heading_open"]
-    tops = [token for token in headings if token.tag == "h1"]
-    return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
 
 
 def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, block_type: str = "") -> None:
@@ -395,18 +394,20 @@ def _cut_part(part: Part) -> Iterator[Section]:
     path = part.path()
     head = " > ".join(path)
     room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
-    texts: list[str] = []
+    packs: list[tuple[int, list[str]]] = []  # first lines, and texts that fit into one section
     size = 0
-    line = part.line
-    for block in part.blocks:
-        for piece in _cut_block(block, room):
-            if texts and size + len(piece.text) + 2 > room:
-                yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
-                texts, size, line = [], 0, piece.line
-            texts.append(piece.text)
-            size += len(piece.text) + 2
-    if texts:
+    for piece in (piece for block in part.blocks for piece in _cut_block(block, room)):
+        if not packs or size + len(piece.text) + 2 > room:
+            packs.append((piece.line if packs else part.line, []))
+            size = 0
+        packs[-1][1].append(piece.text)
+        size += len(piece.text) + 2
+    for line, texts in packs:
         yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
+
+
+_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
 
 
 def _cut_block(block: Block, room: int) -> Iterator[Block]:
@@ -416,7 +417,11 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
     """
     text = block.text
     start, line = 0, block.line
-    head, foot = _repeated_lines(text, room // 4) if len(text) > room else ("", "")
+    head = foot = ""
+    if len(text) > room and (fence := _FENCE_LINE.match(text)):
+        head, foot = fence[0], f"\n{fence[1]}"
+    elif len(text) > room and (table := _TABLE_HEAD.search(text, 0, room // 4)):
+        head = table[0]
     if len(head) + len(foot) > room // 4:
         head = foot = ""
     room -= len(head) + len(foot)
@@ -436,15 +441,3 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
         start = end
     if piece := text[start:].strip("\n").rstrip():
         yield Block(line, f"{head if start else ''}{piece}")
-
-
-_TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)
-_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
-
-
-def _repeated_lines(text: str, max_intro: int) -> tuple[str, str]:
-    """Return the lines that stand before and behind each piece of a block. max_intro: characters above a table."""
-    if fence := _FENCE_LINE.match(text):
-        return fence[0], f"\n{fence[1]}"
-    table = _TABLE_HEAD.search(text, 0, max_intro)
-    return (table[0] if table else ""), ""

@@ -52,7 +52,7 @@ def decode_text(raw: bytes) -> tuple[str, str]:
     (('Grüße', 'is read as UTF-16'), ('Grüße', 'is read as Windows-1252'))
     """
     remark = ""
-    if encoding := _find_utf16(raw):
+    if encoding := next((encoding for encoding, mark in UTF16_MARKS.items() if raw.startswith(mark)), ""):
         text, remark = raw.decode(encoding, "replace").removeprefix("\ufeff"), "is read as UTF-16"
     else:
         text = raw.decode("utf-8-sig", "surrogateescape")
@@ -66,16 +66,6 @@ def decode_text(raw: bytes) -> tuple[str, str]:
     if "1252" in remark and _OTHER_ALPHABET.search(raw):
         raise ValueError("is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8")
     return text, remark
-
-
-def _find_utf16(raw: bytes) -> str:
-    """Return the byte order of UTF-16, from its mark or because nearly every second byte is NUL; "" if it is something else."""
-    for encoding, mark in UTF16_MARKS.items():
-        if raw.startswith(mark):
-            return encoding
-    nuls = {"utf-16-le": raw[1::2].count(0), "utf-16-be": raw[::2].count(0)}
-    encoding = max(nuls, key=nuls.__getitem__)
-    return encoding if nuls[encoding] > len(raw) / 3 and min(nuls.values()) <= MAX_NULS * len(raw) else ""
 
 
 CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words

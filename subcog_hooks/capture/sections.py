@@ -2,14 +2,13 @@
 
 import os
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, groupby, islice
 
 from subcog_hooks.capture.compose import clean_content
-from subcog_hooks.capture.import_changes import ImportOptions, stays_away
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, section_file, stays_away
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.store import Store
@@ -21,18 +20,6 @@ LIVE = ("active", PENDING)
 MAX_COMPARED = 100  # sections of a heading that are compared by their words
 MIN_LINE = 40  # characters of a line that shows that two pieces have a text in common
 MAX_GAP = 4  # numbers in a row without a memory; a section is in none while another memory says the same
-
-
-@dataclass(slots=True)
-class Absence:
-    """Sections of earlier imports that are gone.
-
-    lost: live ones that the imported part has no more. kept: the numbers of memories by folder that stay, because the folder is
-    empty or cannot be listed: its disk could be missing.
-    """
-
-    lost: list[Memory] = field(default_factory=list)
-    kept: Counter[str] = field(default_factory=Counter)
 
 
 def _look_for(path: str, base: str, list_names: Callable[[str], frozenset[str] | None]) -> tuple[bool, str]:
@@ -66,20 +53,15 @@ def find_sections(store: Store, options: ImportOptions, statuses: tuple[str, ...
     return [memory for memory in memories if memory.id.startswith(SECTION_PREFIX)]
 
 
-def section_file(section: Memory) -> str:
-    """Return the name of a section's file, as `importing.name_in_sources` writes it."""
-    return section.source.rpartition(":")[0]
-
-
 def find_absence(
     store: Store, path: str, options: ImportOptions, is_wanted: Callable[[Memory], bool] = lambda _: True
-) -> Absence:
-    """Return the sections of deleted Markdown files. path: the imported file or folder; is_wanted: leaves sections out.
+) -> ImportReport:
+    """Return a report with the sections of deleted Markdown files: lost, or kept as the folder cannot tell.
 
-    A file of the project is looked for from its root, any other from the imported folder. No file is gone that another
-    worktree or clone still has.
+    path: the imported file or folder; is_wanted: leaves sections out. A file of the project is looked for from its root, any
+    other from the imported folder. No file is gone that another worktree or clone still has.
     """
-    imported, absence, list_names = os.path.realpath(path), Absence(), cache(_list_names)
+    imported, report, list_names = os.path.realpath(path), ImportReport(), cache(_list_names)
     folder = imported if os.path.isdir(imported) else os.path.dirname(imported)
     root = "" if options.lacks_files else options.root or ""
     for section in filter(is_wanted, find_sections(store, options, LIVE)):
@@ -87,18 +69,17 @@ def find_absence(
         base = folder if os.path.isabs(name) else root
         file = os.path.normpath(os.path.join(base, name))
         is_markdown = name.lower().endswith(MARKDOWN_SUFFIXES) and ":" not in name[2:]  # Locations of programs' notes have one.
-        if not (base and is_markdown and file.startswith(os.path.join(base, ""))):
+        is_inside = file.startswith(os.path.join(base, "")) and os.path.join(file, "").startswith(os.path.join(imported, ""))
+        if not (base and is_markdown and is_inside):
             continue
         if any(os.path.lexists(os.path.join(other, name)) for other in options.other_roots):
             continue
-        if not os.path.join(file, "").startswith(os.path.join(imported, "")):
-            continue
         is_gone, unlisted = _look_for(file, base, list_names)
         if is_gone:
-            absence.lost.append(section)
+            report.lost.append(section)
         elif unlisted:
-            absence.kept[unlisted] += 1
-    return absence
+            report.kept[unlisted] += 1
+    return report
 
 
 def document_of(section: Memory) -> str:

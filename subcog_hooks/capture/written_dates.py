@@ -1,13 +1,27 @@
-"""Dates that somebody wrote: `2024-06-20`, `20.6.2024`, `June 20th, 2024`, `20 juin 2024`.
-
-`03/05/2024` has two meanings. The order of its numbers is that of the other dates in the same folder.
-"""
+"""Dates that somebody wrote: `2024-06-20`, `20.6.2024`, `June 20th, 2024`, `20 juin 2024`."""
 
 import re
-from collections.abc import Iterable
+import unicodedata
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.record_status import MONTHS, fold_words
+from subcog_hooks.core.files import read_words
+
+WORDS = read_words(__file__, "record_words.tsv")
+MONTHS = {word: number for number in range(1, 13) for word in WORDS[f"month {number}"]}
+
+_ARTICLE = re.compile(r"\b[ld]['’](?=\w)")  # `l'ADR`
+_WORD = re.compile(r"[^\W_](?:[\w./:’'-]*\w)?|[.,;:()–—-]+")
+
+
+def fold_words(text: str) -> list[str]:
+    """Split a text into words without accents, in lower case, and its punctuation.
+
+    >>> fold_words("Remplacée par l'ADR-7.")
+    ['remplacee', 'par', 'adr-7', '.']
+    """
+    folded = _ARTICLE.sub("", unicodedata.normalize("NFKD", text).lower())
+    return _WORD.findall("".join(letter for letter in folded if not unicodedata.combining(letter)))
+
 
 MIN_YEAR, MAX_YEAR = 1990, 2100  # A year before is no date of a note: 1970 is the zero of a clock.
 
@@ -20,10 +34,10 @@ _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|\.)?")
 _YEAR = re.compile(r"\d{4}")
 
 
-def parse_date_ms(text: str, *, is_day_first: bool | None = None) -> int | None:
+def parse_date_ms(text: str) -> int | None:
     """Return the first date in a text, in milliseconds since the epoch, UTC without a zone; None without a date.
 
-    is_day_first: the order of `03/05/2024`; None where nothing tells it, and then such a text has no date.
+    `03/05/2024` has two meanings, so it is no date; `25/05/2024` and `3.5.2024` are.
 
     >>> [parse_date_ms(text) for text in ("{ 2024-06-20 }", "September 20, 2024", "12 March 2025", "03/05/2024")]
     [1718841600000, 1726790400000, 1741737600000, None]
@@ -31,19 +45,16 @@ def parse_date_ms(text: str, *, is_day_first: bool | None = None) -> int | None:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        return _find_date_ms(text, is_day_first)
-    return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _find_date_ms(text: str, is_day_first: bool | None) -> int | None:
+        pass
+    else:
+        return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     if match := _ISO.search(text):
         return _day_ms(int(match[1]), int(match[3]), int(match[4]))
     if match := _NUMBERS.search(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
-        order = is_day_first if _tells_order(match) is None else _tells_order(match)
-        if order is None:
-            return _day_ms(year, first, second) if first == second else None
-        return _day_ms(year, second, first) if order else _day_ms(year, first, second)
+        is_day_first = match[2] == "." or first > 12
+        is_ambiguous = first <= 12 and second <= 12 and first != second and match[2] != "."
+        return None if is_ambiguous else _day_ms(year, *((second, first) if is_day_first else (first, second)))
     return _date_in_words(text)
 
 
@@ -74,29 +85,6 @@ def day_after_end(text: str, now_ms: int) -> str:
             if end_ms is not None and end_ms + _DAY_MS > now_ms:
                 return datetime.fromtimestamp(end_ms / 1000 + _DAY_MS // 1000, UTC).strftime("%Y-%m-%d")
     return ""
-
-
-def find_day_order(texts: Iterable[str]) -> bool | None:
-    """Return whether the day comes first in dates such as `03/05/2024`, by the dates with only one possible order.
-
-    None: no date tells it.
-
-    >>> find_day_order(["Date: 03/05/2024", "Date: 25/05/2024"]), find_day_order(["Date: 03/05/2024"])
-    (True, None)
-    """
-    votes = 0
-    for text in texts:
-        for match in _NUMBERS.finditer(text):
-            order = _tells_order(match)
-            votes += 0 if order is None else 1 if order else -1
-    return votes > 0 if votes else None
-
-
-def _tells_order(match: re.Match[str]) -> bool | None:
-    first, second = int(match[1]), int(match[3])
-    if match[2] == ".":  # `3.5.2024` is written where the day comes first
-        return True
-    return None if first <= 12 and second <= 12 else first > 12
 
 
 def _date_in_words(text: str) -> int | None:

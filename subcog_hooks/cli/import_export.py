@@ -192,7 +192,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         more = f" and {len(names) - MAX_PROBLEMS} more" if len(names) > MAX_PROBLEMS else ""
         terminal.say(f"fields without a meaning were left out: {', '.join(shown_names)}{more}")
     if report.removed:
-        terminal.say(describe_removed(report.removed))
+        terminal.say(describe_removed(sorted(report.removed.items())))
     if report.withheld:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
         subject = f"{report.withheld} are a file's or a colleague's word"

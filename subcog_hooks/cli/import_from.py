@@ -13,8 +13,8 @@ from functools import partial
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, Absence, find_absence
-from subcog_hooks.capture.sources import catalogue, claude_context, claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, find_absence
+from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import author, context, output
@@ -52,8 +52,8 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     here = find_project(options.root) if options.root else None
     reading, loaded = _read_loaded_files(path, here)
     report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
-    absence = _find_unloaded(reading, path, store, options, here) if store else Absence()
-    importing.import_reading(reading.rows, absence, set(), store, options, progress, report)
+    unloaded = _find_unloaded(reading, path, store, options, here) if store else ImportReport()
+    report.include(importing.import_reading(reading.rows, unloaded, store, options, progress))
     if loaded:
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
@@ -65,23 +65,25 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
 
 def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
-    none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
+    none = SourceReading(claude.CLAUDE), frozenset[str]()
     if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return none
     try:
-        return claude_memory.read_loaded_files(registration.notes_folder(), here, path)
+        return claude.read_loaded_files(registration.notes_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
 
 
-def _find_unloaded(reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None) -> Absence:
-    """Return the memories of texts below a path that the client had loaded, unless they are among the rows."""
+def _find_unloaded(
+    reading: SourceReading, path: str, store: Store, options: ImportOptions, here: Project | None
+) -> ImportReport:
+    """Return a report with the memories of texts below a path that the client had loaded."""
     if not reading.looked_in or options.lacks_files:
-        return Absence()
-    absence = reading.find_absence(store, options)
+        return ImportReport()
+    report = reading.find_absence(store, options)
     config, root = registration.notes_folder(), here.root if here else ""
-    absence.lost = [memory for memory in absence.lost if claude_context.is_from_path(memory, path, config, root)]
-    return absence
+    report.lost = [memory for memory in report.lost if claude.is_from_path(memory, path, config, root)]
+    return report
 
 
 def list_sources() -> int:
@@ -98,11 +100,11 @@ def list_sources() -> int:
 
 def import_source(reading: SourceReading, store: Store | None, options: ImportOptions) -> ImportReport:
     """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
-    absence = reading.find_absence(store, options) if store else Absence()
-    if not (reading.rows or reading.left_out or absence.lost or absence.kept):
+    report = reading.find_absence(store, options)
+    if not (reading.rows or reading.left_out or report.lost or report.kept):
         raise UsageError(*reading.missing)
     with output.track_items("reading", len(reading.rows)) as advance:
-        return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
+        return importing.import_reading(reading.rows, report, store, options, advance)
 
 
 def finish_import(report: ImportReport, store: Store) -> None:
@@ -166,7 +168,7 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     if here is None:
         return options
     entries = import_record.read_imports(context.home())
-    options = replace(options, dates=surroundings()._replace(here=here).file_dates())
+    options = replace(options, first_commit_ms=surroundings()._replace(here=here).first_commit_reader())
     return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
 
@@ -217,9 +219,9 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
         return import_source(reading, store, options_in_project(own, here))
     if store and here and not os.path.lexists(entry.path):
         options = options_in_project(own, here)
-        absence = find_absence(store, entry.path, options)
-        absence.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
-        return importing.import_reading((), absence, frozenset(), store, options, lambda _: None)
+        report = find_absence(store, entry.path, options)
+        report.lost += _find_unloaded(_read_loaded_files(entry.path, here)[0], entry.path, store, options, here).lost
+        return importing.import_reading((), report, store, options, lambda _: None)
     options = options_for_path(own, entry.path, here, for_all=not entry.root)
     return import_path(entry.path, store, options, lambda _: None)
 
@@ -291,10 +293,10 @@ def _find_watched(entry: RecordedImport) -> Iterator[str]:
 # the files that are watched, by the source's name, "" for Markdown; from the root of the repository
 _WATCHED: dict[str, Callable[[str], list[str]]] = {
     "": lambda _: [],
-    decision_records.ADR: lambda root: [
-        os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places
+    repository.ADR: lambda root: [
+        os.path.join(root, name) for places in repository.find_record_places(root) for name in places
     ],
-    **{name: partial(rule_files.find_rule_files, name) for name in rule_files.SOURCES},
+    **{name: partial(repository.find_rule_files, name) for name in repository.SOURCES},
 }
 
 
@@ -307,12 +309,12 @@ def import_notes_in_background(home: Home, pace: Pace) -> str:
 def import_claude_notes(home: Home) -> ImportReport | None:
     """Import Claude Code's own notes, None where no file has changed since the last import. Raises SubcogError."""
     config = registration.notes_folder()
-    stamp = _digest_files(claude_memory.find_files(config))
+    stamp = _digest_files(claude.find_files(config))
     with suppress(OSError):
         if read_regular(home.claude_notes, MAX_STAMP).decode("utf-8", "replace") == stamp:
             return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
-    reading = claude_memory.read_claude_memory(config)
+    reading = claude.read_claude_memory(config)
     for _, row in reading.rows:
         row.memory.standing = None  # Nobody has reviewed it.
     setting = context.settings()[author.AGENT_SETTING]
@@ -324,8 +326,8 @@ def import_claude_notes(home: Home) -> ImportReport | None:
             row.memory.status = PENDING
     with context.writing() as store:
         options = ImportOptions()
-        absence = reading.find_absence(store, options)
-        report = importing.import_reading(reading.rows, absence, reading.files, store, options, lambda _: None)
+        report = reading.find_absence(store, options)
+        report = importing.import_reading(reading.rows, report, store, options, lambda _: None)
         finish_import(report, store)
     _write_stamp(home, stamp or "")
     return report

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
-from subcog_hooks.capture.sources import claude_context, claude_memory
+from subcog_hooks.capture.sources import claude
 from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
@@ -199,10 +199,13 @@ def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, 
     except ConfigError as error:
         remarks.append(f"the client's files were not checked: {error.message}")
         return []
-    files: list[tuple[str, frozenset[str] | None]] = [(path, None) for path in claude_context.find_user_files(config)]
-    for root in claude_memory.find_project_roots(config).values():
+    files: list[tuple[str, frozenset[str] | None]] = [
+        (path, None) for path in claude.find_context_files(claude.user_root(config))
+    ]
+    for root in claude.find_project_roots(config).values():
         project = find_project(root)
-        files += [(path, frozenset(project.names if project else (root,))) for path in claude_context.find_project_files(root)]
+        names = frozenset(project.names if project else (root,))
+        files += [(path, names) for path in claude.find_context_files(claude.project_root(root, root))]
     texts = []
     for path, projects in files:
         try:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sources import catalogue, claude_memory, decision_records, rule_files
+from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
 from subcog_hooks.cli.agents import client_settings, registration
@@ -41,7 +41,7 @@ from subcog_hooks.store import import_record, learned, state_values
 from subcog_hooks.store.memory import now_ms
 
 COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
-HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the current repository
+HERE_SOURCES = (repository.ADR, *repository.SOURCES)  # sources in the current repository
 
 
 def setup(
@@ -112,7 +112,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     here, is_wanted = _read_here(), bool(context.settings()[NOTES_SETTING])
     if here:
         found = [
-            pluralize(len(reading.rows), "decision record") if name == decision_records.ADR else f"rules of {name}"
+            pluralize(len(reading.rows), "decision record") if name == repository.ADR else f"rules of {name}"
             for name, reading in here.items()
         ]
         if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):
@@ -121,10 +121,10 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     found = []
     if not is_wanted:
         config = registration.notes_folder()
-        folders = claude_memory.find_memory_folders(config)
-        if notes := sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders):
+        folders = claude.find_memory_folders(config)
+        if notes := sum(len(list(claude.find_topic_files(folder))) for folder in folders):
             found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
-        if others := len(list(claude_memory.find_loaded_files(config))):
+        if others := len(list(claude.find_loaded_files(config))):
             found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
     if found:
         question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, only_names_secret, sum_removed
-from subcog_hooks.capture.import_changes import ImportOptions
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.jsonl import Row
-from subcog_hooks.capture.sections import Absence
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
@@ -345,7 +344,7 @@ class LearningRun:
             ):
                 rows.append((proposal.source, row))
         import_options = ImportOptions(dry_run=self.options.dry_run)
-        imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)
+        imported = importing.import_reading(rows, ImportReport(), store, import_options, lambda _: None)
         report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
         ids = [row.memory.id for _, row in rows]
         if store and not self.options.dry_run:

@@ -122,9 +122,9 @@ def _has_everyday_secret(text: str, lowered: str) -> bool:
     near = (word for word in _BESIDE if (word in words or f"{word}s" in words if _is_whole_word(word) else word in plain))
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
-    from subcog_hooks.redaction import everyday  # 15 ms: paid only by a text with such a word, and a value near it
+    from subcog_hooks.redaction import named_values  # 15 ms: paid only by a text with such a word, and a value near it
 
-    return any(everyday.find_everyday(text))
+    return any(named_values.find_everyday(text))
 
 
 def _is_whole_word(noun: str) -> bool:

@@ -1,12 +1,17 @@
 """Secrets and private spans are taken out here, before a text is stored: every way in calls `redact`.
 
-The patterns come from detect-secrets, from a catalogue of vendors' tokens (`catalogue`), and from a table of secrets that
-both miss. RE2 searches for them, in linear time for any text. A secret is known by its form, by the name it is assigned to,
-or by random letters beside such a name (`patterns`). Random letters alone suffice only where digits, capitals and small
-letters mix, because developers' notes are full of hashes, UUIDs and commit ids.
+The patterns come from detect-secrets, from a catalogue of some 400 vendors' tokens, and from a table of secrets that both miss.
+RE2 searches for them, in linear time for any text. A secret is known by its form, or by words beside it (`named_values`).
+
+Forms that look random and are public (public keys, certificates, fingerprints) are here, too. Only a guess gives way to them: a
+vendor's token stays a secret wherever it stands.
 """
 
+import json
+import math
+import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -15,9 +20,9 @@ import re2
 
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.core.quiet_imports import defer_import
-from subcog_hooks.redaction import everyday, masking, patterns, secret_values
+from subcog_hooks.redaction import masking, named_values, secret_values
 from subcog_hooks.redaction.masking import remove_private
-from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_public
+from subcog_hooks.redaction.named_values import ASSIGNMENT_HEAD, find_assigned
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 
 PRIVATE = "private block"
@@ -80,8 +85,8 @@ def has_known_secret(text: str) -> bool:
         remove_private(text)[1]
         or (_may_have_secret(plain, data) and _pattern_spans(text, plain, data))
         or any(find_assigned(text))
-        or any(everyday.find_everyday(text))
-        or any(_is_plausible(text[start:end]) for start, end, _ in patterns.find_vendor_secrets(text, data))
+        or any(named_values.find_everyday(text))
+        or any(_is_plausible(text[start:end]) for start, end, _ in find_vendor_secrets(text, data))
     )
 
 
@@ -118,17 +123,18 @@ _SECRET_IN_GROUP_1 = {
 _KEY_BLOCK = "private key"
 
 
-def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
+def _prefix_pattern(form: str, character_class: str) -> str:
     prefixes_by_length: dict[int, list[str]] = {}
-    for prefix, length in sorted(table, key=lambda row: row[1]):
-        prefixes_by_length.setdefault(length, []).append(re.escape(prefix))
+    rows = [(int(length), words.split()) for row_form, length, words in masking.TOKEN_ROWS if row_form == form]
+    for length, prefixes in sorted(rows, key=lambda row: row[0]):
+        prefixes_by_length.setdefault(length, []).extend(map(re.escape, prefixes))
     tokens = "|".join(f"(?:{'|'.join(names)}){character_class}{{{length},}}" for length, names in prefixes_by_length.items())
     return rf"(?:\b|_|\\[nrt])({tokens})"
 
 
 # A prefix alone is the last resort: any other rule has a better name for the secret.
 _PREFIX_CHARACTERS = {masking.OPAQUE: r"[A-Za-z0-9_-]", masking.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
-_PREFIX_PATTERNS = [_prefix_pattern(masking.list_prefixes(form), letters) for form, letters in _PREFIX_CHARACTERS.items()]
+_PREFIX_PATTERNS = [_prefix_pattern(form, letters) for form, letters in _PREFIX_CHARACTERS.items()]
 
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
@@ -136,9 +142,7 @@ _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _SPACES = bytes.maketrans(b"\x0b\x1c\x1d\x1e\x1f", b"     ")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_ZERO_WIDTH = frozenset(
-    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff"
-)
+_UNSEEN = frozenset(masking.UNSEEN)
 _EDGES = " \t\r\n\f\v=:\"'"  # Some patterns include these signs around a secret.
 _ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")
@@ -152,9 +156,9 @@ def _may_have_secret(plain: str, data: bytes) -> bool:
 
 
 def _find_visible_spans(text: str) -> list[_Span]:
-    if text.isascii() or _ZERO_WIDTH.isdisjoint(text):
+    if text.isascii() or _UNSEEN.isdisjoint(text):
         return _find_spans(text)
-    positions = [position for position, character in enumerate(text) if character not in _ZERO_WIDTH]
+    positions = [position for position, character in enumerate(text) if character not in _UNSEEN]
     visible = "".join(text[position] for position in positions)
     return [
         span._replace(start=positions[span.start], end=positions[span.end - 1] + 1)
@@ -168,20 +172,16 @@ def _find_spans(text: str) -> list[_Span]:
     data = plain.encode()
     spans = _pattern_spans(text, plain, data) if _may_have_secret(plain, data) else []
     last = len(_all_rules())
-    spans += [_Span(start, end, last + 1, kind) for start, end, kind in everyday.find_everyday(text)]
-    for start, end, kind in patterns.find_vendor_secrets(text, data):
+    spans += [_Span(start, end, last + 1, kind) for start, end, kind in named_values.find_everyday(text)]
+    for start, end, kind in find_vendor_secrets(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _is_plausible(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
-    return spans + _find_guesses(text, data, last)
-
-
-def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
-    values = patterns.find_random_values(text, _has_secret)
-    guesses = [_Span(start, end, rank + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
+    values = named_values.find_random_values(text, _has_secret)
+    guesses = [_Span(start, end, last + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
     if _assignment_gate().search(data):
-        guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]
+        guesses += [_Span(start, end, last, kind) for start, end, kind in find_assigned(text)]
     public = list(find_public(data)) if guesses else []
-    return [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
+    return spans + [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
 
 
 def _is_plausible(secret: str) -> bool:
@@ -333,3 +333,66 @@ def _combined_gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
     gates = [rule.gate for rule in rules if rule.gate is not None]
     ungated = tuple(rule for rule in rules if rule.gate is None)
     return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), ungated
+
+
+_JWK = re2.compile(r"\{[^{}]*\"kty\"[^{}]*\}")
+_PRIVATE_PART = re.compile(r"\"(?:d|k|p|q|dp|dq|qi)\"")
+
+
+class _CatalogueRow(NamedTuple):
+    kind: str
+    literals: tuple[str, ...]  # in small letters; a text without any of them cannot match
+    pattern: str
+    group: int  # the secret's group; 0: the first group that matched, else the whole match
+    entropy: float  # minimum, in bits a character
+
+
+def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and kind of secrets of a vendor's form. data: `text` in ASCII, one byte for each character."""
+    rows = _catalogue_rows()
+    for index in sorted(_literal_automaton().Match(data.lower()) or ()):
+        row = rows[index]
+        for match in _compile(row.pattern).finditer(data):
+            groups = (row.group,) if row.group else range(1, len(match.groups()) + 1)
+            group = next((group for group in groups if match.start(group) >= 0), 0)
+            start, end = match.span(group)
+            shares = [count / (end - start) for count in Counter(text[start:end]).values()]
+            if end > start and -sum(share * math.log2(share) for share in shares) >= row.entropy:
+                yield start, end, row.kind
+
+
+@cache
+def _literal_automaton() -> re2.Set:
+    literals = re2.Set.SearchSet()
+    for row in _catalogue_rows():
+        literals.Add("|".join(map(re2.escape, row.literals)))
+    literals.Compile()
+    return literals
+
+
+@cache
+def _catalogue_rows() -> tuple[_CatalogueRow, ...]:
+    with open(os.path.join(os.path.dirname(__file__), "catalogue.json"), encoding="ascii") as file:
+        rows = json.load(file)
+    return tuple(_CatalogueRow(kind, tuple(literals), *values) for kind, literals, *values in rows)
+
+
+_compile = cache(re2.compile)
+
+
+def find_public(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield start and end of public values in a text of ASCII, one byte for each character.
+
+    >>> [(start, end) for start, end in find_public(b"push with ssh-ed25519 AAAAC3Nz ada@host")]
+    [(10, 30)]
+    """
+    for match in _public_forms().finditer(data):
+        yield match.span()
+    for match in _JWK.finditer(data):
+        if not _PRIVATE_PART.search(match[0].decode("ascii")):
+            yield match.span()
+
+
+@cache
+def _public_forms() -> re2._Regexp:
+    return re2.compile("|".join(f"(?:{form})" for (form,) in read_rows(__file__, "public_forms.tsv")))

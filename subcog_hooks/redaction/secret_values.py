@@ -5,26 +5,23 @@ from collections.abc import Callable
 
 import re2
 
-from subcog_hooks.core.files import read_words
+from subcog_hooks.core.files import read_rows, read_words
 from subcog_hooks.redaction import masking
 from subcog_hooks.redaction.masking import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
 MARKER = "[redacted: "  # begins the text that replaces a secret
 MAX_VALUE = 200  # characters that are judged; the rest of a longer value is removed with them
 
-_PLACEHOLDER = re.compile(
-    r"change[-_ ]?(?:me|it)\w*|place-?holder|(?:your|my|the|some|example|sample|dummy|fake|insert|enter|replace)(?:[-_ .].*)?"
-    r"|your\w*|.*[-_](?:here|placeholder|example)|test|todo|tbd|fixme|redacted|removed|hidden|masked|omitted|none|null|nil"
-    r"|undefined|unset|empty|true|false|yes|no|required|optional|string|str|text|value|here"
-    r"|(?:user|db|api|access|auth|secret|client)?[-_ ]?"
-    r"(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|apikey|credentials?)\d?",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(
-    r"\$[{(].*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%\w+%|%[(s].*|#?\{.*|\{\{.*|<.*|\[.*|!\w+|[a-z][a-z0-9+.-]*://.*|(?:arn|env|vault|file|op|ref|secretref):.*"
-    r"|\*.*\*|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
-    re.IGNORECASE | re.DOTALL,
-)
+
+def join_alternatives(table: str) -> dict[str, str]:
+    """Return the patterns of a table beside this module by name, its rows of one name as alternatives."""
+    patterns: dict[str, str] = {}
+    for name, *_, pattern in read_rows(__file__, table):
+        patterns[name] = f"{patterns[name]}|{pattern}" if name in patterns else pattern
+    return patterns
+
+
+_FORMS = {name: re.compile(form, re.IGNORECASE) for name, form in join_alternatives("value_forms.tsv").items()}
 # A generated password may begin like a placeholder or a reference: the part behind the sign or the word decides.
 _SIGNS_BEFORE = re.compile(r"[-!:@$%*#/]+|(?:your|my|the|some)[-_.]", re.IGNORECASE)
 _SIGN_BEYOND_PASSWORDS = re.compile(r"[\s(){}\[\]<>:/\\,;|]")
@@ -44,11 +41,6 @@ _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-
 _SHORT_WORDS = "By|Id|Of|To|In|On|At|Is|Up|Or|My|Go|No|Do|If|Io|Db|Ui"
 # Such as readBigUInt64BE. Its branches can share letters in very many ways, which RE2 does not try one by one.
 _JOINED_WORDS = re2.compile(rf"(?:[A-Z]*[a-z]{{3,}}|[A-Z]+[a-z]{{2,}}|{_SHORT_WORDS}|[A-Z]{{2,}}|[-\d_./])+")
-_TERM = re.compile(
-    r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
-    r"\d+(?:ms|min|minutes?|s|sec|seconds|h|hours?|d|days?|chars?|characters?|bytes?|bits?|[kmg]b)",
-    re.IGNORECASE,
-)
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*/?|[A-Za-z]:\\.*")
 
 
@@ -74,7 +66,7 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         is_long = len(value) >= MAX_WORD_LETTERS and not value.isupper()
         return value.isalpha() and (is_long or _is_scrambled(value))
     is_words = _WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value))
-    if len(value) < 6 or _TERM.fullmatch(value) or is_words:
+    if len(value) < 6 or _FORMS["term"].fullmatch(value) or is_words:
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
@@ -126,7 +118,7 @@ def is_assigned(value: str) -> bool:
 
 def is_field(value: str) -> bool:
     """Return whether the field of a header may be a secret."""
-    return _has_digit(value) and is_written_out(value) and not _TERM.fullmatch(value) and not value.isdigit()
+    return _has_digit(value) and is_written_out(value) and not _FORMS["term"].fullmatch(value) and not value.isdigit()
 
 
 def is_key(value: str) -> bool:
@@ -147,7 +139,7 @@ def is_phrase(value: str) -> bool:
         return is_stated(value) or _is_undescribing(value)
     if len(words) == 2 and not _has_digit(value):
         return value.islower() and not any(len(word) < 4 or _is_description(word) or word in _MESSAGE_WORDS for word in words)
-    return not _REFERENCE.fullmatch(value) and _MESSAGE_WORDS.isdisjoint(word.lower().strip(".,:!?") for word in words)
+    return not _FORMS["reference"].fullmatch(value) and _MESSAGE_WORDS.isdisjoint(word.lower().strip(".,:!?") for word in words)
 
 
 def is_in_block(value: str) -> bool:
@@ -196,7 +188,7 @@ def _is_joined(value: str, min_words: int) -> bool:
     if (
         len(parts) < 2
         or is_dotted
-        or any(_TERM.fullmatch(part) or part in _TERMS for part in parts)
+        or any(_FORMS["term"].fullmatch(part) or part in _TERMS for part in parts)
         or any(map(_is_description, (parts[0], parts[-1])))
     ):
         return False
@@ -276,7 +268,7 @@ def _is_stand_in(value: str) -> bool:
     signs = _SIGNS_BEFORE.match(value)
     if signs and _is_scrambled(value[signs.end() :].rstrip("%*")):
         return False
-    if _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
+    if _FORMS["placeholder"].fullmatch(value) or _FORMS["reference"].fullmatch(value):
         return True
     return bool(_PATH.fullmatch(value)) and not any(_is_generated(part) for part in value.split("/"))
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_changes import ImportOptions
-from subcog_hooks.capture.sections import Absence
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, foreign_database
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
@@ -36,7 +35,7 @@ def flip_bytes(whole: bytes, chance: random.Random) -> bytes:
 
 def read(name: str, path: Path) -> int:
     reading = catalogue.read_source(name, str(path), SHOP)
-    return importing.import_reading(reading.rows, Absence(), reading.files, None, ImportOptions(), lambda _: None).added
+    return importing.import_reading(reading.rows, ImportReport(), None, ImportOptions(), lambda _: None).added
 
 
 @pytest.mark.parametrize("case", DATABASES)

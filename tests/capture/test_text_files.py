@@ -17,8 +17,6 @@ TEXT = "# Größe\n\nDie Tür des Lagers schließt um sechs; “danach” kostet
         (codecs.BOM_UTF8 + TEXT.encode(), ""),
         (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), "is read as UTF-16"),
         (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "is read as UTF-16"),
-        (TEXT.encode("utf-16-le"), "is read as UTF-16"),
-        (TEXT.encode("utf-16-be"), "is read as UTF-16"),
         (TEXT.encode("cp1252"), "is read as Windows-1252"),
     ],
 )

@@ -1,13 +1,12 @@
 """Decision records of a repository, and their dates by their first commits, through the installed executable."""
 
 import os
-import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import SHOP, Machine, is_running, posix, wait_until, write_program
+from tests.e2e.machine import SHOP, Machine, posix, write_program
 
 SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
 TIDY = {
@@ -120,14 +119,11 @@ def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, 
     unnumbered = (
         "# Store carts in Redis\n\n- Status: accepted\n\n## Decision Outcome\n\nRedis, as guests come back within hours.\n"
     )
-    configured = "project:\n  adrFolder: ./architecture/choices\n"
     for name, text in {
         "packages/web/docs/adr/20240601-carts.md": unnumbered,
         "doc/arch/0001-outbox.md": OUTBOX,
         "architecture-decision-record/0002-old.md": OLD,
         "docs/architecture/adr-003-mail.md": OUTBOX.replace("Outbox", "Mail"),
-        "architecture/choices/hosting.md": OUTBOX.replace("Outbox", "Hosting"),
-        ".log4brains.yml": configured,
         "doc/arch/0004-old.adoc": "= Old",
         "tests/fixtures/docs/adr/0001-fake.md": OUTBOX.replace("Outbox", "Fake"),
     }.items():
@@ -138,7 +134,7 @@ def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, 
     days = {text.partition("\n")[0]: str(row["created_at"])[:10] for text, row in bare.stored().items()}
     assert days == {
         "Store carts in Redis": "2024-06-01",
-        **dict.fromkeys(("3. Outbox in PostgreSQL", "3. Mail in PostgreSQL", "3. Hosting in PostgreSQL"), "2026-03-02"),
+        **dict.fromkeys(("3. Outbox in PostgreSQL", "3. Mail in PostgreSQL"), "2026-03-02"),
     }
     assert [text.partition("\n")[0] for text in bare.stored("superseded")] == ["2. Events over HTTP"]
 
@@ -250,69 +246,3 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, decided: Path) -> None:
     (decided / ".git" / "objects" / first[:2] / first[2:]).unlink()
     assert imported_days(bare, decided) == ["undated"]
     assert not ran.exists(), ran.read_text()
-
-
-PIPES = ("config", "HEAD", "packed-refs", "config.worktree", "objects/info/alternates", "refs/heads/main", "objects/pack/p.idx")
-INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path = "{outside}"\n', "[include]path=more\n")
-
-
-@posix
-def test_no_git_is_started_on_a_pipe(bare: Machine, decided: Path, subtests: pytest.Subtests) -> None:
-    ran = record_git(bare)
-    for name in PIPES:
-        with subtests.test(name=name):
-            pipe, aside = decided / ".git" / name, bare.root / "aside"
-            is_file = pipe.exists()
-            if is_file:
-                pipe.rename(aside)
-            os.mkfifo(pipe)
-            done = bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-            assert done.seconds < SOON_S
-            assert (done.code, ran.exists()) == (0, False)
-            pipe.unlink()
-            if is_file:
-                aside.rename(pipe)
-    bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-    assert ran.exists()
-
-
-@posix
-def test_no_git_is_started_on_an_included_pipe(bare: Machine, decided: Path, subtests: pytest.Subtests) -> None:
-    ran = record_git(bare)
-    os.mkfifo(bare.root / "pipe")
-    (decided / ".git" / "more").write_text("[core]\n[include] ; more\n\tPath = ../../pipe # of it\n")
-    config = (decided / ".git" / "config").read_text()
-    for section in INCLUDES:
-        with subtests.test(section=section):
-            (decided / ".git" / "config").write_text(config + section.format(outside=bare.root / "pipe"))
-            done = bare.run("import", "--from", "adr", "--dry-run", cwd=decided)
-            assert done.seconds < SOON_S
-            assert (done.code, ran.exists()) == (0, False)
-
-
-def record_git(machine: Machine) -> Path:
-    """Let another program stand for git, and return the file that it writes when it is run."""
-    ran = machine.root / "ran"
-    program = write_program(machine.root / "bin" / "git", f"echo ran >> {ran}")
-    machine.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
-    return ran
-
-
-@posix
-def test_git_ends_when_the_import_is_killed(bare: Machine, decided: Path) -> None:
-    script = f"echo $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600"
-    program = write_program(bare.root / "bin" / "git", script)
-    environment = {**bare.environment, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    started = subprocess.Popen([bare.command, "import", "--from", "adr"], cwd=decided, env=environment)
-    process = 0
-    try:
-        wait_until((bare.root / "process").exists, SOON_S)
-        process = int((bare.root / "process").read_text())
-        assert is_running(process)
-        started.kill()
-        wait_until(lambda: not is_running(process), SOON_S)
-    finally:
-        started.kill()
-        started.wait()
-        if process and is_running(process):
-            os.kill(process, signal.SIGKILL)

@@ -501,7 +501,7 @@ def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: py
         ("--from codex", shop, "is not there"),
         ("--from basic-memory", shop, str(half)),
         ("--from memsearch", shop, "has no day files of memsearch"),
-        ("--from mempalace", shop, "has no chroma.sqlite3"),
+        ("--from mempalace", shop, "chroma.sqlite3 is not there"),
         ("--from cass", shop, "there is no playbook.yaml"),
         ("--from subcog", shop, "is not there"),
     ):

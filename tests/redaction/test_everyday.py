@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.llm.disclosure import disclosable_text
-from subcog_hooks.redaction import everyday, masking
+from subcog_hooks.redaction import masking, named_values
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples
 
@@ -46,8 +46,8 @@ def test_whatever_an_llm_is_shown_holds_no_everyday_secret(text: str) -> None:
 
 
 def test_each_pattern_compiles() -> None:
-    for row in everyday.ROWS:
-        assert everyday._compile_pattern(row.pattern)
+    for row in named_values.ROWS:
+        assert named_values._compile_pattern(row.pattern)
         assert set(row.nouns) <= set(masking.SECRET_NOUNS)
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.redaction import redact as module
-from subcog_hooks.redaction.patterns import find_random_values
+from subcog_hooks.redaction.named_values import find_random_values
 from subcog_hooks.redaction.redact import describe_removed, redact
 
 LETTERS = string.ascii_letters * 3
@@ -198,7 +198,7 @@ def test_each_line_of_base64_belongs_to_a_single_block() -> None:
     for lines in (body, [line for pair in body for line in (pair, "abcdefgh" * 7)]):
         text = "\n".join(lines)
         values = list(find_random_values(text, lambda _: False))
-        assert sum(value.end - value.start for value in values) <= len(text)
+        assert sum(end - start for start, end, _ in values) <= len(text)
         assert MIXED[3:13] not in redact(text).text
     assert redact(f"a\n{chr(10).join(body)}\nb").text == "a\n[redacted: random token]\nb"
 

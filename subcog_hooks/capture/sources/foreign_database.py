@@ -84,7 +84,11 @@ class ForeignDatabase:
                     self._reading.is_whole = False  # the row is still in the source
                     self._reading.left_out[f"has a text of more than {MAX_FOREIGN_TEXT:,} bytes"] += 1
                     continue
-                self._count_row(row)
+                self._rows += 1
+                self._bytes += sum(len(value) for value in row if isinstance(value, bytes))
+                if self._rows > MAX_FOREIGN_ROWS or self._bytes > MAX_FOREIGN_TEXTS:
+                    size = f"{MAX_FOREIGN_ROWS:,} rows or {MAX_FOREIGN_TEXTS:,} bytes of text"
+                    raise UsageError(f"{self._path} has more than {size}", "delete there what you do not need")
                 texts = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
                 yield dict(zip(chosen, texts, strict=True))
         except _FAULTS as error:
@@ -110,13 +114,6 @@ class ForeignDatabase:
             return {str(row[1]) for row in self._connection.execute(f"PRAGMA table_info({table})")}
         except _FAULTS as error:
             raise _as_usage_error(self._path, f"in the definition of its table {table}", error) from error
-
-    def _count_row(self, row: list[object]) -> None:
-        self._rows += 1
-        self._bytes += sum(len(value) for value in row if isinstance(value, bytes))
-        if self._rows > MAX_FOREIGN_ROWS or self._bytes > MAX_FOREIGN_TEXTS:
-            size = f"{MAX_FOREIGN_ROWS:,} rows or {MAX_FOREIGN_TEXTS:,} bytes of text"
-            raise UsageError(f"{self._path} has more than {size}", "delete there what you do not need")
 
 
 @contextmanager

@@ -5,17 +5,16 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.import_changes import ImportOptions
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown import is_navigation
-from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.repository_files import find_holder, limit_to_repository, read_text_file
-from subcog_hooks.capture.sections import LIVE, Absence, find_absence
+from subcog_hooks.capture.sections import LIVE, find_absence
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, PENDING, SECTION_PREFIX, Memory, hash_content
@@ -54,25 +53,15 @@ def walk_folders(
         depth = folder.count("/") + 1 if folder else 0
         wanted = [name for name in sorted(below) if name not in SKIPPED_NAMES and (name in hidden or not name.startswith("."))]
         is_hidden = not hidden.isdisjoint(folder.split("/"))
-        below[:] = [
-            name
-            for name in (wanted if depth < MAX_FOLDER_DEPTH else ())
-            if not _is_link(path := os.path.join(parent, name))
-            or ((is_hidden or name in hidden) and _may_follow(path, root, followed))
-        ]
-
-
-def _is_link(path: str) -> bool:
-    return os.path.islink(path) or getattr(os.path, "isjunction", os.path.islink)(path)  # Python 3.12 knows Windows' junctions
-
-
-def _may_follow(link: str, root: str, followed: set[str]) -> bool:
-    """Return whether a link leads to a folder of the project that no other link has led to, and note that folder."""
-    real = os.path.realpath(link)
-    if real in followed or leads_out(real, root):
-        return False
-    followed.add(real)
-    return True
+        below.clear()
+        for name in wanted if depth < MAX_FOLDER_DEPTH else ():
+            path = os.path.join(parent, name)
+            if os.path.islink(path):
+                real = os.path.realpath(path)
+                if real in followed or leads_out(real, root) or not (is_hidden or name in hidden):
+                    continue
+                followed.add(real)
+            below.append(name)
 
 
 _TITLE_MARK = re.compile(r"\A#[ \t]+(?=\S)")
@@ -135,16 +124,21 @@ class SourceReading:
             self.remarks += [] if remark in self.remarks else [remark]
         self._origins.add(self.origin)
 
-    def find_absence(self, store: Store, options: ImportOptions) -> Absence:
-        """Return the memories of earlier imports that the source has lost, unless they are among the rows."""
-        if self.folder:
-            return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
-        absence = Absence()
-        for memory in store.all(LIVE) if self.is_whole else ():
+    def find_absence(self, store: Store | None, options: ImportOptions) -> ImportReport:
+        """Return a report with the Markdown files that were read, and the memories that the source has lost.
+
+        The lost ones may still be among the rows. store: None for `--dry-run` without a store.
+        """
+        if store and self.folder:
+            report = find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
+        else:
+            report = ImportReport()
+        report.files = self.files
+        for memory in store.all(LIVE) if store and self.is_whole and not self.folder else ():
             is_read = not self._has_prefix(memory.source, self.unread)
             if memory.id.startswith(SECTION_PREFIX) and is_read and self._has_prefix(memory.source, self.looked_in or [""]):
-                absence.lost.append(memory)
-        return absence
+                report.lost.append(memory)
+        return report
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)
@@ -162,10 +156,11 @@ class SourceReading:
         self.rows.append((origin, Row(memory, has_id=True, is_section=True)))
         self.kinds[kind] += 1
 
-    def add_file(self, location: str, text: str, dates: FileDates) -> None:
+    def add_file(self, location: str, text: str, first_commit_ms: Callable[[str], int]) -> None:
         """Add the repository's Markdown file by its headings, with the ids of `subcog import FILE`: each section once."""
         self.files.add(location)
-        for row in importing.section_rows(text, location, dates, self.repository, is_repositorys=True):
+        options = ImportOptions(project=self.repository, is_repositorys=True, first_commit_ms=first_commit_ms)
+        for row in importing.section_rows(text, location, options):
             self.rows.append((location, row))
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 
@@ -238,14 +233,6 @@ def data_folder(environment: Mapping[str, str], program: str) -> str:
 def valid_tags(tags: Iterable[object]) -> tuple[str, ...]:
     """Return the texts among these that fit into a memory as tags, each once."""
     return tuple(dict.fromkeys(tag for tag in tags if isinstance(tag, str) and 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
-
-
-def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each heading of a text, with the text up to the next one."""
-    headings = list(heading.finditer(text))
-    ends = [later.start() for later in headings[1:]] + [len(text)]
-    for match, end in zip(headings, ends, strict=False):  # a text can have no heading
-        yield match, text[match.end() : end]
 
 
 def project_of(folder: str) -> str | None:

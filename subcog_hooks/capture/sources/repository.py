@@ -1,0 +1,181 @@
+"""Rule files of other tools in a repository: rules for its files, and rules for the files of a glob.
+
+Front matter is parsed line by line: `globs: **/*.ts` is common, and is no YAML. The keys are those of each tool's
+documentation.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture.markdown_document import DECISIONS, in_record_folder, is_decision_record
+from subcog_hooks.capture.repository_files import narrow_globs
+from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
+from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
+from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.files import leads_out, read_regular
+from subcog_hooks.cues import globs
+from subcog_hooks.store.memory import REJECTED
+from subcog_hooks.store.project import Project
+
+
+class RuleSource(NamedTuple):
+    """The rule files of a tool: globs from the repository's root. glob_keys: the fields of front matter with globs."""
+
+    files: tuple[str, ...]
+    glob_keys: tuple[str, ...] = ()
+
+
+SOURCES = {
+    "agents": RuleSource(("AGENTS.md", "**/AGENTS.md")),
+    "cursor": RuleSource((".cursorrules", ".cursor/rules/**/*.mdc", "**/.cursor/rules/**/*.mdc"), ("globs",)),
+    "copilot": RuleSource((".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"), ("applyto",)),
+    "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob")),
+    "gemini": RuleSource(("GEMINI.md",)),
+}
+
+
+def find_rule_files(name: str, root: str, reading: SourceReading | None = None) -> list[str]:
+    """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
+    patterns = SOURCES[name].files
+    files = [
+        os.path.join(root, folder, file)
+        for folder, names in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")), reading)
+        for file in names
+        if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
+    ]
+    # A folder of rules that is a link to elsewhere, or none, is named in the report.
+    folders = {os.path.join(root, pattern.partition("/*")[0]) for pattern in patterns if "/*" in pattern}
+    files += [path for path in folders if os.path.lexists(path) and (not os.path.isdir(path) or leads_out(path, root))]
+    by_target: dict[str, str] = {}
+    # A file goes before links to it, and a short way before a long one.
+    for path in sorted(files, key=lambda path: (os.path.realpath(path) != path, path.count(os.sep), path)):
+        by_target.setdefault(os.path.realpath(path), path)
+    return sorted(by_target.values())
+
+
+def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
+    name = pattern.rpartition("/")[2]
+    if not file.endswith(name.lstrip("*")):
+        return False
+    return globs.matches(pattern, f"{folder}/{file}".lstrip("/")) if "/" in pattern else not folder and file == pattern
+
+
+def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[[str], int]) -> SourceReading:
+    """Read a tool's rule files. owner: the identity of the project at `root`; first_commit_ms: as in ImportOptions.
+
+    Raises UsageError.
+    """
+    reading = SourceReading(name, f"{owner}::", repository=owner)
+    for file in find_rule_files(name, root, reading):
+        location = os.path.relpath(file, root).replace(os.sep, "/")
+        if text_and_time := read_source_text(file, reading, location, inside=root, of="the repository"):
+            _add_rules(SOURCES[name], location, text_and_time[0], first_commit_ms(location), owner, reading)
+    return reading
+
+
+def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
+    fields, body = markdown.parse_front_matter(text)
+    patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in markdown.split_list(value)]
+    paths = narrow_globs(dict.fromkeys(patterns))
+    folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
+    if folder and not folder.startswith(".") and not paths:
+        paths = ["".join(f"[{character}]" if character in "*?[{" else character for character in folder) + "/**"]
+    for pattern in list(paths):
+        try:
+            globs.check_glob(pattern)
+        except InvalidMemory:
+            paths.remove(pattern)
+            reading.left_out["is a glob that means nothing here"] += 1
+    if not body.strip():
+        reading.left_out["is empty"] += 1
+        return
+    kind = "for files" if paths else "for the repository"
+    body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
+    reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", paths=tuple(paths))
+
+
+ADR = "adr"
+MAX_CONFIGURATION = 100_000  # bytes of .adr-dir
+_HIDDEN = frozenset((".adr", ".agents"))
+_TESTED = re.compile(r"(?:^|[/_-])(?:tests?|testdata|fixtures?|examples?|mocks?)(?=$|[/_-])", re.IGNORECASE)
+_LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_]\w", re.IGNORECASE)
+_OTHER_MARKUP = (".adoc", ".asciidoc", ".rst")
+
+
+def find_record_places(root: str, reading: SourceReading | None = None) -> tuple[list[str], list[str]]:
+    """Return the folders of a repository that hold decision records by their names or its configuration, and the files beside.
+
+    All are relative to its root. reading: as in `walk_folders`.
+    """
+    folders: list[str] = []
+    try:
+        name = read_regular(os.path.join(root, ".adr-dir"), MAX_CONFIGURATION).decode("utf-8").strip()  # of adr-tools
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    configured = os.path.normpath(os.path.join(root, name)) if name.isprintable() else root
+    if configured != root and os.path.isdir(configured) and not leads_out(configured, root):
+        folders.append(os.path.relpath(configured, root).replace(os.sep, "/"))
+    files: list[str] = []
+    for folder, names in walk_folders(root, _HIDDEN, reading):
+        if _TESTED.search(folder) or any(folder == found or folder.startswith(f"{found}/") for found in folders):
+            continue
+        if in_record_folder(f"{folder}/record.md"):
+            if any(importing.find_markdown_files(os.path.join(root, folder))):
+                folders.append(folder)
+        else:
+            paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
+            files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
+    # The usual folders may be links, which are followed inside of the repository only.
+    usual = (above + name for above in ("", "doc/", "docs/") for name in ("adr", "adrs", "decisions"))
+    links = (name for name in usual if os.path.islink(os.path.join(root, name)) and os.path.isdir(os.path.join(root, name)))
+    folders += [link for link in links if link not in folders]
+    return folders, files
+
+
+def describe_record_places(root: str) -> str:
+    """Return the folders that hold decision records, separated by commas."""
+    folders, files = find_record_places(root)
+    return ", ".join(dict.fromkeys([*folders, *(os.path.dirname(file) or os.curdir for file in files)]))
+
+
+def read_decision_records(here: Project, only: str | None, first_commit_ms: Callable[[str], int]) -> SourceReading:
+    """Read the decision records of a project. only: one folder instead of the usual places. Raises UsageError."""
+    reading = SourceReading(ADR, f"{here.identity}/", repository=here.identity)
+    reading.is_whole = False  # records are archived by their files, as all Markdown
+    reading.folder, reading.namespaces = only or here.root, (DECISIONS, REJECTED)
+    reading.missing = (f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
+    if only and not os.path.isdir(only):
+        raise UsageError(*reading.missing)
+    folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root, reading)
+    texts: dict[str, str] = {}
+    for folder in folders:
+        path = os.path.join(here.root, folder)
+        inside = here.root if not leads_out(path, here.root) else path
+        if inside is path and not only:
+            reading.left_out["is a link out of the repository"] += 1
+        else:
+            _read_texts(importing.find_markdown_files(path), inside, here, reading, texts)
+            reading.left_out["is no Markdown (.adoc, .rst)"] += sum(
+                name.lower().endswith(_OTHER_MARKUP) for _, _, names in os.walk(path) for name in names
+            )
+    _read_texts((os.path.join(here.root, file) for file in loose), here.root, here, reading, texts)
+    reading.left_out = +reading.left_out
+    for location, text in texts.items():
+        if "template" in os.path.basename(location).lower():
+            reading.left_out["is a template"] += 1
+        elif not is_decision_record(text, location if not only else f"{os.path.basename(folders[0])}/{location}"):
+            reading.left_out["is no decision record by its name or its headings"] += 1
+        else:
+            reading.add_file(location, text, first_commit_ms)
+    return reading
+
+
+def _read_texts(files: Iterator[str], inside: str, here: Project, reading: SourceReading, texts: dict[str, str]) -> None:
+    for file in files:
+        location = importing.name_in_sources(file, here.root)
+        text_and_time = None if location in texts else read_source_text(file, reading, inside=inside, of="the repository")
+        if text_and_time:
+            texts[location] = text_and_time[0]

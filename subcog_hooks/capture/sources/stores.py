@@ -1,0 +1,336 @@
+"""Memories in other programs' SQLite files: one reader, a table of their columns (`stores.tsv`), and a conversion for each."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from subcog_hooks.capture.sources.foreign_database import (
+    ForeignDatabase,
+    dict_value,
+    list_value,
+    milliseconds_value,
+    open_database,
+    row_name,
+    tags_value,
+    text_value,
+)
+from subcog_hooks.capture.sources.source_reading import (
+    BY_AGENT,
+    BY_MACHINE,
+    BY_PERSON,
+    SourceReading,
+    data_folder,
+    read_settings,
+    valid_tags,
+)
+from subcog_hooks.core.files import read_rows
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import PENDING
+from subcog_hooks.store.project import Project
+
+CLAUDE_MEM, CLAUDE_MEM_LITE, MCP_MEMORY = "claude-mem", "claude-mem-lite", "mcp-memory-service"
+MEMPALACE, UPSTREAM = "mempalace", "subcog"
+GRAPH = "graph"  # MemPalace's file of facts
+
+_LAYOUT: defaultdict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
+for _store, _role, _name, _words in read_rows(__file__, "stores.tsv"):
+    _LAYOUT[_store, _role][_name] = tuple(_words.split())
+_NAMESPACES = {
+    **dict.fromkeys(("decision", "decisions"), "decisions"),
+    **dict.fromkeys(("pattern", "convention", "preference", "preferences"), "patterns"),
+    **dict.fromkeys(("security_note", "security_alert"), "security"),
+    **dict.fromkeys(("reference", "context"), "context"),
+    "task": "progress",
+}
+
+
+class Row(NamedTuple):
+    """A row of a store. texts: the store's texts by id; here: the current project, None for a store of all projects."""
+
+    values: Mapping[str, object]
+    table: str
+    texts: Mapping[object, str]
+    here: Project | None
+
+    def text(self, column: str) -> str:
+        """Return a column as a text, "" if it is none."""
+        return text_value(self.values, column)
+
+
+class Note(NamedTuple):
+    """A row as a memory. kind: the program's own; location: stable within the store; fields: author, namespace and others.
+
+    owner: the identity of the memory's project, None for all of the person's projects.
+    """
+
+    kind: str
+    location: str
+    content: str
+    fields: Mapping[str, object]
+    owner: str | None = None
+
+
+class ForeignStore(NamedTuple):
+    """A program's store. file: its name in the program's usual folder, which `usual` returns; mover: a file and a member of it.
+
+    convert: returns the memory of a row, or the reason to leave it out. is_of_project: it is read for the current project.
+    """
+
+    usual: Callable[[Mapping[str, str]], str]
+    file: str
+    convert: Callable[[Row], Note | str]
+    mover: tuple[str, str] = ("", "")
+    is_of_project: bool = False
+
+
+def default_path(name: str, environment: Mapping[str, str]) -> str:
+    """Return the path of a store on this system: moved by a variable, or by the settings in the program's usual folder."""
+    store = STORES[name]
+    usual = store.usual(environment)
+    settings = read_settings(os.path.join(usual, store.mover[0])) if store.mover[0] else {}
+    values = settings.get("env", settings)
+    moved = text_value(values, store.mover[1]) if isinstance(values, Mapping) else ""
+    named = [value for variable in _LAYOUT[name, "variables"].get("-", ()) if (value := environment.get(variable))]
+    place = next(iter(named), moved)
+    return find_file(name, os.path.expanduser(place)) if place else os.path.join(usual, store.file)
+
+
+def find_file(name: str, path: str) -> str:
+    """Return the file of a store. path: the file, or its folder."""
+    return os.path.join(path, os.path.basename(STORES[name].file)) if os.path.isdir(path) else path
+
+
+def read_store(name: str, path: str, here: Project | None) -> SourceReading:
+    """Read the memories of a program. path: its file or folder; here: the project of its memories. Raises UsageError."""
+    reading = SourceReading(name, f"{here.identity}::" if here else "")  # A namesake project has its own notes.
+    reading.is_whole = here is None
+    file = find_file(name, path)
+    _read_file(name, file, here, reading)
+    if name == MEMPALACE:
+        palace = os.path.dirname(os.path.abspath(file))
+        graphs = [os.path.join(folder, STORES[GRAPH].file) for folder in (palace, os.path.dirname(palace))]
+        for graph in [graph for graph in graphs if os.path.isfile(graph)][:1]:
+            _read_file(GRAPH, graph, None, reading)
+    if name == CLAUDE_MEM and here and reading.rows:
+        remark = "tells projects apart by the folder's name alone: notes about another"
+        reading.remarks.append(f"{name} {remark} {os.path.basename(here.names[-1])} come, too")
+    return reading
+
+
+def _read_file(name: str, file: str, here: Project | None, reading: SourceReading) -> None:
+    tables, ended, times = (_LAYOUT[name, role] for role in ("table", "ended", "times"))
+    more_columns = tuple(chain(*ended.values(), *times.values()))
+    with open_database(file, reading, STORES[name].usual({})) as database:
+        if name != GRAPH:
+            database.require_table(next(iter(tables)), "the other subcog" if name == UPSTREAM else name)
+        texts: dict[object, str] = {}
+        for table, (key, text) in _LAYOUT[name, "texts"].items():
+            texts = {row.get(key): text_value(row, text) for row in database.select_rows(table, (key, text))}
+        for table, columns in tables.items():
+            select = _select_drawers if name == MEMPALACE else ForeignDatabase.select_rows
+            for row in select(database, table, (*columns, *more_columns)):
+                reasons = (reason for reason, ends in ended.items() if any(row.get(column) for column in ends))
+                note = next(reasons, "") or STORES[name].convert(Row(row, table, texts, here))
+                if isinstance(note, str):
+                    reading.left_out[note] += 1
+                elif not note.content:
+                    reading.left_out["is empty"] += 1
+                else:
+                    add = reading.add_document if name == MEMPALACE else reading.add
+                    at_ms = milliseconds_value(row, *times["-"])
+                    add(note.kind, note.location, note.content, at_ms, note.owner, **note.fields)
+
+
+def _fields_of(kind: str, author: Mapping[str, str], tags: tuple[str, ...] = ()) -> dict[str, object]:
+    return {"namespace": _NAMESPACES.get(kind, "learnings"), "tags": tags, **author}
+
+
+MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stored
+MAX_PROJECT_NAME = 100  # characters of a project's name
+_EXCLUDED_KINDS = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
+
+
+def _convert_observation(row: Row) -> Note | str:
+    kind, item_kind = row.text("type"), row.text("kind")
+    if reason := _EXCLUDED_KINDS.get(item_kind) or _EXCLUDED_KINDS.get(kind):
+        return reason
+    name = row.text("merged_into_project") or row.text("project") or row.texts.get(row.values.get("project_id"), "")
+    names = [os.path.basename(folder) for folder in (row.here.root, row.here.names[-1])] if row.here else []
+    if row.here is None or not (name in names or name.startswith(f"{names[-1]}/")):
+        return f"is about {name or 'no project'}: import it there"
+    is_persons = row.text("memory_session_id").startswith(MANUAL_SESSION) or item_kind == "manual"
+    fields = _fields_of(kind, BY_PERSON if is_persons else BY_MACHINE)
+    return Note(kind or "note", f"{row.table}/{row_name(row.values)}", observation_text(row.values), fields, row.here.identity)
+
+
+def observation_text(values: Mapping[str, object]) -> str:
+    """Return the text of an observation of claude-mem: its text, else title, narrative and facts.
+
+    A title that only begins the narrative is dropped.
+
+    >>> observation_text({"title": "Never deploy on...", "narrative": "Never deploy on a Friday.", "facts": "[]"})
+    'Never deploy on a Friday.'
+    """
+    if whole := text_value(values, "text"):
+        return whole
+    title, narrative = text_value(values, "title"), text_value(values, "narrative")
+    is_repeated = bool(title) and narrative.startswith(title.removesuffix("..."))
+    return "\n".join(filter(None, ("" if is_repeated else title, narrative, *list_value(values, "facts"))))
+
+
+def lite_project_name(root: str) -> str:
+    """Return claude-mem-lite's name of the project in a folder.
+
+    >>> lite_project_name("/home/me/my shop")
+    'me--my-shop'
+    """
+    parent, name = os.path.split(root)
+    above = os.path.basename(parent)
+    return re.sub(r"[^a-zA-Z0-9_.-]", "-", f"{above}--{name}" if above else name)[:MAX_PROJECT_NAME]
+
+
+def _convert_lesson(row: Row) -> Note | str:
+    name = row.text("project")
+    if row.here is None or name not in (lite_project_name(row.here.root), os.path.basename(row.here.root)):
+        return f"is about {name or 'no project'}: import it there"
+    is_manual = row.text("memory_session_id").startswith(MANUAL_SESSION)
+    is_persons = row.values.get("importance_set_at") is not None
+    lesson = row.text("lesson_learned")
+    narrative = row.text("narrative") if is_manual or (is_persons and not lesson) else ""
+    content = "\n".join(dict.fromkeys(filter(None, (narrative, lesson))))
+    kind = row.text("type") or "note"
+    fields = _fields_of(kind, BY_PERSON if is_persons else BY_AGENT if is_manual else BY_MACHINE)
+    location = f"{row.table}/{row.values.get('id')}"
+    return Note(kind, location, content, fields, row.here.identity) if content else "has no lesson"
+
+
+_HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memories that were extracted from sessions
+_GENERATED_TAGS = ({"cluster", "compressed"}, {"association", "discovered"}, {"auto-generated"})  # tags of summaries and links
+
+
+def _convert_mcp_memory(row: Row) -> Note | str:
+    tags = tuple(tag for tag in tags_value(row.values, "tags") if tag != "untagged")
+    if dict_value(row.values, "metadata").get("superseded_by"):
+        return "is superseded there"
+    if "harvest-tracker" in tags:
+        return "is a note of the program to itself"
+    is_guessed = any(tag.startswith(_HARVEST_TAGS) for tag in tags) or any(made <= set(tags) for made in _GENERATED_TAGS)
+    is_agents = any(tag.startswith("agent:") for tag in tags)
+    kind = row.text("memory_type") or "note"
+    fields = _fields_of(kind, BY_MACHINE if is_guessed else BY_AGENT if is_agents else BY_PERSON, tags)
+    return Note(kind, row.text("content_hash") or str(row.values.get("id")), row.text("content"), fields)
+
+
+_AUTOMATIC = ("auto-capture", "auto-captured", "pre-compact", "precompact")  # tags and sources of automatic memories
+
+
+def _convert_upstream(row: Row) -> Note | str:
+    status = row.text("status").lower() or "active"
+    name, kind, domain = row.text("project_id"), row.text("namespace"), row.text("domain")
+    if status not in ("active", PENDING):
+        return f"is {status} there"
+    if kind in ("help", "prompts"):
+        return "is a help text or a prompt"
+    if not name and domain == "project":
+        return "is about a project that it does not name"
+    tags, file = tags_value(row.values, "tags"), row.text("file_path")
+    is_caught = not {tag.lower() for tag in (*tags, row.text("source"))}.isdisjoint(_AUTOMATIC)
+    fields: dict[str, object] = {
+        "namespace": kind or "learnings",
+        "tags": tags if domain in ("", "project", "user") else (*tags, domain),
+        "paths": (file,) if file and not os.path.isabs(file) else (),
+        "expires_at": milliseconds_value(row.values, "expires_at") or None,
+        "trust": "tool" if is_caught else "import",
+        "status": PENDING if is_caught else status,
+    }
+    identifier = row.values.get("id")
+    content = row.text("content") or row.texts.get(identifier, "")  # Older versions keep it behind their full-text table alone.
+    owner = project.resolve_identity(name) if name else None
+    return Note(kind or "learnings", row.text("id") or str(identifier), content, fields, owner)
+
+
+_MINED_ROOMS = ("decision", "preference")  # rooms of mined decisions and preferences; other mined drawers are pieces of files
+
+
+def _select_drawers(database: ForeignDatabase, table: str, keys: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
+    """Yield MemPalace's drawers: ChromaDB has an embedding for each piece, and a row for each key of an embedding."""
+    ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", ("mempalace_drawers",)))}
+    rows = database.select_rows("segments", ("id", "collection"))
+    segments = {row.get("id") for row in rows if row.get("collection") in ids}
+    rows = database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
+    names = {row.get("id"): text_value(row, "embedding_id") for row in rows if row.get("segment_id") in segments}
+    pieces: defaultdict[object, dict[str, object]] = defaultdict(dict)
+    for row in database.select_rows(table, ("id", "key", "string_value", "int_value"), ("key", keys)):
+        if row.get("id") in names:
+            value = row.get("string_value")
+            pieces[row.get("id")][text_value(row, "key")] = row.get("int_value") if value is None else value
+    drawers: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
+    for number, piece in pieces.items():
+        drawers[text_value(piece, "parent_drawer_id") or names[number]].append(piece)
+    for name, drawer in drawers.items():
+        drawer.sort(key=_chunk_number)
+        text = "".join(str(piece.get("chroma:document") or "") for piece in drawer)  # They are cut without overlap.
+        yield {**drawer[0], "name": name, "text": text}
+
+
+def _chunk_number(piece: Mapping[str, object]) -> int:
+    number = piece.get("chunk_index")
+    return number if isinstance(number, int) else 0
+
+
+def _convert_drawer(row: Row) -> Note | str:
+    room = row.text("room")
+    is_mined = row.text("added_by") == MEMPALACE or bool(row.text("ingest_mode"))
+    if room == "_registry":
+        return "is an entry of its register"
+    if row.text("type") == "diary_entry" or room == "diary":
+        return "is an entry of an agent's diary"
+    if is_mined and not (row.text("extract_mode") == "general" and room in _MINED_ROOMS):
+        return "is a piece of a file or of a talk"
+    fields = _fields_of(room, BY_MACHINE if is_mined else BY_AGENT, valid_tags((row.text("wing"), room)))
+    return Note(f"drawer in {room}" if room else "drawer", row.text("name"), row.text("text"), fields)
+
+
+def _convert_fact(row: Row) -> Note:
+    subject, target = (row.texts.get(row.values.get(side)) or row.text(side) for side in ("subject", "object"))
+    fact = " ".join(f"{subject} {row.text('predicate').replace('_', ' ')} {target}".split())
+    since = f" (since {row.text('valid_from')})" if row.text("valid_from") else ""
+    is_mined = bool(row.text("source_file") or row.text("adapter_name"))
+    fields = _fields_of("context", BY_MACHINE if is_mined else BY_AGENT)
+    return Note("fact", f"{row.table}/{row.text('id')}", fact + since, fields)
+
+
+def _palace_config(environment: Mapping[str, str]) -> str:
+    home = os.path.expanduser("~")
+    older = os.path.join(home, ".mempalace")
+    if folder := environment.get("MEMPALACE_CONFIG_DIR", "").strip():
+        return os.path.expanduser(folder)
+    if os.path.isfile(os.path.join(older, "config.json")) or os.path.isfile(os.path.join(older, STORES[MEMPALACE].file)):
+        return older
+    convention = environment.get("XDG_CONFIG_HOME", "")
+    return os.path.join(convention if os.path.isabs(convention) else os.path.join(home, ".config"), "mempalace")
+
+
+def _in_home(folder: str) -> Callable[[Mapping[str, str]], str]:
+    return lambda _: os.path.join(os.path.expanduser("~"), folder)
+
+
+_CLAUDE_MEM_SETTINGS = ("settings.json", "CLAUDE_MEM_DATA_DIR")
+_PALACE_SETTINGS = ("config.json", "palace_path")
+STORES = {
+    CLAUDE_MEM: ForeignStore(
+        _in_home(".claude-mem"), "claude-mem.db", _convert_observation, _CLAUDE_MEM_SETTINGS, is_of_project=True
+    ),
+    CLAUDE_MEM_LITE: ForeignStore(_in_home(".claude-mem-lite"), "claude-mem-lite.db", _convert_lesson, is_of_project=True),
+    MCP_MEMORY: ForeignStore(  # It knows no XDG_DATA_HOME.
+        lambda environment: data_folder({**environment, "XDG_DATA_HOME": ""}, "mcp-memory"),
+        "sqlite_vec.db",
+        _convert_mcp_memory,
+    ),
+    MEMPALACE: ForeignStore(_palace_config, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, _PALACE_SETTINGS),
+    GRAPH: ForeignStore(_palace_config, "knowledge_graph.sqlite3", _convert_fact),
+    UPSTREAM: ForeignStore(lambda environment: data_folder(environment, "subcog"), "index.db", _convert_upstream),
+}
