@@ -1,15 +1,11 @@
 """The block of memories: its form and limits, that no stored text can break out of it; and the gist that a line gives."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import subcog_hooks
 from subcog_hooks.hook import block as module
 from subcog_hooks.hook.block import (
     HARD_CAP_UNITS,
@@ -133,13 +129,6 @@ def test_any_contents_give_one_line_each_between_delimiters(contents: list[str],
     tags = tags_in("\n".join(rows[1:-1]))
     assert [tag for tag in tags if "\n" not in tag] == []  # "i < user" of one line and "x > y" of the next are no tag
     assert units(rendered.text) <= min(max_units, HARD_CAP_UNITS)
-
-
-@given(st.lists(ANY_TEXT, max_size=4), st.integers(150, 700))
-def test_equal_input_gives_equal_bytes(contents: list[str], max_units: int) -> None:
-    first, second = block(*contents, max_units=max_units), block(*contents, max_units=max_units)
-    assert (first.text, first.ids) == (second.text, second.ids)
-    assert to_hook_output("Stop", first.text) == to_hook_output("Stop", second.text)
 
 
 # Secrets
@@ -285,22 +274,6 @@ def test_the_output_gives_the_text_back(text: str) -> None:
 
 
 # Cost
-
-
-def test_rendering_loads_no_heavy_module() -> None:
-    root = str(Path(subcog_hooks.__file__).parents[1])
-    program = (
-        f"import sys; sys.path.insert(0, {root!r}); before = set(sys.modules)\n"
-        "from subcog_hooks.hook.block import Entry, render_block, to_hook_output\n"
-        "shown = render_block([Entry('n', 0, 'id', 'Vec<String>')], attributes={'intent': 'howto'}, max_units=500)\n"
-        "to_hook_output('UserPromptSubmit', shown.text)\n"
-        "print(*sorted(set(sys.modules) - before))"
-    )
-    finished = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(finished.stdout.split())
-    assert "subcog_hooks.hook.block" in loaded
-    heavy = {"re", "typing", "json", "dataclasses", "enum", "unicodedata", "functools", "collections", "pathlib", "html"}
-    assert loaded & heavy == set()
 
 
 # Lines

@@ -200,14 +200,6 @@ def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: 
     assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)
 
 
-def test_without_the_users_wish_nothing_of_the_prompt_is_kept(ask: Ask, home: Home) -> None:
-    configure(home, "[surfacing]\nlog_prompts = false\n")
-    assert ask() == ["push"]
-    decision = decisions(home)[0]
-    assert (decision.prompt, decision.outcome) == (None, SPOKE)
-    assert "force" not in decision.to_text()
-
-
 @pytest.mark.parametrize(
     "text", ["\ud800 force push", "force push\0", "FORCE\u00a0PUSH, force push", "force push " + "é" * 300_000]
 )
@@ -224,22 +216,6 @@ def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callab
     assert ask("ok", permission_mode="plan") == ["mode"]
     assert ask("ok", permission_mode="plan") == []
     assert [decision.strategies for decision in decisions(home)] == [(), (STATE,), ()]
-
-
-def test_prompts_are_counted_per_session(ask: Ask, remember: Callable[..., None]) -> None:
-    remember("hello", "Greet in French.", when={"first_prompt": True})
-    remember("third", "Take a break.", when={"prompts": {"gte": 3}})
-    assert [ask("ok", session="1") for _ in range(4)] == [["hello"], [], ["third"], []]
-    assert ask("ok", session="2") == ["hello"]
-
-
-def test_a_flag_of_the_users_holds_until_it_is_cleared(ask: Ask, remember: Callable[..., None], home: Home) -> None:
-    remember("mode", "Findings are named by their codes.", when={"clinician_mode": True})
-    state = State.open(home, 1_000)
-    state_values.set_flag(state, "clinician_mode", value=True)
-    assert ask("ok", session="1") == ["mode"]
-    state_values.clear_flag(state, "clinician_mode")
-    assert ask("ok", session="2") == []
 
 
 def test_a_memory_is_handed_over_only_while_its_conditions_hold(ask: Ask, remember: Callable[..., None]) -> None:

@@ -7,11 +7,10 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings import sources
-from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import log_of, printed_ids, respond
+from tests.hook.recorded import printed_ids, respond
 
 Ask = Callable[..., list[str]]
 QUESTION = "Where do kittens sleep, frosty months?"
@@ -74,36 +73,7 @@ def test_a_weight_of_the_environment_wins_over_the_file(
     assert kinds(ask()) == {kind}
 
 
-def test_a_wrong_weight_in_the_environment_is_logged(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(home.config, fusion="alpha = 0.0")
-    monkeypatch.setenv(sources.SEMANTIC_WEIGHT, "much")
-    assert kinds(ask()) == {"table"}
-    assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
-
-
-def test_a_wrong_word_in_the_file_is_logged(ask: Ask, home: Home) -> None:
-    configure(home.config)
-    usual = ask()
-    configure(home.config, fusion="alpha = 'much'\npreset = 'best'")
-    assert ask() == usual
-    assert "config.toml line 4: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive" in log_of(home)
-    assert f"config.toml line 5: fusion.preset is 'best', expected {KEYS['fusion.preset'].expected}" in log_of(home)
-
-
-def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, home: Home, tmp_path: Path) -> None:
-    configure(home.config)
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    for alpha, kind in (("0.0", "table"), ("1.0", "story")):
-        configure(str(tmp_path / "shop" / ".subcog.toml"), fusion=f"alpha = {alpha}")
-        assert kinds(ask(cwd=str(tmp_path / "shop"))) == {kind}
-
-
 PILOT = "When and where is the pilot boat fuelled, and by which office of the harbour?"
-
-
-def test_of_near_duplicates_one_is_handed_over(ask: Ask, home: Home) -> None:
-    configure(home.config)
-    assert len({"pilot", "again"} & {*ask(PILOT)}) == 1
 
 
 def test_like_memories_are_kept_apart_when_that_is_set(ask: Ask, home: Home) -> None:
@@ -119,15 +89,6 @@ def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home:
     configure(home.config, fusion="alpha = 0.0")
     assert ask("Where is the pilotlike boatload of fuelwoods?") == []
     assert ask("Where is the pilot boat?")
-
-
-@pytest.mark.parametrize(
-    ("ask_for", "first"), [("How do we paint buoys on land", "patterns"), ("Where are buoys painted", "config")]
-)
-def test_the_intent_of_a_prompt_favours_namespaces(ask: Ask, home: Home, ask_for: str, first: str) -> None:
-    configure(home.config)
-    given = ask(ask_for)
-    assert (given[0], {*given[:2]}) == (first, {"patterns", "config"})
 
 
 @pytest.mark.usefixtures("usual_settings")

@@ -1,7 +1,6 @@
 """The hook's records: every prompt leaves one decision, with its nearest candidates."""
 
 import os
-import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,7 +9,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import deliver, prompt, recalled, record
+from subcog_hooks.hook import deliver, prompt, recalled
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import metrics, recorded_decisions, sessions, state_values, verdicts
@@ -22,7 +21,6 @@ from subcog_hooks.store.verdicts import (
     EXACT,
     FAILED,
     GATE,
-    GIVEN,
     INJECTED,
     INTENT,
     INTENT_READ,
@@ -38,13 +36,11 @@ from subcog_hooks.store.verdicts import (
     PAUSED,
     RECALL,
     RENDER,
-    REPEATED,
-    ROOM,
     SPOKE,
     START,
 )
 from tests import llm_server
-from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm, decisions, log_of, outcomes, respond
+from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm, decisions, outcomes, respond
 from tests.llm_server import LlmServer, says
 
 # ---- a prompt that is answered -------------------------------------------------------------------------------------------
@@ -87,42 +83,10 @@ def test_candidates_tell_what_each_of_them_lacked(decide: Decide, home: Home) ->
     assert all(not candidate.terms for candidate in decision.candidates[MAX_EXPLAINED:])
 
 
-def test_what_was_given_before_is_told_and_so_is_that_all_was(decide: Decide, home: Home) -> None:
-    configure(home, "[surfacing]\nmax_memories = 2\nmin_relevance = 0.1\n")
-    first = decide()
-    second = decide()
-    assert (first.outcome, second.outcome) == (SPOKE, SPOKE)
-    assert {id_ for id_, outcome in outcomes(second).items() if outcome == GIVEN} == {*first.injected}
-    assert not {*first.injected} & {*second.injected}
-    third = decide()
-    assert (third.outcome, third.injected) == (REPEATED, ())
-    assert {outcomes(third)[id_] for id_ in (*first.injected, *second.injected)} == {GIVEN}
-
-
-def test_what_does_not_fit_is_told(decide: Decide, home: Home) -> None:
-    configure(home, "[surfacing]\nmax_characters = 250\nmin_relevance = 0.1\n")
-    assert ROOM in outcomes(decide()).values()
-
-
-def test_the_ledger_names_the_decision_of_a_session(decide: Decide, home: Home) -> None:
-    decision = decide()
-    state = State.open(home, 1_000)
-    rows = sorted((id_, decision.id) for id_ in decision.injected)
-    assert sorted(state.run("SELECT memory, decision FROM ledger")) == rows
-    alone = decide(session="")
-    assert (alone.outcome, alone.session) == (SPOKE, "")
-
-
 def test_the_project_is_named(decide: Decide, tmp_path: Path) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     assert decide(cwd=str(tmp_path / "shop")).project == os.path.realpath(tmp_path / "shop")
     assert decide(session="another").project == ""
-
-
-def test_ids_sort_by_time(decide: Decide) -> None:
-    ids = [decide("ok").id for _ in range(3)]
-    assert ids == sorted(ids)
-    assert all(len(id_) == 14 for id_ in ids)
 
 
 # ---- silence ---------------------------------------------------------------------------------------------------------------
@@ -185,13 +149,6 @@ def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
     assert decision.intent.llm_ms is not None
 
 
-def test_an_answer_that_came_too_late_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliver, "PRINT_MS", 60_000.0)
-    decision = decide()
-    assert (decision.outcome, decision.injected) == (OUT_OF_TIME, ())
-    assert OUT_OF_TIME in outcomes(decision).values()
-
-
 def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
         raise ValueError("nothing can be rendered")
@@ -206,18 +163,6 @@ def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Ho
     assert decide().outcome == SPOKE
 
 
-def test_a_recall_that_fails_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> NoReturn:
-        raise StoreError("memories.db cannot be read")
-
-    monkeypatch.setattr(pipeline, "recall_for_prompt", fail)
-    with pytest.raises(StoreError):
-        decide()
-    (decision,) = decisions(home)
-    assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db cannot be read")
-    assert decision.intent is not None
-
-
 def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
         raise StoreError("memories.db cannot be read")
@@ -225,11 +170,10 @@ def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home:
     monkeypatch.setattr(pipeline, "recall_for_prompt", fail)
     with LlmServer(llm_server.never()) as server:
         configure_llm(home, server, timeout_ms=10_000)
-        began = time.monotonic()
         with pytest.raises(StoreError):
             decide(budget_ms=20_000)
-        assert time.monotonic() - began < 5.0
     (decision,) = decisions(home)
+    assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db cannot be read")
     assert decision.intent is not None
     assert decision.intent.llm_status == "timeout"
     assert State.open(home, 1_000).run("SELECT * FROM llm_failures") == []
@@ -248,24 +192,6 @@ def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, 
     assert sessions.find_given(State.open(home, 1_000), "s") == set()
 
 
-def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> NoReturn:
-        raise RuntimeError("no record")
-
-    monkeypatch.setattr(record, "decision_of_prompt", fail)
-    assert len(respond(home)) == 1
-    assert sessions.find_given(State.open(home, 1_000), "s")
-    assert "a decision was not recorded: RuntimeError: no record" in log_of(home)
-
-
-def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthouse: None) -> None:
-    def write(_: bytes) -> None:
-        assert decisions(home) == []
-
-    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, write, Deadline(5_000))
-    assert [decision.outcome for decision in decisions(home)] == [SPOKE]
-
-
 @pytest.mark.parametrize("text", [QUESTION, ORDER, "/compact"])
 def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
     assert bool(respond(home, text, f"{TRIAL}1")) == (text == QUESTION)
@@ -273,8 +199,3 @@ def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None,
     assert (recorded_decisions.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
     assert not verdicts.may_hold_prompt_texts(state)
     state.close()
-
-
-def test_without_memories_nothing_is_recorded(home: Home) -> None:
-    assert respond(home) == []
-    assert not os.path.exists(home.root)

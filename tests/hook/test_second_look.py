@@ -121,18 +121,11 @@ def look(home: Home) -> Decision:
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_it_comes_with_a_call_and_once(home: Home) -> None:
-    store_finding(home, "cargo-1", "cargo-2")
-    assert call(home) == ["cargo-1", "cargo-2"]
-    assert call(home) == []
-    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, decisions(home)[0].id)
-
-
-@pytest.mark.usefixtures("lighthouse")
-def test_a_call_carries_no_more_than_three_with_it(home: Home) -> None:
+def test_three_come_with_a_call_and_once(home: Home) -> None:
     store_finding(home, *(f"cargo-{number}" for number in range(1, 6)))
     assert call(home) == ["cargo-1", "cargo-2", "cargo-3"]
     assert call(home) == []
+    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, decisions(home)[0].id)
 
 
 @pytest.mark.usefixtures("lighthouse")

@@ -130,14 +130,6 @@ def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, rem
     assert call(file="src/db/pool.py") == ["any"]
 
 
-def test_brackets_and_accents_of_a_path_are_its_globs(call: Call, remember: Callable[..., None]) -> None:
-    remember("slug", "No Node API here.", paths=("app/[slug]/**",))
-    remember("rest", "Load on the server.", paths=("src/routes/[...rest]/+page.svelte",))
-    remember("shop", "Prices are in cents.", paths=("src/M\u00fcller/**",))
-    files = ("app/[slug]/page.tsx", "src/routes/[...rest]/+page.svelte", "src/Mu\u0308ller/a.ts", "app/slug/page.tsx")
-    assert [call(file=file) for file in files] == [["slug"], ["rest"], ["shop"], []]
-
-
 def test_a_memory_of_few_globs_comes_before_one_of_many(call: Call, remember: Callable[..., None]) -> None:
     remember("many", "Rule of many languages.", paths=("*.c", "*.py", "*.ts", "*.rs", "web/**/*.go", "cmd/**/*.go"))
     remember("braces", "Rule in braces.", paths=("**/*.{c,cpp,java,kotlin,go,scala}",))
@@ -179,16 +171,6 @@ def test_in_another_worktree_the_same_project_is_at_hand(
     assert call(file_path=str(shop / "src" / "db" / "pool.py"), cwd=str(other), session="2") == ["pool"]
 
 
-def test_a_project_behind_a_link_is_the_same_project(
-    call: Call, remember: Callable[..., None], shop: Path, tmp_path: Path
-) -> None:
-    remember("pool", paths=("src/db/**",))
-    (tmp_path / "link").symlink_to(shop)
-    path = str(tmp_path / "link" / "src" / "db" / "pool.py")
-    assert call(file_path=path) == ["pool"]
-    assert call(file_path=path, cwd=str(tmp_path / "link"), session="2") == ["pool"]
-
-
 def test_a_file_of_another_project_brings_its_memories(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
     blog = repository(tmp_path.resolve() / "blog", "git.example.com/acme/blog")
     remember("pool", paths=("src/db/**",))
@@ -224,14 +206,6 @@ def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: C
     remember("pool", paths=("pool.py",))
     remember("drive", "Rule two.", paths=("C:/work/**",))
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
-
-
-def test_an_odd_path_is_of_no_file_and_breaks_nothing(call: Call, remember: Callable[..., None]) -> None:
-    remember("pool", paths=("pool.py",))
-    remember("table", "Rule two.", triggers=("drop table",))
-    texts: list[object] = ["", "/", "\0", "/a\0b/pool.py", "/" + "a/" * 1_000_000 + "pool.py", "\ud800", "~", "..", "/..", "//"]
-    for number, path in enumerate([*texts, 3, None, ["pool.py"], {}]):
-        assert call(file_path=path, new_string="drop table", session=f"s{number}") == ["table"]
 
 
 # ---- by the command and the new text --------------------------------------------------------------------------------------
@@ -275,12 +249,6 @@ def test_only_conditions_on_tool_or_file_are_judged(call: Call, remember: Callab
     assert call("Bash", command="ls") == ["shell"]
     assert call("Read", file="docs/a.md") == []
     assert call("Edit", file="docs/a.md") == ["docs"]
-
-
-def test_conditions_on_the_file_hold_in_another_worktree_too(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
-    remember("docs", when={"file": {"glob": "docs/**"}})
-    clone = repository(tmp_path.resolve() / "clone", "git.example.com/acme/shop")
-    assert call(file_path=str(clone / "docs" / "a.md")) == ["docs"]
 
 
 def test_memories_of_several_channels_come_first(call: Call, remember: Callable[..., None], home: Home) -> None:
@@ -350,32 +318,6 @@ def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[...,
     assert call(file="a.py") == []
 
 
-def test_a_higher_bar_lets_less_through_and_a_lower_one_no_more(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("pool", "Rule two.", paths=("*.py",))
-    configure(home, "[surfacing]\nmin_relevance = 0.7\n")
-    assert call(file="a.py") == ["pool"]
-    configure(home, "[surfacing]\nmin_relevance = 0.95\n")
-    assert call(file="a.py", session="2") == []
-    configure(home, "[surfacing]\nmin_relevance = 0.0\n")
-    assert call(file="a.py", session="3") == ["pool"]
-
-
-def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, remember: Callable[..., None], home: Home) -> None:
-    for word in "anchor buoy crane".split():
-        remember(word, f"The {word} is heavy. " * 20, paths=("*.py",))
-    configure(home, "[surfacing]\nmax_memories = 1\n")
-    assert call(file="a.py") == ["anchor"]
-    configure(home, "[surfacing]\nmax_characters = 250\n")
-    assert call(file="a.py", session="2") == ["anchor"]
-
-
-def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None]) -> None:
-    remember("one", "The pool is never shared between threads.", paths=("*.py",))
-    remember("two", "The pool is never shared between threads!", paths=("*.py",))
-    assert call(file="a.py") == ["one"]
-    assert call(file="a.py") == []
-
-
 # ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 
@@ -428,11 +370,6 @@ def test_an_odd_input_brings_nothing_and_breaks_nothing(
                 payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": name, "tool_input": given}
                 tool.respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
             tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
-
-
-def test_without_memories_nothing_is_made(home: Home) -> None:
-    tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
-    assert not os.path.exists(home.root)
 
 
 def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable[..., None]) -> None:

@@ -1,7 +1,6 @@
 """PreToolUse: a rule comes before its action, and at no other call."""
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,12 +124,6 @@ def test_of_a_long_rule_the_beginning_is_compared_with_a_call() -> None:
     rule = "Never commit on a Friday."
     assert actions.closeness(f"{rule} {'And so on. ' * 100} harbour", words, done) == actions.closeness(rule, words, done)
     assert actions.closeness(f"{rule} Not in the harbour.", words, done) != actions.closeness(rule, words, done)
-
-
-def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
-    began = time.thread_time()
-    actions.actions_of_call("Bash", "<<a\n" * 1_000, "")
-    assert time.thread_time() - began < 0.1
 
 
 def test_the_fitting_rule_comes_first(call: Call, remember: Remember) -> None:
