@@ -9,7 +9,7 @@ from subcog_hooks.core.errors import ModelError
 from subcog_hooks.recall import candidates, words
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
-from subcog_hooks.recall.vectors import SearchSpace, Semantic
+from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
@@ -40,17 +40,6 @@ def test_a_memory_is_found_by_meaning_though_it_shares_no_word(of: Sources, mode
     assert (hit.memory.id, hit.found_by, hit.ranks) == ("cat", (SEMANTIC,), {SEMANTIC: 1})
     assert list(hit.scores) == [SEMANTIC]
     assert find(of, PARAPHRASE, mode=LEXICAL).hits == []
-
-
-def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.fill()
-    shelf.add({"cat": NOTES["cat"], "chance": "Invoices of recent months are archived."})
-    shelf.add({"fed": "Kittens are fed at noon.", "room": "The nap room is locked.", "start": "A cold start takes 30 s."})
-    of = shelf.with_cosines({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
-    answer = find(of, PARAPHRASE)
-    assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
-    monkeypatch.setattr(words, "full_score", lambda *_: 0.0)  # as if a word were the whole question
-    assert ids(find(of, PARAPHRASE))[:2] == ["chance", "cat"]
 
 
 @pytest.mark.parametrize(
@@ -171,15 +160,6 @@ def test_without_time_words_answer_and_late_channels_are_named(of: Sources) -> N
     assert answer.note == "; ".join(f"{name}: no time was left for it" for name in (EXACT, SEMANTIC))
 
 
-def test_a_failed_cosine_lookup_is_a_semantic_failure(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> dict[int, float]:
-        raise ModelError("the vectors are gone", "")
-
-    monkeypatch.setattr(Semantic, "cosines", fail)
-    answer = find(of, QUESTION)
-    assert (answer.note, answer.is_degraded, ids(answer)[0]) == ("semantic: the vectors are gone", True, "port")
-
-
 @pytest.mark.parametrize("error", [IndexUnusable("the index is damaged"), ZeroDivisionError()])
 def test_unusable_indexes_and_faults_in_code_are_for_the_caller(
     of: Sources, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -200,19 +180,6 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
     answer = find(of, "認証")
     assert (ids(answer), answer.note) == (["east"], None)
     assert find(of, "認証", mode=SEMANTIC).hits == []
-
-
-def test_memories_without_a_vector_are_found_by_words(shelf: Shelf) -> None:
-    shelf.add({**NOTES, "new": "The heron nests behind the sluice."})
-    hit = first(find(shelf.with_cosines({"cat": 0.2}), "heron sluice"))
-    assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
-
-
-def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
-    """Among 130 that all score differently."""
-    shelf.add({f"m{i:03}": "crane " * (1 + i // 30) + "berth " * (i % 30) for i in range(130)})
-    candidates = candidates_for(shelf.with_cosines({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
-    assert [len(candidates.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
 
 
 # ---- agreement and completeness -------------------------------------------------------------------------------------------

@@ -193,13 +193,6 @@ def test_a_hit_names_its_channels_and_several_raise_it() -> None:
     assert all(hit.is_exact and hit.probability == hit.relevance for hit in hits.values())
 
 
-def test_a_channel_is_a_list_as_that_of_a_search() -> None:
-    matches = of(pattern=[memory("x", id="a", seq=7), memory("y", id="b", seq=3)])
-    (match,) = matches.lists()
-    assert (match.name, match.strategy, match.failure) == (PATTERN, PATTERN, None)
-    assert match.ranked == [(1.0, 7), (0.5, 3)]
-
-
 def test_only_a_match_of_the_users_own_trigger_pins() -> None:
     cases: list[tuple[dict[str, object], str, bool]] = [
         ({"priority": 90}, PATTERN, True),

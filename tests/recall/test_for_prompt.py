@@ -5,25 +5,15 @@ import pytest
 from subcog_hooks.recall import alike, logit, pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import ExactMatches
-from subcog_hooks.recall.fusion import DAY_MS
-from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE, Answer, Hit
+from subcog_hooks.recall.hits import PATTERN, Answer, Hit
 from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Mark
 from tests.recall.shelf import Held, Shelf, find, first, ids, memory, recall_for
 
 BAR = float(KEYS["surfacing.min_relevance"].default)
-CAT = "The office cat sleeps on the warm server rack in winter."
 PARAPHRASE = "Where do kittens nap during cold months?"
 TOKEN = "The OAuth2 refresh token rotates on every use; an old one ends the session."
 QUESTION = "Does the OAuth2 refresh token rotate on every use?"
-
-
-def test_a_memory_is_given_by_meaning_and_surely_enough(shelf: Shelf) -> None:
-    shelf.add({"cat": CAT, "port": "The rathole tunnel listens on port 2333."})
-    hit = first(recall_for(shelf.by_meaning_too(), PARAPHRASE))
-    assert (hit.memory.id, hit.found_by) == ("cat", (SEMANTIC,))
-    assert hit.relevance >= BAR
 
 
 def test_a_live_memory_of_the_project_is_found_behind_a_crowd(shelf: Shelf) -> None:
@@ -51,31 +41,6 @@ def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
     for hit in searched:
         twin = of_id[hit.memory.id]
         assert (hit.score, hit.relevance, hit.ranks, hit.scores) == (twin.score, twin.relevance, twin.ranks, twin.scores)
-
-
-def test_the_share_of_meaning_changes_what_it_looks_at(shelf: Shelf) -> None:
-    shelf.add({"cat": CAT})
-    shelf.add({f"w{i:02}": f"months, months: ledger number {i} of the kittens" for i in range(30)})
-    shelf.fill()
-    places = {"cat": 0.9, **{f"w{i:02}": 0.3 for i in range(30)}}
-    assert "cat" not in ids(recall_for(shelf.with_cosines(places, alpha=0.1), PARAPHRASE))
-    assert "cat" in ids(recall_for(shelf.with_cosines(places, alpha=0.9), PARAPHRASE))
-
-
-def test_age_changes_what_it_looks_at(shelf: Shelf) -> None:
-    now = now_ms()
-    shelf.add({"old": "crane turns"}, created_at=now - 4_000 * DAY_MS)
-    shelf.add({f"new{i:02}": f"crane, number {i}" for i in range(30)}, created_at=now)
-    places = {"old": 0.9, **{f"new{i:02}": 0.8 for i in range(30)}}
-    assert "old" in ids(recall_for(shelf.with_cosines(places, decay=0.0), "crane"))
-    assert "old" not in ids(recall_for(shelf.with_cosines(places, decay=0.01, floor=0.1), "crane"))
-
-
-def test_without_meaning_in_time_it_says_so(shelf: Shelf) -> None:
-    shelf.add({"cat": CAT})
-    answer = recall_for(shelf.with_cosines({"cat": 0.9}), "cat", deadline=Held(has_passed=True))
-    assert answer.is_degraded
-    assert "semantic: no time was left for it" in (answer.note or "")
 
 
 # ---- what the session has had ---------------------------------------------------------------------------------------------
@@ -127,17 +92,6 @@ def test_a_memory_found_both_ways_is_surer_and_counts_once(shelf: Shelf) -> None
     assert both["crane"].relevance > max(0.8, alone["crane"].relevance)
     assert both["hook"].relevance == alone["hook"].relevance
     assert both["crane"].found_by == tuple(sorted((*alone["crane"].found_by, PATTERN)))
-
-
-def test_what_is_pinned_comes_before_what_is_more_relevant(shelf: Shelf) -> None:
-    shelf.add({"crane": "the crane turns"})
-    shelf.add({"pinned": "the hook swings"}, priority=90)
-    of = shelf.with_cosines({"crane": 0.95})
-    answer = recall_for(of, "the crane turns", exact=exact_matches(shelf, PATTERN, "pinned"))
-    assert ids(answer) == ["pinned", "crane"]
-    assert [hit.is_pinned for hit in answer.hits] == [True, False]
-    by_state = recall_for(of, "the crane turns", exact=exact_matches(shelf, STATE, "pinned"))
-    assert not any(hit.is_pinned for hit in by_state.hits)
 
 
 def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from subcog_hooks.recall import alike
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Mark
 from tests.recall.shelf import Shelf, ids, recall_for
 
@@ -70,15 +69,6 @@ def test_added_topics_leave_a_prompt_similar(marked_shelf: Shelf) -> None:
     assert relevance(recall_for(marked_shelf.by_words(), text, prompt=PROMPT), "keys") == 0.0
 
 
-def test_terms_have_whole_identifiers_and_cjk_bigrams(index: LexicalIndex) -> None:
-    assert set(alike.prompt_terms("Why does parse_args refuse 認証サーバー?", index)) >= {"parse_args", "refus", "認証"}
-
-
-def test_as_much_of_a_prompt_is_read_as_a_decision_keeps(index: LexicalIndex) -> None:
-    long = "Where does zebra go? " + "so it goes on " * 500
-    assert alike.prompt_terms(long, index) == alike.prompt_terms(long[: alike.MAX_PROMPT], index)
-
-
 @given(TERMS, TERMS)
 def test_an_overlap_is_a_share_symmetric_and_whole_for_equals(asked: dict[str, float], marked: dict[str, float]) -> None:
     shared = alike.terms_overlap(asked, marked)
@@ -87,17 +77,6 @@ def test_an_overlap_is_a_share_symmetric_and_whole_for_equals(asked: dict[str, f
     assert alike.terms_overlap(asked, asked) == (1.0 if sum(asked.values()) else 0.0)
     assert alike.terms_overlap(asked, {f"not {name}": 1.0 for name in asked if f"not {name}" not in asked}) == 0.0
     assert alike.terms_from_text(alike.terms_to_text(asked)) == asked
-
-
-@given(TERMS, TERMS, st.text(max_size=8), st.floats(0.01, 1.5))
-def test_common_terms_raise_the_overlap_and_others_lower_it(
-    asked: dict[str, float], marked_shelf: dict[str, float], name: str, weight: float
-) -> None:
-    if name in asked or name in marked_shelf:
-        return
-    before = alike.terms_overlap(asked, marked_shelf)
-    assert alike.terms_overlap({**asked, name: weight}, {**marked_shelf, name: weight}) >= before - 1e-9
-    assert alike.terms_overlap({**asked, name: weight}, marked_shelf) <= before + 1e-9
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))

@@ -82,17 +82,6 @@ def test_each_evidence_of_a_note_changes_its_relevance(name: str) -> None:
     assert difference != 0.0
 
 
-def test_weighing_twice_changes_nothing(shelf: Shelf) -> None:
-    shelf.add(None, of_shop(id="note", keywords=("carts",)))
-    hits = recall_for(shelf.with_cosines({"note": 0.5}), "how long do carts live", PROJECT).hits
-    pipeline.weigh_for_prompt(hits, Intent("general", 0.9), 3, tuning_of())
-    once = hits[0].terms
-    pipeline.weigh_for_prompt(hits, Intent("general", 0.9), 1, tuning_of())
-    pipeline.weigh_for_prompt(hits, Intent("general", 0.9), 3, tuning_of())
-    assert [name for name, _, _ in hits[0].terms] == [name for name, _, _ in once]
-    assert hits[0].probability == logit.probability(once)
-
-
 def test_a_named_keyword_reduces_the_doubt() -> None:
     plain = relevance.weigh_note(COMPARED, 0.9, 1)
     named = relevance.weigh_note((*COMPARED, (logit.KEYWORD, 0.8, 3.0)), 0.9, 1)

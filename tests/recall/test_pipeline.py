@@ -3,11 +3,13 @@
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import MODES, Candidates, Request, Sources, gather_candidates
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
-from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
+from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
+from subcog_hooks.settings.defaults import PRESETS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory
@@ -20,15 +22,6 @@ def test_equal_scores_are_ordered_by_newest_then_id(shelf: Shelf, mode: str) -> 
     for depth in (2, 100):
         of = shelf.with_cosines({"m0": 0.8}, lexical_depth=depth, semantic_depth=depth)
         assert ids(find(of, text, limit=3, mode=mode)) == ["l9", "m5", "m4"]
-
-
-def test_the_share_of_meaning_changes_the_order(shelf: Shelf) -> None:
-    shelf.add({"said": "the crane turns", "meant": "a hoist moves", "both": "the crane of old"})
-    places = {"said": 0.3, "meant": 0.9, "both": 0.5}
-    orders = {alpha: ids(find(shelf.with_cosines(places, alpha=alpha), "crane turns")) for alpha in (0.1, 0.5, 0.9)}
-    assert orders[0.1][0] == "said"
-    assert orders[0.9][0] == "meant"
-    assert set(orders[0.1]) == set(orders[0.5]) == set(orders[0.9])
 
 
 # ---- each number of the tuning --------------------------------------------------------------------------------------------
@@ -56,13 +49,6 @@ def test_agreement_changes_the_order(shelf: Shelf) -> None:
     assert (ids(apart), ids(raised)) == (["alone", "agreed"], ["agreed", "alone"])
     assert {hit.memory.id: hit.agreement for hit in raised.hits} == {"alone": 0.5, "agreed": 1.0}
     assert raised.hits[0].score == pytest.approx(2.0 * apart.hits[1].score, rel=1e-4)
-
-
-def test_likeness_changes_the_order_when_that_is_set(shelf: Shelf) -> None:
-    shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
-    places = {"a": 0.9, "b": 0.85, "c": 0.8}
-    assert ids(find(shelf.with_cosines(places, mmr=1.0), "crane")) == ["a", "b", "c"]
-    assert ids(find(shelf.with_cosines(places, mmr=0.6), "crane")) == ["a", "c", "b"]
 
 
 def test_near_duplicates_are_left_out_and_the_better_one_stays(shelf: Shelf) -> None:
@@ -111,13 +97,6 @@ def test_a_memory_that_left_the_scope_is_hidden_at_once(shelf: Shelf) -> None:
         assert f"m{number}" not in ids(find(of, "crane", scope=scope))
 
 
-def test_include_expired_shows_an_expired_memory_of_a_path(shelf: Shelf) -> None:
-    shelf.add({"gone": "crane turns"}, project="shop", paths=("src/*",), expires_at=1)
-    of = shelf.by_words()
-    assert ids(find(of, "crane", scope=Filter(paths=("src/a.py",), include_expired=True))) == ["gone"]
-    assert ids(find(of, "crane", scope=Filter(paths=("src/a.py",)))) == []
-
-
 def test_results_stay_when_no_time_is_left_for_longer_lists(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.add({f"m{i:02}": "crane " * (12 - i) + "turns in the wind" for i in range(12)})
     of = shelf.with_cosines({"m00": 0.9, "m01": 0.8}, lexical_depth=4, semantic_depth=4)
@@ -154,15 +133,6 @@ def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
     for answer, alpha, reason in cases:
         assert (answer.query_type, answer.alpha_reason) == ("conceptual", reason)
         assert answer.alpha == pytest.approx(alpha)
-
-
-def test_what_was_taken_for_misspelt_is_said_and_found(shelf: Shelf) -> None:
-    shelf.add({"a": "The kubernetes scheduler."})
-    of = shelf.by_words()
-    typed = find(of, "kuberntes", is_typed=True)
-    assert (ids(typed), typed.corrections) == (["a"], {"kuberntes": "kubernetes"})
-    prompt = find(of, "kuberntes", is_typed=False)
-    assert (ids(prompt), prompt.corrections) == ([], {})
 
 
 # ---- without repeats: for the hook ----------------------------------------------------------------------------------------
@@ -212,3 +182,107 @@ def test_counting_the_results_changes_nothing_else_of_the_answer(shelf: Shelf) -
             (hit.memory.id, hit.score, hit.relevance, hit.ranks, hit.scores) for hit in counted.hits
         ]
         assert (counted.total, counted.has_more) == (9, limit < 9)
+
+
+TEXTS = {
+    "words": "lamp relay winch",  # all that is asked for, and far in meaning
+    "meaning": "beacon switch drum",  # no word of it, and nearest in meaning
+    "both": "lamp beacon switch",  # a third of the words, and second in meaning
+}
+PLACES = {"words": 0.0, "meaning": 0.7, "both": 0.5}
+TEXT = "lamp relay winch 2024"  # factual: adaptive asks for .5
+
+
+MORE = " ".join(f"word{i}" for i in range(60))
+
+
+def preset(name: str) -> dict[str, object]:
+    return {key.removeprefix("fusion."): value for key, value in PRESETS[name].items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("fixed-70-30", ["meaning", "both", "words"]),
+        ("adaptive", ["words", "both", "meaning"]),
+        ("rrf", ["both", "meaning", "words"]),
+        ("vector-only", ["meaning", "both"]),
+        ("lexical-only", ["words", "both"]),
+    ],
+)
+def test_each_preset_gives_an_order_of_its_own(shelf: Shelf, name: str, order: list[str]) -> None:
+    shelf.add(TEXTS)
+    shelf.fill()
+    assert ids(find(shelf.with_cosines(PLACES, **preset(name)), TEXT)) == order
+
+
+def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
+    shelf.add({name: text for name, text in TEXTS.items() if name != "both"})
+    shelf.add({}, memory(TEXTS["both"], id="both", tags=("relay",)))
+    of = shelf.with_cosines(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
+    candidates = candidates_for(of, "lamp relay")
+    seq = shelf.store.get("both").seq
+    scores = pipeline.fused_scores(candidates, of.tuning, 0.7)
+    by_words = fusion.ranks_by_row(sorted(((score, seq) for seq, score in candidates.words.items()), reverse=True))
+    in_labels = 0.5 * 0.3 * candidates.named["relay"] / (60 + candidates.lists[LABELS][seq])
+    assert scores[seq] == pytest.approx(0.7 / (60 + candidates.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
+
+
+@pytest.mark.parametrize(("mode", "pattern", "state"), [("weighted", 0.3, 0.3), ("rrf", 0.8, 1.0)])
+def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: str, pattern: float, state: float) -> None:
+    shelf.add(TEXTS)
+    shelf.add({"rule": "harbour", "also": "quay"})
+    of = shelf.with_cosines(PLACES, mode=mode, rrf_k=60)
+    by_id = shelf.store.by_ids(["words", "rule", "also"])
+    exact = ExactMatches({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
+    before = pipeline.fused_scores(candidates_for(of, TEXT), of.tuning, 0.6)
+    after = pipeline.fused_scores(candidates_for(of, TEXT, exact=exact), of.tuning, 0.6)
+    added = {name: after[row.seq] - before.get(row.seq, 0.0) for name, row in by_id.items()}
+    first, second = (1.0, 0.5) if mode == "weighted" else (1 / 61, 1 / 62)
+    assert added == pytest.approx(
+        {"words": pattern * first, "rule": (pattern + state) * second, "also": state * first}, abs=1e-9
+    )
+
+
+# ---- relevance ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("beginning", "numbers", "order"),
+    [
+        (MORE, {}, ["meaning", "words", "both"]),
+        ("", {}, ["words", "meaning", "both"]),
+        (MORE, {"mode": "weighted"}, ["words", "meaning", "both"]),
+        (MORE, {"alpha": 0.6}, ["words", "meaning", "both"]),
+        (MORE, {"mmr": 0.99}, ["words", "meaning", "both"]),
+    ],
+    ids=["long", "short", "weighted", "alpha", "mmr"],
+)
+def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: dict[str, object], order: list[str]) -> None:
+    shelf.add({name: f"{beginning} {text} {name}" for name, text in TEXTS.items()})
+    shelf.fill()
+    answer = find(shelf.with_cosines(PLACES | {"words": 0.5 if beginning else 0.3}, **{"alpha": 0.7, **numbers}), TEXT)
+    assert ids(answer) == order
+    by_relevance = sorted(answer.hits, key=lambda hit: -hit.relevance)
+    assert ids(by_relevance) == ["meaning", "words", "both"]
+    assert (answer.alpha_reason or "").endswith("; by relevance") is (order == ids(by_relevance))
+
+
+def test_pages_by_relevance_are_parts_of_one_order(shelf: Shelf) -> None:
+    texts = {f"m{i}": f"{'lamp' if i % 2 else 'relay'} {i % 7} {MORE} {'winch ' * (i % 5)}" for i in range(60)}
+    shelf.add(texts | {f"copy{i}": f"# Title {i}\n\n{texts[f'm{i}']}" for i in range(0, 60, 4)})
+    shelf.fill()
+    sources = shelf.with_cosines({name: 0.3 + int(name[1:]) % 40 / 100 for name in texts}, alpha=0.7, near_duplicate=0.95)
+    whole = ids(find(sources, "lamp relay winch", 60))
+    for size in (7, 15, 25):
+        pages = [ids(find(sources, "lamp relay winch", size, offset)) for offset in range(0, 60, size)]
+        assert [name for page in pages for name in page][:60] == whole
+
+
+def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> None:
+    shelf.add({f"m{i}": f"INC-421{i % 3} payment gateway timeout {MORE} {i}" for i in range(9)})
+    shelf.fill()
+    cosines = {f"m{i}": 0.4 + 0.01 * i + 0.1 * (i % 3) for i in range(9)}
+    hits = find(shelf.with_cosines(cosines, alpha=0.7), "payment gateway timeout INC-4210").hits
+    assert {hit.memory.id for hit in hits[:3]} == {"m0", "m3", "m6"}
+    assert [hit.relevance for hit in hits] == sorted((hit.relevance for hit in hits), reverse=True)

@@ -184,14 +184,6 @@ def test_a_change_log_counts_less_in_every_language() -> None:
     assert line < note / 2
 
 
-def test_what_speaks_for_a_memory_raises_its_relevance() -> None:
-    names = [("lead", 1), ("above_tenth", 1), ("covered", 1), ("opening", 1), ("phrases", 1), ("intent", 1), ("chronicle", -1)]
-    failures = [
-        (weights, name, sign) for weights in [WITH_MEANING, WORDS_ALONE] for name, sign in names if weights[name] * sign <= 0.0
-    ]
-    assert failures == []
-
-
 def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
     shelf.add({"near": "the crane turns", "far": "a crane turns"})
     for of in (shelf.by_words(), shelf.with_cosines({"near": 0.9, "far": 0.4})):

@@ -94,26 +94,6 @@ def test_each_ranking_setting_changes_hits_or_scores(mixed_shelf: Shelf, subtest
             assert answer(mixed_shelf, {**beside, name: value}, query) != answer(mixed_shelf, beside, query)
 
 
-@pytest.mark.parametrize("kind", QUERIES)
-def test_the_share_of_a_type_changes_nothing_for_another(mixed_shelf: Shelf, kind: str) -> None:
-    for other in QUERIES.keys() - {kind}:
-        changed = {"fusion.alpha": '"adaptive"', f"fusion.{other}": "0.95"}
-        assert answer(mixed_shelf, changed, QUERIES[kind]) == answer(mixed_shelf, {"fusion.alpha": '"adaptive"'}, QUERIES[kind])
-
-
-def test_what_is_set_by_itself_counts_more_than_a_preset(mixed_shelf: Shelf) -> None:
-    by_words = answer(mixed_shelf, {"fusion.alpha": "0.0"})
-    assert answer(mixed_shelf, {"fusion.preset": '"vector-only"', "fusion.alpha": "0.0"}) == by_words
-    assert answer(mixed_shelf, {"fusion.preset": '"lexical-only"'}) == by_words
-
-
-def test_weights_in_the_environment_set_the_share_of_meaning(mixed_shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_setting = answer(mixed_shelf, {"fusion.alpha": "0.2"})
-    monkeypatch.setenv("SUBCOG_SEMANTIC_WEIGHT", "0.2")
-    monkeypatch.setenv("SUBCOG_KEYWORD_WEIGHT", "0.8")
-    assert answer(mixed_shelf, {}) == by_setting
-
-
 @pytest.mark.usefixtures("usual_settings")
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
     by_settings, by_default = fusion.tuning_from_settings(loading.load(home)), fusion.Tuning()
@@ -179,19 +159,9 @@ def test_a_share_lies_within_s2s_bounds(query_type: str, share: float, corpus: i
     assert 0.1 <= fusion.adaptive_alpha(query_type, share, corpus, small, large)[0] <= 0.9
 
 
-def test_the_reason_names_both() -> None:
-    assert fusion.adaptive_alpha(ENTITY, 0.4, 800, SMALL, LARGE)[1] == "entity asks for 0.4, a corpus of 800 for 0.7"
-    assert "unknown size" in fusion.adaptive_alpha(ENTITY, 0.4, None, SMALL, LARGE)[1]
-
-
 times = st.integers(0, 40_000 * DAY_MS)
 decays = st.floats(0.0, 1.0)
 floors = st.floats(0.0, 1.0)
-
-
-def test_seventy_days_halve_what_the_floor_leaves_free() -> None:
-    assert recency_factor(0, 70 * DAY_MS, 0.01, 0.0) == pytest.approx(0.5, abs=0.01)
-    assert recency_factor(0, 70 * DAY_MS, 0.01, 0.7) == pytest.approx(0.7 + 0.3 * exp(-0.7))
 
 
 @given(times, times, decays, floors)
@@ -199,8 +169,3 @@ def test_each_whole_day_fades_what_the_floor_leaves_free(created_at: int, now: i
     days = max(0, (now - created_at) // DAY_MS)
     assert recency_factor(created_at, now, decay, floor) == pytest.approx(floor + (1.0 - floor) * exp(-decay * days))
     assert recency_factor(created_at, now, 0.0, floor) == recency_factor(now + 1, now, decay, floor) == 1.0
-
-
-def test_a_factor_stays_the_same_all_day_long() -> None:
-    morning, evening, next_day = (recency_factor(0, now, 0.01, 0.5) for now in (9 * DAY_MS, 10 * DAY_MS - 1, 10 * DAY_MS))
-    assert morning == evening != next_day

@@ -2,7 +2,6 @@
 
 import _thread
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -42,13 +41,6 @@ def test_memories_from_the_least_cosine_on_are_ranked_by_it(shelf: Shelf, space:
     assert cosines == pytest.approx(PLACES, abs=0.01)
     nearer = [list(cosines_of(shelf, Semantic(space, shelf.store, least))) for least in (0.3, 0.95)]
     assert nearer == [["near", "middle"], []]
-
-
-@pytest.mark.parametrize("nothing", [None, b""])
-def test_a_text_with_nothing_to_embed_finds_nothing(shelf: Shelf, space: SearchSpace, nothing: bytes | None) -> None:
-    of = Semantic(SearchSpace(space.vectors, lambda _: nothing), shelf.store, 0.0)
-    assert of.search(ASKED, Filter(), 10, ENOUGH) == []
-    assert of.cosines(ASKED, [1, 2]) == {}
 
 
 def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: SearchSpace) -> None:
@@ -112,24 +104,6 @@ def test_what_was_begun_beside_other_work_finds_the_same(shelf: Shelf, space: Se
     of = begin_search(shelf, space, text)
     assert cosines_of(shelf, of) == cosines_of(shelf, Semantic(space, shelf.store, 0.0))
     of.end()
-
-
-def test_it_is_begun_once_for_a_text_and_anew_for_another(
-    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[object] = []
-    start = _thread.start_new_thread
-
-    def count(run: Callable[..., object], given: tuple[object]) -> int:
-        threads.append(given)
-        return start(run, given)
-
-    monkeypatch.setattr(_thread, "start_new_thread", count)
-    of = begin_search(shelf, space)
-    for text in (ASKED.text, "another", "another"):
-        of.begin(text, Filter(), 10, ENOUGH)
-    of.end()
-    assert len(threads) == 2
 
 
 def test_a_narrow_scope_is_not_searched_in_a_thread(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
