@@ -93,13 +93,6 @@ def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtest
             )
 
 
-@given(st.text("a\r\n\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
-def test_plain_text_stays_what_it_is(text: str) -> None:
-    plain = triggers.plain_text(text)
-    assert triggers.plain_text(plain) == plain
-    assert not set(plain) & set("\r\u2019\u201c\u00a0")
-
-
 def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests) -> None:
     cases = [
         ("rotate the keys", "please rotate\nthe keys"),
@@ -134,12 +127,6 @@ def test_a_costly_trigger_is_matched_against_both_ends() -> None:
     assert not triggers.search_trigger(pattern, rest + b"ai#" + rest)
     assert not triggers.search_trigger(pattern, b"\xff" * 65_536)
     assert triggers.search_trigger("deploy(ing|ment)? to prod", b"x " * 5_000 + b"deploy to prod" + b" x" * 5_000)
-
-
-def test_a_trigger_takes_no_notice_of_case() -> None:
-    assert triggers.compile_trigger("straße|\\bkelvin").search("STRAẞE")
-    assert triggers.compile_trigger("kelvin").search("\u212aELVIN")
-    assert triggers.compile_trigger("a.c").search(b"xABC")
 
 
 def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -200,33 +199,6 @@ def test_vectors_made_during_a_models_removal_are_deleted(
     assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
-class Removing(Pace):
-    """Lets another process remove a model once two vectors of it are final, and waits for that between two turns."""
-
-    def __init__(self, home: Home, space: Space) -> None:
-        self.home, self.space = home, space
-        self.remover: subprocess.Popen[bytes] | None = None
-
-    def goes_on(self, is_called_off: Callable[[], bool] = bool) -> bool:
-        if self.remover:  # the turn is over, and with it the lock that the other one waited for
-            assert self.remover.wait(60) == 0
-        elif os.path.exists(vectors_path(self.home, self.space.name)) and counts(self.home, self.space)[0] == 2:
-            command = [sys.executable, "-m", "subcog_hooks", "--quiet", "models", "remove", self.space.name]
-            self.remover = subprocess.Popen(command, cwd=Path(__file__).parents[2])
-            while not is_called_off():
-                assert self.remover.poll() is None
-        return not self.remover
-
-
-def test_a_model_removed_between_two_turns_leaves_no_file(home: Home, chosen_model: Space) -> None:
-    pace = Removing(home, chosen_model)
-    assert background.embed_all_pending(home, pace) == 8
-    assert pace.remover
-    assert background.last_failure(home) == ""
-    for folder in (home.models, home.index):
-        assert [name for name in os.listdir(folder) if chosen_model.name in name] == []
-
-
 # a model that fails
 
 
@@ -251,24 +223,6 @@ def test_a_failed_model_rests_until_a_change_or_for_a_day(
         assert background.is_embedding_due(home)
     os.utime(path)
     assert background.is_embedding_due(home)
-
-
-def test_a_disk_that_was_full_does_not_keep_it_from_being_due(home: Home, chosen_model: Space) -> None:
-    os.makedirs(home.index)
-    background.record_failure(home, chosen_model, StoreError("the disk is full"))
-    assert background.last_failure(home) == f"{chosen_model.model}: the disk is full"
-    assert background.is_embedding_due(home)
-
-
-def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chosen_model: Space) -> None:
-    run_with_a_broken_model(home, chosen_model)
-    noted = background.last_failure(home)
-    with (
-        ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"),
-        ProcessLock(catch_up.lock_of(home, chosen_model), 0, "embedding"),
-    ):
-        background.embed_all_pending(home)
-    assert background.last_failure(home) == noted
 
 
 def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> None:

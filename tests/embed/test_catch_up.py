@@ -8,23 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from subcog_hooks.core import log
-from subcog_hooks.core.errors import ModelError, StoreBusy
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, spaces
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import Space
 from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import SPACE, Counting, Open
+from tests.store.conftest import cosine
 
 IMPATIENT = Patience(0, is_urgent=False)
 LONG = "The dredging barge is moored at pier 7 from November on. " * 20
@@ -62,23 +61,6 @@ def test_a_question_is_embedded_by_itself_and_never_in_passages(work: Work) -> N
     near = [vectors.question_cosines(work.embedder.query(question.text), kept.seq) for question in questions]
     assert [round(cosines[position], 4) for position, cosines in enumerate(near)] == [1.0, 1.0]
     assert [len(cosines) for cosines in near] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("name", "most", "text", "groups"),
-    [
-        ("GROUP_TEXTS", 2, "Pier {} is closed.", [2, 2, 1]),
-        ("GROUP_CHARACTERS", 10_000, "{} " + "quay " * 400, [3, 2]),  # long texts come in smaller groups
-    ],
-)
-def test_progress_is_told_of_every_group(
-    work: Work, monkeypatch: pytest.MonkeyPatch, name: str, most: int, text: str, groups: list[int]
-) -> None:
-    monkeypatch.setattr(catch_up, name, most)
-    _, vectors = work.add(*(text.format(number) for number in range(5)))
-    counts: list[int] = []
-    work.finish(vectors, progress=counts.append)
-    assert counts == groups
 
 
 def test_every_memory_gets_vectors_of_it_and_its_passages(work: Work) -> None:
@@ -124,11 +106,6 @@ def test_a_sentence_deep_in_a_long_memory_is_found(work: Work) -> None:
     wholes = {memory.seq: vectors.final_vectors(memory.content_hash)[0] for memory in work.store.all(("active",))}
     by_wholes = sorted(wholes, key=lambda seq: -cosine(query, wholes[seq]))
     assert by_wholes.index(deep.seq) > 10
-
-
-def cosine(first: bytes, second: bytes) -> float:
-    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (first, second))
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def test_it_ends_when_the_vectors_are_removed_or_not_wanted(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,26 +164,6 @@ def test_a_memory_stored_meanwhile_is_embedded_by_the_holder(work: Work) -> None
     assert work.finish(vectors, BACKGROUND) == 2
 
 
-def test_the_background_gives_way_to_whoever_waits(work: Work) -> None:
-    _, vectors = work.add("The gate is shut.")
-    with catch_up.exclusive_work(work.home, SPACE):
-        assert work.finish_without_model(vectors, BACKGROUND) == 0
-
-
-def test_a_lock_dies_with_its_owner(work: Work) -> None:
-    _, vectors = work.add("The gate is shut.")
-    code = (
-        "import sys, os\nfrom subcog_hooks.store.lock import ProcessLock\n"
-        "with ProcessLock(sys.argv[1], 0, 'embedding'):\n    os.kill(os.getpid(), 9)\n"
-    )
-    path = catch_up.lock_of(work.home, SPACE)
-    killed = subprocess.run([sys.executable, "-c", code, path], cwd=Path(__file__).parents[2], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    with ProcessLock(path, 0, "embedding"):
-        pass
-    assert work.finish(vectors, IMPATIENT) == 1
-
-
 def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make: Maker, reads_on: Space) -> None:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
@@ -218,18 +175,6 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
         hits = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
     assert sorted(seq for _, seq in hits) == [1, 3, 4]
     assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.log_path(home)).read_text()
-
-
-def test_a_model_that_fails_leaves_everything_pending(work: Work) -> None:
-    _, vectors = work.add("The gate is shut.")
-
-    def fail() -> None:
-        raise ModelError("it cannot embed")
-
-    work.embedder.meanwhile = fail
-    with pytest.raises(ModelError):
-        work.finish(vectors)
-    assert vectors.counts() == (0, 1)
 
 
 KILLED = """

@@ -85,14 +85,6 @@ def test_every_token_of_the_vocabulary_is_found(tmp_path: Path) -> None:
     assert not wrong
 
 
-def test_writing_replaces_the_file_and_leaves_no_other(path: str) -> None:
-    packing.write_encoder(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
-    packed = layout.PackedEncoder(path)
-    assert packed.bigrams == 6
-    packed.close()
-    assert os.listdir(os.path.dirname(path)) == ["encoder.bin"]
-
-
 def test_a_file_that_is_no_encoder_is_refused(path: str) -> None:
     content = Path(path).read_bytes()
     foreign = (b"", b"PK\x03\x04" + content, content[:8], content[:40], bytes(len(content)))

@@ -101,12 +101,6 @@ def test_a_setting_chooses_an_installed_model(home: Home, folder: Path) -> None:
     assert {name: choose_with(home, f'[embedding]\nmodel = "{name}"\n').name for name in names} == names
 
 
-def test_a_pulled_copy_of_the_packaged_model_goes_by_its_name(home: Home) -> None:
-    pulled = pull.pull_model(home, SPACE.model, SPACE.folder)
-    assert models.find_space(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
-    assert models.find_space(home, "minilm") is PACKAGED
-
-
 def test_a_chosen_model_that_is_missing_or_lacks_a_file_is_named(home: Home, folder: Path) -> None:
     with pytest.raises(ModelError, match="the model BAAI/bge-m3 is not installed; `subcog models pull BAAI/bge-m3`"):
         choose_with(home, '[embedding]\nmodel = "BAAI/bge-m3"\n')
@@ -115,20 +109,6 @@ def test_a_chosen_model_that_is_missing_or_lacks_a_file_is_named(home: Home, fol
     assert models.missing_files(space) == ["onnx/model.onnx"]
     with pytest.raises(ModelError, match=r"lacks onnx/model\.onnx; `subcog models remove snowflake"):
         choose_with(home, f'[embedding]\nmodel = "{OTHER}"\n')
-
-
-def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
-    (tmp_path / ".subcog.toml").write_text('[embedding]\nmodel = "theirs"\nbackground = false\n')
-    settings = loading.load(home, str(tmp_path))
-    assert len(settings.problems) == 2
-    assert all("is left to your own config.toml" in problem for problem in settings.problems)
-    assert (settings["embedding.model"], settings["embedding.background"]) == ("minilm", True)
-
-
-def test_a_setting_that_is_no_name_is_refused(home: Home) -> None:
-    for value in ("3", "true", '""', '"two words"', f'"{"x" * 201}"', '"a\\nb"'):
-        assert choose_with(home, f"[embedding]\nmodel = {value}\n") is PACKAGED
-        assert "embedding.model is" in loading.load(home).problems[0]
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx"])
@@ -193,19 +173,6 @@ def test_a_removed_model_is_gone_and_the_packaged_one_stays(home: Home, folder: 
     assert has_nothing_pulled(home)
     with pytest.raises(UsageError, match="minilm is part of subcog"):
         models.find_pulled_space(home, "minilm")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
-def test_of_a_model_that_is_linked_the_link_is_removed(home: Home, folder: Path, tmp_path: Path) -> None:
-    space = pull.pull_model(home, OTHER, str(folder))
-    elsewhere = shutil.move(space.folder, tmp_path / "elsewhere")
-    os.symlink(elsewhere, space.folder)
-    assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
-    for _ in range(2):
-        models.remove_model(home, space)
-        assert has_nothing_pulled(home)
-        os.symlink(elsewhere, space.folder)
-    assert "space.json" in os.listdir(elsewhere)
 
 
 def test_an_altered_packaged_file_is_found(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,25 +199,6 @@ def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
         packing.check_encoder(str(copy), multilingual_encoder.PackedPieces)
 
 
-def test_a_piece_without_a_cost_is_named(packed: multilingual_encoder.PackedPieces, copy: Path) -> None:
-    words = [piece for piece, _ in PIECES if piece.startswith(multilingual_encoder.BEGIN) and len(piece) > 1]
-    last = next(word for word in words if packed.bucket(packing.bucket_key(word)).rpartition("\n")[2].startswith(f"{word}\t"))
-    whole = copy.read_bytes()
-    index = np.frombuffer(whole[layout.HEADER :], "<u4", packing.PIECE_BUCKETS + 1).copy()
-    index[multilingual_encoder.hash_key(packing.bucket_key(last), packing.PIECE_BUCKETS) + 1] -= len("\t\U00010000".encode())
-    copy.write_bytes(whole[: layout.HEADER] + index.tobytes() + whole[layout.HEADER + index.nbytes :])
-    with pytest.raises(layout.EncoderUnusable, match="a piece of its vocabulary has no cost"):
-        MultilingualEncoder.open(str(copy)).encode(last[1:])
-
-
-def test_damaged_places_of_the_vocabulary_are_named(copy: Path) -> None:
-    whole = copy.read_bytes()
-    index = (np.arange(packing.PIECE_BUCKETS) << 17).astype("<u4").tobytes()
-    copy.write_bytes(whole[: layout.HEADER] + index + whole[layout.HEADER + len(index) :])
-    with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary has no end"):
-        MultilingualEncoder.open(str(copy)).encode(TEXTS[0])
-
-
 @pytest.mark.parametrize(
     ("costs", "shape", "message"),
     [

@@ -75,12 +75,6 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
     assert [(text, actual) for text, words in cases if (actual := query_encoder.split_words(text)) != words] == []
 
 
-def test_special_tokens_are_found_only_as_they_are_written(packed_encoder: layout.PackedEncoder) -> None:
-    ids = material.vocabulary()
-    assert query_encoder.token_ids("un[MASK]able", packed_encoder.match) == [ids["un"], ids["[MASK]"], ids["able"]]
-    assert query_encoder.token_ids("[mask]", packed_encoder.match) == [ids["["], ids["mask"], ids["]"]]
-
-
 def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.PackedEncoder) -> None:
     unknown = [material.vocabulary()["[UNK]"]]
     assert query_encoder.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
@@ -90,19 +84,6 @@ def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.Pac
 @given(text=MIXED, limit=st.integers(0, 20))
 def test_a_limit_gives_the_first_ids(packed_encoder: layout.PackedEncoder, text: str, limit: int) -> None:
     assert query_encoder.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
-
-
-def test_words_that_are_known_need_no_vocabulary(packed_encoder: layout.PackedEncoder) -> None:
-    def fail_if_asked(piece: bytes) -> tuple[int, int]:
-        raise AssertionError(piece)
-
-    ids_by_word: dict[str, list[int]] = {}
-    first = query_encoder.token_ids("tenants and migrations", packed_encoder.match, ids_by_word=ids_by_word)
-    assert query_encoder.token_ids("migrations and tenants", fail_if_asked, ids_by_word=ids_by_word) == [
-        *first[2:],
-        first[1],
-        first[0],
-    ]
 
 
 def test_lone_surrogates_count_for_nothing(packed_encoder: layout.PackedEncoder) -> None:

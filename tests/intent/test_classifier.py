@@ -58,11 +58,6 @@ def test_what_a_server_could_refuse_is_not_sent() -> None:
     assert "a  b?\tc\nd" in build_question("a\0\x1bb\ud800\tc\nd").user
 
 
-def test_equal_prompts_give_equal_questions() -> None:
-    first, second = build_question("Where is the config?"), build_question("Where is the config?")
-    assert (first.system, first.user, first.schema) == (second.system, second.user, second.schema)
-
-
 # the answer: what surrounds it
 
 

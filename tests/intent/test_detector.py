@@ -4,10 +4,10 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector, keywords
-from subcog_hooks.intent.detector import DURATION, MAX_PROMPT_SHOWN, Detection
+from subcog_hooks.intent.detector import DURATION, MAX_PROMPT_SHOWN
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
-from subcog_hooks.settings.defaults import Settings, Value
+from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
@@ -123,34 +123,6 @@ def test_where_no_signal_of_a_type_fired_the_answer_stands_alone(home: Home, sta
     assert metric_values(state)[f'{DURATION}{{source="llm"}}'] == 1
 
 
-NO_TYPE = "the lighthouse lamp relay of the tide sensor"
-
-
-@pytest.mark.parametrize(
-    ("kind", "confidence", "prompt", "speaks"),
-    [
-        ("none", 0.9, QUESTION, False),
-        ("none", 0.6, QUESTION, False),
-        ("none", 0.4, QUESTION, True),
-        ("none", 0.6, NO_TYPE, False),
-        ("none", 0.4, NO_TYPE, True),
-        ("howto", 0.4, NO_TYPE, True),
-        ("howto", 0.1, NO_TYPE, True),
-        ("howto", 0.4, ORDER, False),
-        ("howto", 0.9, ORDER, True),
-    ],
-)
-def test_an_unsure_answer_silences_nothing_and_a_sure_no_does(
-    home: Home, state: State, kind: str, confidence: float, prompt: str, speaks: bool
-) -> None:
-    with LlmServer(says(kind, confidence, ["topic"])) as server:
-        settings = asking(server)
-        result = examine_with(home, state, settings, prompt)
-    assert result.intent.llm_status == "success"
-    assert result.is_vetoed is (kind == "none" and confidence >= 0.5)
-    assert (result.is_enough(settings) and result.may_speak(settings)) is speaks
-
-
 @pytest.mark.parametrize(
     ("behaviour", "expected"),
     [
@@ -209,22 +181,6 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
 
 
 # ---- before it is settled -------------------------------------------------------------------------------------------------
-
-
-def may_change(home: Home, state: State, settings: Settings, prompt: str = QUESTION) -> bool:
-    begun: Detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-    changes = begun.may_change
-    begun.settle((), settings, LONG_MS)
-    return changes
-
-
-def test_it_may_change_as_long_as_an_llm_has_a_say(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        assert may_change(home, state, asking(server), ORDER)
-        assert not may_change(home, state, asking(server, search_intent__use_llm=False), ORDER)
-        assert not may_change(home, state, asking(server), "/compact")
-        examine_with(home, state, asking(server), ORDER)
-        assert may_change(home, state, asking(server), ORDER)  # by the answer that was kept
 
 
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:

@@ -133,19 +133,6 @@ def test_asking_for_what_was_decided_raises_the_confidence(plain: str, seeking: 
     assert SEEKING in {signal.family for signal in read_prompt(seeking).fired}
 
 
-@pytest.mark.parametrize("first", range(len(TYPES) - 1))
-def test_equal_types_are_told_in_the_order_of_ties(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With weights that make the types from `first` on equal, the first of them is told."""
-    assert TYPES == (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)
-    monkeypatch.setattr(
-        keywords, "BIAS", tuple(5.0 if first <= kind < TYPES.index(NONE) else 0.0 for kind in range(len(TYPES)))
-    )
-    monkeypatch.setattr(keywords, "CUES", dict.fromkeys(keywords.CUES, (0.0,) * len(TYPES)))
-    reading = read_prompt("lighthouse\n```\nerror: no lamp\n```")
-    assert reading.fired == []
-    assert reading.intent.type == TYPES[first]
-
-
 def test_a_shape_alone_names_no_type() -> None:
     reading = read_prompt("Wie deployen wir auf Staging?")
     assert reading.fired == []

@@ -2,7 +2,7 @@
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier, detector, keywords
-from subcog_hooks.intent.detector import ANSWER_KEPT_MS, COMPLETED, DURATION, HOUR_MS, STARTED
+from subcog_hooks.intent.detector import COMPLETED, DURATION, HOUR_MS, STARTED
 from subcog_hooks.llm import breaker
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Settings
@@ -14,7 +14,6 @@ from tests.intent.asked import (
     LONG_MS,
     NO,
     QUESTION,
-    SHORT_MS,
     YES,
     asking,
     call,
@@ -46,15 +45,6 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
         assert status(home, state, asking(other)) == "success"
         assert [request.json["model"] for request in server.requests] == ["a-model", "a-model", "another-model"]
         assert status(home, state, asking(server)) == "cached"
-
-
-def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        settings = asking(server)
-        assert status(home, state, settings) == "success"
-        key = breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
-    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
-    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
 def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state: State) -> None:
@@ -104,16 +94,6 @@ def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None
     assert metric_values(state)[STARTED] == breaker.FAILURES
 
 
-def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
-    with LlmServer(llm_server.never()) as server:
-        settings = asking(server, search_intent__llm_timeout_ms=SHORT_MS)
-        assert [status(home, state, settings) for _ in range(4)] == ["timeout"] * 3 + ["resting"]
-        another = asking(server, search_intent__llm_timeout_ms=SHORT_MS, llm__model="another-model")
-        assert status(home, state, another) == "timeout"
-        end_rest(state, settings, home)
-        assert [status(home, state, settings) for _ in range(3)] == ["timeout", "resting", "resting"]
-
-
 def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
@@ -125,16 +105,3 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
         assert not detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
         other.commit()
         assert status(home, state, settings) == "success"
-
-
-def test_one_tries_alone_and_its_success_ends_the_rest(home: Home, state: State) -> None:
-    with LlmServer(*[llm_server.fails(500)] * 3, YES) as server:
-        settings = asking(server)
-        for _ in range(3):
-            status(home, state, settings)
-        end_rest(state, settings, home)
-        begun = [detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
-        assert [detection.may_change for detection in begun] == [True, False, False]
-        begun[0].settle(("session",), settings, LONG_MS)
-        begun[0].learn(state, keeps_answers=False)
-        assert [status(home, state, settings, keeps_answers=False) for _ in range(2)] == ["success"] * 2

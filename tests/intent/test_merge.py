@@ -91,11 +91,6 @@ def test_the_llm_weighs_seven_tenths_half_shared_topics_more() -> None:
         assert result.certainty == result.intent.confidence
 
 
-def test_nothing_is_surer_than_the_cap() -> None:
-    answer = Classification(HOWTO, 1.0, ("a",))
-    assert [merge(keyword, answer).intent.confidence for keyword in (howto(0.95, "a"), None)] == [MAX_CONFIDENCE] * 2
-
-
 def test_a_failed_llm_costs_a_tenth_but_never_the_threshold() -> None:
     cases = {0.95: 0.95, 0.8: 0.8, 0.79: 0.69, 0.6: 0.5, 0.55: 0.5, 0.5: 0.5, 0.49: 0.39, 0.05: 0.0}
     assert {before: merge(howto(before, "a")).intent.confidence for before in cases} == cases

@@ -1,7 +1,5 @@
 """The type of a query, one of S1's five, and the phrases in its quotes."""
 
-import ast
-import subprocess
 import sys
 from types import FrameType
 
@@ -274,20 +272,3 @@ def test_the_work_grows_no_faster_than_the_text(subtests: pytest.Subtests) -> No
         with subtests.test(piece=piece):
             short, long = (_steps(piece * (length // len(piece))) for length in (2_500, 10_000))
             assert long <= 4.2 * short + 100
-
-
-def test_a_hundred_thousand_characters_have_a_type() -> None:
-    assert classify_query("the build is slow " * 5_556) == EXPLORATORY
-    assert classify_query("the build is slow " * 5_556 + "at Contoso") == ENTITY
-
-
-def test_it_loads_only_quotes_and_the_vocabulary() -> None:
-    program = (
-        "import sys; import subcog_hooks.intent; before = set(sys.modules);"
-        "import subcog_hooks.intent.query_type; print(sorted(set(sys.modules) - before))"
-    )
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ast.literal_eval(loaded.stdout) == [
-        *("__future__", "subcog_hooks.core", "subcog_hooks.core.files", "subcog_hooks.intent.query_type"),
-        *("subcog_hooks.text", "subcog_hooks.text.prompt_needs", "subcog_hooks.text.vocabulary"),
-    ]

@@ -54,10 +54,6 @@ def test_a_name_with_signs_stays_as_it_is_written() -> None:
         assert of(f"how do we build the importer with {word}?")[0] == of(f"the {word}, please")[0] == word
 
 
-def test_there_are_at_most_five() -> None:
-    assert len(of("compare sqlite postgres mysql redis mongo cassandra dynamo")) == MAX_TOPICS
-
-
 def test_words_of_the_store_come_first_and_rare_words_lead() -> None:
     prompt = "how do the webhook, the billing job and the lighthouse relate"
     assert of(prompt, {})[0] == "webhook"
@@ -66,14 +62,6 @@ def test_words_of_the_store_come_first_and_rare_words_lead() -> None:
 
 def test_an_identifier_comes_before_a_word_of_the_store() -> None:
     assert of("does the lighthouse call parse_args", {"lighthouse": 1.0})[:2] == ("parse_args", "lighthouse")
-
-
-def test_what_says_what_to_do_comes_last() -> None:
-    assert of("fix the broken lighthouse")[0] == "lighthouse"
-
-
-def test_a_word_of_all_memories_is_not_lost() -> None:
-    assert of("the lighthouse", {"lighthouse": 0.0}) == ("lighthouse",)
 
 
 def test_the_error_that_was_pasted_has_topics() -> None:

@@ -305,17 +305,6 @@ def test_a_last_row_without_a_line_end_is_read_once(writer: Writer) -> None:
     assert ([turn.text for turn in again.turns], again.damaged) == (["three"], 0)
 
 
-def test_an_answer_is_cut_right_behind_letters_that_grow(writer: Writer) -> None:
-    writer.typed("go")
-    writer.call("Bash", command="npm i")
-    message = (
-        f"The user doesn't want to proceed with this tool use. {'İ' * 40} To tell you how to proceed, the user said:\n"
-        f"{'İ' * 3} use pnpm here\n\nNote: The user's next message may contain a correction"
-    )
-    writer.result(message, is_error=True, denial="user-rejected")
-    assert texts(writer) == ["go", "İİİ use pnpm here"]
-
-
 def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> None:
     writer.typed("use pnpm", parent=None)
     writer.said("ok")

@@ -94,12 +94,6 @@ def test_of_many_hooks_at_once_one_tries(resting: State, home: Home) -> None:
         assert sorted(pool.map(hook, range(count))) == [False] * (count - 1) + [True]
 
 
-def test_another_provider_is_not_concerned(resting: State) -> None:
-    assert may_call(resting, OTHER, NOW)
-    record_call_success(resting, OTHER)
-    assert not may_call(resting, LLM, NOW)
-
-
 def test_a_clock_that_was_set_back_does_not_rest_for_ever(resting: State) -> None:
     year = 365 * 86_400_000
     assert may_call(resting, LLM, NOW - year)
@@ -179,9 +173,3 @@ def test_an_answer_is_kept_for_one_question_to_one_model(key: Callable[..., str]
     assert len({key(), *others}) == 5
     assert key() == key()
     assert breaker.answer_key(Provider("openai", "http://a/v1", "m", "another key"), build_question("Where is it?")) == key()
-
-
-def test_what_the_llm_is_not_shown_makes_no_other_key(key: Callable[..., str]) -> None:
-    head, tail = "a" * 2_000, "z" * 2_000
-    assert key(head + "b" * 100 + tail) == key(head + "c" * 200 + tail)
-    assert len(key("half a pair: \ud800")) == 64

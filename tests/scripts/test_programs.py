@@ -31,7 +31,6 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.relevance.fit_notes": "scipy",
     "scripts.standing.fit": "numpy",
 }
-ATTEMPTS = 5  # a busy machine may end the hook at its deadline, and then nothing is measured
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -54,34 +53,6 @@ def test_these_are_all() -> None:
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "scripts").rglob("*.py")}
     runnable = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path, text in sources.items() if "__main__" in text}
     assert runnable == set(PROGRAMS)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs os.wait4")
-def test_the_hook_is_measured_beside_a_bare_interpreter(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    options = ["--subcog", str(Path(sys.executable).with_name("subcog")), "--sizes", "100", "--runs", "3", "--search-runs", "1"]
-    for _ in range(ATTEMPTS):
-        done = run("scripts.bench.hook", *options, "--json", str(file))
-        if done.returncode == 0:
-            break
-    assert done.returncode == 0, done.stderr
-    (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
-    assert (size["memories"], len(size["hook_ms"])) == (100, 3)
-    assert size["hook_median_ms"] > size["bare_median_ms"] > 0.0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs os.wait4")
-def test_prompts_are_measured_beside_the_process_that_embeds(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    options = ["--subcog", str(Path(sys.executable).with_name("subcog")), "--embedding", "--sizes", "2000", "--runs", "1"]
-    for _ in range(ATTEMPTS):
-        done = run("scripts.bench.hook", *options, "--json", str(file))
-        size = json.loads(file.read_text(encoding="utf-8"))["sizes"][0] if done.returncode == 0 else {}
-        if size.get("share"):  # others may leave it none of the processor
-            break
-    assert done.returncode == 0, done.stderr
-    assert (len(size["single_ms"]), len(size["series_quiet_ms"])) == (1, 5)
-    assert 0.0 < size["share"] < 1.5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")

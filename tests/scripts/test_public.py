@@ -17,10 +17,8 @@ from scripts.bench.locomo import join_sessions, load_conversations, parse_conver
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
 from scripts.bench.peers import SubcogBlock, SubcogSearch, count_processes
-from scripts.relevance import fit_foreign, manuals
-from scripts.relevance.evidence import Case
+from scripts.relevance import manuals
 from scripts.relevance.manuals import Section
-from subcog_hooks.recall.relevance import FOREIGN
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -189,9 +187,3 @@ def test_sections_are_matched_by_position_where_translated() -> None:
     german = [Section("Schlüssel", "Ein Satz" + BODY), Section("Locks", BODY + " Locked.")]
     manual = manuals._join_pages({"a": {"en": english, "de": german, "fr": german[:1]}})
     assert {key: sorted(sections) for key, sections in manual.items()} == {"a#0": ["de", "en"], "a#1": ["en"]}
-
-
-def test_each_heading_is_asked_with_its_section_and_without() -> None:
-    case = Case("Wo liegt der Schlüssel?", frozenset({"a"}), "handbook", fit_foreign.NATIVE)
-    assert [asked.is_missing for asked in fit_foreign._twice(case)] == [False, True]
-    assert set(fit_foreign.NAMES) <= FOREIGN.keys()

@@ -150,13 +150,6 @@ def test_users_preset_wins_over_a_projects_values(home: Home, tmp_path: Path) ->
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", 0.0)
 
 
-def test_users_values_win_over_a_projects_preset(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), '[fusion]\npreset = "rrf"\n')
-    write(home.config, "[fusion]\nalpha = 0.2\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("rrf", 0.2)
-
-
 # ---- the environment ------------------------------------------------------------------------------------------------------
 
 
@@ -197,12 +190,6 @@ def test_project_cannot_switch_on_what_the_user_switched_off(home: Home, tmp_pat
     settings = loading.load(home, str(tmp_path / "p"))
     fault = "is true, yours is false; a project's file may only switch it off, so it is ignored"
     assert (settings[name], settings.ignored) == (False, (f".subcog.toml line 1: {name} {fault}",))
-
-
-def test_project_may_use_what_the_user_allows(home: Home, tmp_path: Path) -> None:
-    write(home.config, "surfacing.min_relevance = 0.1\n")
-    write(str(tmp_path / "p" / ".subcog.toml"), "surfacing.min_relevance = 0.15\n")
-    assert loading.load(home, str(tmp_path / "p")).ignored == ()
 
 
 # ---- files that are made to be a burden -----------------------------------------------------------------------------------
@@ -249,13 +236,6 @@ def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: 
     assert settings[name] == (False if name == "search_intent.use_llm" else keys.KEYS[name].default)
 
 
-def test_a_project_may_tune_its_intent(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nenabled = false\nmin_confidence = 0.7\nllm_timeout_ms = 50\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert settings.problems == ()
-    assert (settings["search_intent.enabled"], settings["search_intent.min_confidence"]) == (False, 0.7)
-
-
 # ---- keys left out --------------------------------------------------------------------------------------------------------
 
 
@@ -271,12 +251,6 @@ def test_a_project_may_tune_its_intent(home: Home, tmp_path: Path) -> None:
 def test_the_keys_that_were_left_out_are_named(home: Home, text: str, left_out: set[str]) -> None:
     write(home.config, text)
     assert loading.load(home).left_out == left_out
-
-
-def test_faults_of_a_project_are_not_left_out_keys(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nuse_llm = 'x'\nusellm = 1\n[llm]\nmodel = 7\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert (len(settings.problems), settings.left_out) == (3, frozenset())
 
 
 def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:

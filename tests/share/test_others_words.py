@@ -138,15 +138,3 @@ def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> N
     assert len(names) == len(UNNAMABLE)
     assert all(re.fullmatch(r"renamed-\w{12}", id_) for id_ in names)
     assert "Asked for by its id." in ada.run_apart("show", names[0]).stdout
-
-
-def test_the_replacement_of_a_renamed_id_is_found_by_its_name(ada: Person) -> None:
-    lines = [
-        {"id": "old", "content": "Old.", "status": "superseded", "superseded_by": "--new"},
-        {"id": "--new", "content": "New."},
-    ]
-    file = ada.folder / "some.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    ada.run_apart("import", str(file), code=2)
-    there = ada.exported("content")
-    assert there["Old."]["superseded_by"] == there["New."]["id"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from subcog_hooks.share import sending, server_connection, server_schema, team_s
 from subcog_hooks.store.memory import now_ms
 from tests.share.conftest import SHOP, Server
 
-BANK = "github.com/acme/bank"
 MANY = 2_400  # vectors of the shop: more than are compared exactly
 TEN = 10
 
@@ -72,17 +69,6 @@ class Filled:
             missed += len({f"m{index}" for index in nearest} - set(self.search_ids(project, query)))
         return missed / (20 * TEN)
 
-    def count_scans(self, index: str) -> int:
-        """The scans of an index, once no closed connection reports more: the server hears of them a moment later."""
-        before = -1
-        while True:
-            [(count,)] = self.run(f"SELECT idx_scan FROM pg_stat_all_indexes WHERE indexrelid = 'subcog.{index}'::regclass")
-            assert isinstance(count, int)
-            if count == before:
-                return count
-            before = count
-            time.sleep(0.5)
-
 
 @pytest.fixture(scope="module")
 def filled_server(server: Server) -> Filled:
@@ -94,23 +80,3 @@ def filled_server(server: Server) -> Filled:
 def test_the_nearest_are_those_of_a_scan_of_all(filled_server: Filled) -> None:
     assert filled_server.left_out(SHOP, filled_server.made) <= 0.02
     assert filled_server.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
-
-
-def test_only_projects_with_many_vectors_need_the_graph(filled_server: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = about_topics(50, 1)
-    filled_server.write(BANK, few)
-    for module in (server_schema, team_search):
-        monkeypatch.setattr(module, "MANY_VECTORS", MANY // 2)
-    with server_connection.open_connection(filled_server.url) as owner:
-        made = server_schema.plan_setup(owner, server_schema.read_tables(owner))
-        assert len(made.steps) == 1
-        assert made.steps[0].startswith(f"a graph of {MANY + len(few):,} vectors")
-        server_schema.run_plan(owner, made)
-        assert server_schema.plan_setup(owner, server_schema.read_tables(owner)).steps == []
-    # Otherwise so small a table is read and sorted.
-    filled_server.run(f"ALTER DATABASE {filled_server.database} SET enable_sort = off")
-    assert filled_server.left_out(SHOP, filled_server.made) <= 0.02
-    looked_for = filled_server.count_scans("vectors_by_cosine")
-    assert looked_for
-    assert filled_server.left_out(BANK, few) == 0
-    assert filled_server.count_scans("vectors_by_cosine") == looked_for

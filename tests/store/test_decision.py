@@ -88,15 +88,6 @@ def test_written_decision_is_read_back() -> None:
     assert values(read_back(decision.to_text())) == values(decision)
 
 
-def test_a_decision_that_was_made_at_once_is_read_back() -> None:
-    decision = Decision(**{**COLUMNS, "outcome": "paused", "units": 0})
-    assert values(read_decision(decision.to_text(), **{**COLUMNS, "outcome": "paused", "units": 0})) == values(decision)
-
-
-def test_injected_ids_come_from_the_candidates() -> None:
-    assert whole().injected == ("a", "c")
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"v":9,"later":[1]}', '{"stages":[["start",1e999]]}'])
 def test_damaged_or_foreign_record_leaves_the_columns(text: str) -> None:
     decision = read_back(text)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory, hash_content
+from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory
 from subcog_hooks.store.memory_checks import check_memory
 from subcog_hooks.store.questions import from_json
 from subcog_hooks.store.store import Store
@@ -62,22 +62,12 @@ def test_a_memory_lives_while_it_is_active_and_has_not_expired(make: Maker) -> N
     assert not make(status="superseded").is_live(0)
 
 
-def test_a_copy_with_another_content_has_another_hash(make: Maker) -> None:
-    memory = make("one")
-    assert memory.with_changes(content="two").content_hash == hash_content("two")
-    assert memory.with_changes(namespace="decisions").content_hash == memory.content_hash
-
-
 @given(st.lists(st.integers(min_value=0, max_value=2**40), min_size=1, max_size=50))
 def test_ids_rise_strictly_whatever_the_clock_does(times: list[int]) -> None:
     maker = IdMaker()
     ids = [maker.new(time_ms) for time_ms in times for _ in range(3)]
     assert ids == sorted(set(ids))
     assert all(len(id_) == 14 for id_ in ids)
-
-
-def test_the_urn_names_scope_namespace_and_id(make: Maker) -> None:
-    assert make(id="a1", namespace="decisions").urn == "subcog://user/decisions/a1"
 
 
 ASKED = (

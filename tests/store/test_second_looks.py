@@ -1,10 +1,5 @@
 """Second looks in state.db: the limit of running looks, waiting answers, and their outcomes."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from subcog_hooks.core.paths import Home
 from subcog_hooks.store import metrics, recorded_decisions, second_looks, sessions, verdicts
 from subcog_hooks.store.second_looks import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.state import State
@@ -12,14 +7,6 @@ from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
 
 NOW = 1_700_000_000_000
 FOUND = [("m1", 0.5), ("m2", 0.3)]
-
-
-@pytest.fixture
-def state(home: Home) -> Iterator[State]:
-    home.create()
-    opened = State.open(home, 1_000)
-    yield opened
-    opened.close()
 
 
 def begin(state: State, decision: str, session: str, now: int = NOW) -> bool:

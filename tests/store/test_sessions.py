@@ -4,8 +4,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import StoreBusy, UsageError
 from subcog_hooks.core.paths import Home
@@ -93,15 +91,6 @@ def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) ->
         sessions.note_prompt(state, f"s{number}", SHOP, 10_000 + number)
     state.commit()
     assert [number for number in range(MAX_SESSIONS + 3) if row(state, f"s{number}") is None] == [1, 2, 3]
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
-def test_a_session_may_have_any_name(state: State, session: str) -> None:
-    sessions.begin_session(state, session, SHOP, "startup", 1000)
-    sessions.keep_printed_ids(state, session, [session])
-    assert row(state, session) == (SHOP, "startup", 1000, 1000, 0)
-    assert sessions.find_printed_ids(state, session) == (session,)
 
 
 def test_empty_start_differs_from_an_unknown_start(state: State) -> None:

@@ -34,19 +34,6 @@ def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatc
     assert [number for number in range(6) if sessions.find_given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
-def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
-    state.begin()
-    with pytest.raises(StoreBusy):
-        State.open(home, 1).begin()
-
-
-def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
-    sessions.record_given(state, "one", ("a",), 1000, "d1")
-    sessions.record_given(state, "two", ("a",), 1000, "d2")
-    sessions.forget_session(state, "one")
-    assert (sessions.find_given(state, "one"), sessions.find_given(state, "two")) == (set(), {"a"})
-
-
 # ---- decisions -------------------------------------------------------------------------------------------------------------
 
 
@@ -92,13 +79,6 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
     assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
 
 
-def test_decisions_come_newest_first(state: State) -> None:
-    for number in range(5):
-        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
-
-
 def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
     for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
         verdicts.keep_decision(state, make_decision(id_, time_ms), time_ms)
@@ -106,12 +86,6 @@ def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> Non
     latest = recorded_decisions.find_decision(state)
     assert latest is not None
     assert latest.id == "after"
-
-
-def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
-    verdicts.keep_decision(state, make_decision("old", DAY), DAY)
-    verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
 def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
@@ -224,15 +198,6 @@ def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> N
     assert state_values.is_paused(state, 10**12)
 
 
-def test_a_damaged_file_is_put_aside_and_made_anew(state: State, home: Home) -> None:
-    state_values.begin_pause(state, 0, None)
-    state.close()
-    with open(home.state_db, "wb") as file:
-        file.write(b"not a database at all, but long enough to be read as one" * 100)
-    assert not state_values.is_paused(State.open(home, 100), 0)
-    assert os.path.exists(home.state_db + ".damaged")
-
-
 def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Home) -> None:
     kept = []
     for i in range(3 * LONG_WAL):
@@ -292,12 +257,3 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     at_most = dict(took.buckets)
     assert tuple(at_most) == (*BUCKETS, float("inf"))
     assert [at_most[bound] for bound in (0.0005, 0.001, 0.1, 0.2, 0.5, 5.0, float("inf"))] == [2, 3, 3, 4, 5, 5, 6]
-
-
-def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
-    state.begin()
-    metrics.increase_counter(state, "asked")
-    metrics.observe_duration(state, "took", "", 0.1)
-    assert metrics.read_metrics(State.open(home, 100)) == []
-    state.commit()
-    assert [metric.name for metric in metrics.read_metrics(State.open(home, 100))] == ["asked", "took"]

@@ -6,7 +6,7 @@ import stat
 import apsw
 import pytest
 
-from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
+from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreTooNew, StoreTooOld
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store import Store
@@ -52,11 +52,6 @@ def test_an_update_changes_the_memory_and_moves_the_revision(store: Store, make:
     assert store.get(memory.id).content == "two"
     assert store.revision() > before
     assert [changed.id for changed in store.changed_after(before, 10)] == [memory.id]
-
-
-def test_an_update_of_nothing_is_an_error(store: Store, make: Maker) -> None:
-    with pytest.raises(NoMemory):
-        store.update([make(id="nobody")])
 
 
 def test_purged_memories_leave_the_file_and_the_caches(store: Store, make: Maker, home: Home) -> None:
@@ -133,11 +128,6 @@ def test_a_writer_waits_for_a_bounded_time_only(store: Store, make: Maker, home:
     with Store.writer(home, busy_ms=1) as blocked, pytest.raises(StoreBusy, match="locked by another process; try again"):
         blocked.add([make()])
     other.execute("ROLLBACK")
-
-
-def test_a_missing_store_is_no_file(home: Home) -> None:
-    with pytest.raises(StoreError, match="no such file"):
-        Store.reader(home)
 
 
 def test_bytes_that_are_no_database_are_called_damaged(store: Store, home: Home) -> None:

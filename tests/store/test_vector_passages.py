@@ -59,19 +59,6 @@ def keys_of(vectors: VectorStore, memory: Memory) -> list[int]:
 # ---- searching ------------------------------------------------------------------------------------------------------------
 
 
-def test_cosine_is_the_mean_of_whole_and_best_passage(vectors: VectorStore, store: Store, make: Maker) -> None:
-    long, short = store.add([make("long"), make("short")])
-    query = vector(7_000)
-    parts = [flip(query, seed, components) for seed, components in ((1, 30), (2, 25), (3, 5), (4, 36))]
-    keep(vectors, [long, short], {long.seq: parts, short.seq: [flip(query, 5, 10)]})
-    expected = {long.seq: mean_rule(query, parts[0], parts[1:]), short.seq: cosine(query, flip(query, 5, 10))}
-    assert expected[short.seq] > expected[long.seq] > cosine(query, parts[0])
-    assert vectors.cosines(query, [long.seq, short.seq]) == pytest.approx(expected, abs=1e-6)
-    hits = vectors.nearest(query, 9, None)
-    assert [seq for _, seq in hits] == [short.seq, long.seq]
-    assert {seq: score for score, seq in hits} == pytest.approx(expected, abs=1e-6)
-
-
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(counts=st.lists(st.integers(0, 6) | st.sampled_from([0, MOST]), min_size=1, max_size=12), seed=st.integers(1, 10_000))
 @example(counts=[MOST] * 12, seed=1)
@@ -109,16 +96,6 @@ def test_a_long_memory_does_not_crowd_others_out(vectors: VectorStore, store: St
     for k in (1, 5, 7, 29):
         assert len(vectors.nearest(query, k, None)) == k
     assert {seq for _, seq in vectors.nearest(query, 5, None)} == {memory.seq for memory in memories[:5]}
-
-
-def test_a_passage_brings_its_memory_among_the_nearest(vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make(f"note {number}") for number in range(50)])
-    query = vector(7_000)
-    of = {memory.seq: [flip(query, memory.seq, 20)] for memory in memories}
-    deep = memories[30].seq
-    of[deep] = [flip(query, 1, 40), flip(query, 2, 32), query]
-    keep(vectors, memories, of)
-    assert deep in {seq for _, seq in vectors.nearest(query, 3, None)}
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 17])

@@ -62,14 +62,6 @@ def test_a_memory_waits_until_its_questions_are_final_too(home: Home, store: Sto
         assert vectors.final_vectors(anchor.content_hash) == [final("anchor"), final("a passage of it")]
 
 
-def test_a_question_has_one_vector_however_many_are_made(home: Home, store: Store, anchor: Memory) -> None:
-    with follow(home, store) as vectors:
-        key, content_hash = next(row for row in vectors.pending() if row[0] % 256 == FIRST_QUESTION)
-        assert vectors.finish([(key, content_hash, [final(ANCHOR), final("too much")])]) == 1
-        assert vectors.final_vectors(content_hash) == [final(ANCHOR)]
-        assert len(vectors.question_cosines(final(BUOY), anchor.seq)) == 2
-
-
 def test_final_vectors_stay_when_questions_come_go_and_move(home: Home, store: Store, anchor: Memory) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
@@ -90,15 +82,6 @@ def test_question_shared_by_two_memories_is_embedded_once(home: Home, store: Sto
     with follow(home, store) as vectors:
         assert [key for key, _ in vectors.pending()] == [other.seq * 256]
         assert anchor.questions[1] == other.questions[0]
-
-
-def test_text_equal_to_a_question_is_embedded_by_itself(home: Home, store: Store, make: Maker, anchor: Memory) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
-    (other,) = store.add([make(BUOY)])
-    with follow(home, store) as vectors:
-        assert [key for key, _ in vectors.pending()] == [other.seq * 256]
-        assert vectors.text_at(anchor.seq * 256 + FIRST_QUESTION + 1, anchor)[1] != other.content_hash
 
 
 @pytest.mark.parametrize("change", [{"status": "superseded"}, {"status": "deleted"}, {"scope": "project", "project": "shop"}])

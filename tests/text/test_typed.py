@@ -179,16 +179,6 @@ def test_any_text_is_prepared(text: str) -> None:
     assert isinstance(is_typed(text), bool)
 
 
-@given(
-    st.lists(
-        st.sampled_from(["```", "~~~", ">", "[image #", "]", "<ide_selection>", "</ide_selection>", "\n", "@@ ", "#1 "]),
-        max_size=40,
-    )
-)
-def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
-    assert len(prepare_prompt("".join(parts)).text) <= len("".join(parts))
-
-
 def test_the_parts_of_a_text_stand_between_its_signs() -> None:
     cases = [
         ("\u0414\u0430", ["\u0434\u0430"]),
