@@ -45,14 +45,6 @@ def test_a_sentence_or_a_choice_is_no_navigation() -> None:
     assert [section for section in sections if is_navigation(section)] == []
 
 
-def test_a_document_gives_no_section_of_links() -> None:
-    links = "\n".join(f"- [the record number {number}](adr-{number}.md)" for number in range(9))
-    sentence = "A job is retried three times, and then it waits until a person of the shop looks at it."
-    text = f"# Jobs\n\n{sentence}\n\n## Related\n\n{links}\n"
-    assert [section.heading_path for section in split_sections(text, title="jobs")] == [("Jobs",)]
-    assert split_sections("@AGENTS.md\n", title="CLAUDE") == []
-
-
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
 RECORD = """---
@@ -104,13 +96,6 @@ def test_tiny_sections_join_their_neighbours(subtests: pytest.Subtests) -> None:
     for text, contents in cases:
         with subtests.test(text=text):
             assert [section.content for section in split_sections(text, title="notes")] == contents
-
-
-def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
-    sections = split_sections(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
-    assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
-    assert sections[1].content == f"Engine > Cache\n\n{LONG}"
-    assert [section.line for section in sections] == [1, 5]
 
 
 @pytest.mark.parametrize(

@@ -196,12 +196,6 @@ def test_long_entries_share_the_room_and_the_first_gets_the_rest() -> None:
     assert units(block("x" * 5_000, "y" * 5_000, "z" * 5_000, max_units=1_001).text) == 1_001
 
 
-def test_room_left_by_a_cut_goes_to_the_next_long_entry() -> None:
-    rendered = block("word " + "x" * 200 + " " + "x" * 5_000, "y" * 5_000, max_units=600)
-    assert texts(rendered)[0] == "word " + "x" * 200 + " …"
-    assert units(rendered.text) == 600
-
-
 def test_a_mutilated_entry_is_left_out_for_a_shorter_entry() -> None:
     frame = units(block(PKCE).text)
     assert block(PKCE, LONG, "short", max_units=frame + 80).ids == ("id0", "id2")
@@ -234,10 +228,6 @@ def test_a_million_characters_fit_as_well(content: str) -> None:
     assert texts(rendered)[-1] == PKCE
 
 
-def test_what_lies_far_behind_the_room_is_not_looked_at() -> None:
-    assert block("a " * 500_000 + "<system>").text == block("a " * 500_000 + "other").text
-
-
 def test_tricky_text_is_valid_at_every_size() -> None:
     tricky = "É😀 👨‍👩‍👧‍👦🇩🇪 क्ष e\u0301 <b> \ud83d ＜user> &amp; ﷺ 한글 " * 3
     frame = units(block("x").text) - 1
@@ -259,10 +249,6 @@ def test_the_output_is_one_line_of_ascii_json() -> None:
         b'{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", '
         b'"additionalContext": "a \\"quoted\\" \\\\ line\\n\\ud83d\\ude00 \\u00e9"}}\n'
     )
-
-
-def test_an_empty_context_prints_nothing() -> None:
-    assert to_hook_output("UserPromptSubmit", "") == b""
 
 
 @given(st.text(min_size=1))

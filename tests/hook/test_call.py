@@ -1,5 +1,6 @@
 """A hook call: its project, session and facts, its eligible memories, and the files that it opens."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_checks, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook import call, facts, prompt, recalled, session, tool
+from subcog_hooks.hook import call, facts, main, prompt, recalled, session, tool
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
 from subcog_hooks.store import project, sessions, state_values
 from subcog_hooks.store.project import Project
@@ -196,3 +197,46 @@ def test_the_platform_has_the_name_that_conditions_know(
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     assert facts.folder_facts("", None).get("platform") == fact
+
+
+@pytest.fixture
+def session_state(home: Home) -> State:
+    """Store a session `s` that was last active long ago, and its given memory."""
+    home.create()
+    session_state = State.open(home, 1_000)
+    sessions.begin_session(session_state, "s", "shop", "startup", 1_000)
+    sessions.note_prompt(session_state, "s", "shop", 2_000)
+    sessions.record_given(session_state, "s", ("m",), 2_000, "d")
+    return session_state
+
+
+def test_it_is_noted_that_a_session_was_at_work(home: Home, session_state: State) -> None:
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    session = sessions.find_session(session_state, "s")
+    assert session is not None
+    assert session.last_at > 1_000_000_000_000
+    assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
+    assert sessions.find_given(session_state, "s") == {"m"}
+
+
+@pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
+def test_of_other_sessions_nothing_is_noted(home: Home, session_state: State, session: object) -> None:
+    before = session_state.run("SELECT * FROM sessions")
+    main.note_session_activity({"session_id": session}, home, Deadline(5_000))
+    assert session_state.run("SELECT * FROM sessions") == before
+
+
+def test_where_there_is_no_state_none_is_made(home: Home) -> None:
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    assert not os.path.exists(home.root)
+
+
+def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, session_state: State) -> None:
+    session_state.begin()
+    deadline = Deadline(60_000)
+    main.note_session_activity({"session_id": "s"}, home, deadline)
+    assert deadline.left_ms() > 30_000
+    session_state.commit()
+    session = sessions.find_session(session_state, "s")
+    assert session is not None
+    assert session.last_at == 2_000

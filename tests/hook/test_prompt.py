@@ -299,6 +299,17 @@ def test_a_no_that_is_not_a_guess_silences_a_question(ask_anew: Ask, llm: LlmSer
     assert ask_anew()
 
 
+NO_TYPE = "the lighthouse lamp relay of the tide sensor"
+
+
+def test_an_unsure_answer_takes_nothing_from_a_prompt_of_no_type(ask_anew: Ask, llm: LlmServer) -> None:
+    llm.play(llm_server.fails(500), says("none", 0.9), says("none", 0.4), says("howto", 0.4), says("howto", 0.1))
+    given = [ask_anew(NO_TYPE, session=str(number)) for number in range(5)]
+    assert given[0]
+    assert given[1] == []
+    assert all(set(ids) <= set(given[0]) and ids for ids in given[2:])
+
+
 def test_acknowledgements_and_secrets_are_not_sent_to_an_llm(ask: Ask, home: Home, llm: LlmServer) -> None:
     llm.play(llm_server.never())
     for number, text in enumerate(("ok", "thanks!", "go on", "make it blue"), 1):

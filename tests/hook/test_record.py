@@ -1,6 +1,5 @@
 """The hook's records: every prompt leaves one decision, with its nearest candidates."""
 
-import os
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +26,7 @@ from subcog_hooks.store.verdicts import (
     LLM,
     MAX_CANDIDATES,
     MAX_EXPLAINED,
+    MAX_PROMPT,
     NOMEM,
     NOT_TYPED,
     NOTHING_FOUND,
@@ -40,7 +40,7 @@ from subcog_hooks.store.verdicts import (
     START,
 )
 from tests import llm_server
-from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm, decisions, outcomes, respond
+from tests.hook.recorded import ORDER, QUESTION, SECRET, Decide, configure, configure_llm, decisions, log_of, outcomes, respond
 from tests.llm_server import LlmServer, says
 
 # ---- a prompt that is answered -------------------------------------------------------------------------------------------
@@ -81,12 +81,6 @@ def test_candidates_tell_what_each_of_them_lacked(decide: Decide, home: Home) ->
     assert best.ranks
     assert best.scores
     assert all(not candidate.terms for candidate in decision.candidates[MAX_EXPLAINED:])
-
-
-def test_the_project_is_named(decide: Decide, tmp_path: Path) -> None:
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    assert decide(cwd=str(tmp_path / "shop")).project == os.path.realpath(tmp_path / "shop")
-    assert decide(session="another").project == ""
 
 
 # ---- silence ---------------------------------------------------------------------------------------------------------------
@@ -199,3 +193,80 @@ def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None,
     assert (recorded_decisions.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
     assert not verdicts.may_hold_prompt_texts(state)
     state.close()
+
+
+def test_a_secret_is_masked_and_is_no_topic(decide: Decide, home: Home) -> None:
+    decision = decide(f"How does the lighthouse lamp relay take {SECRET} from the tide sensor?")
+    assert decision.prompt == "How does the lighthouse lamp relay take [redacted] from the tide sensor?"
+    assert decision.intent is not None
+    assert "lighthouse" in decision.intent.topics or "relay" in decision.intent.topics
+    assert_unknown(home, SECRET)
+
+
+def test_of_a_prompt_that_may_hold_a_secret_nothing_is_kept(decide: Decide, home: Home) -> None:
+    for text in (QUESTION + " password=hunter2xyz", QUESTION * 2_000 + " password=hunter2xyz"):
+        decision = decide(text)
+        assert decision.prompt is None
+        assert decision.intent is not None
+        assert decision.intent.topics == ()
+    assert_unknown(home, "hunter2xyz")
+
+
+def test_a_private_span_is_left_out_also_where_the_prompt_is_cut(decide: Decide, home: Home) -> None:
+    decision = decide(QUESTION + " <private>" + "the harbourmaster's XYZZY " * 400 + "</private> Thanks.")
+    assert decision.prompt is not None
+    assert decision.prompt.startswith(QUESTION)
+    assert_unknown(home, "XYZZY")
+
+
+def test_of_a_long_prompt_the_beginning_is_kept(decide: Decide) -> None:
+    decision = decide(QUESTION + " It blinks." * 1_000)
+    assert decision.prompt is not None
+    assert len(decision.prompt) == MAX_PROMPT
+
+
+def assert_unknown(home: Home, text: str) -> None:
+    """Assert that no file of the state has this text."""
+    for suffix in ("", "-wal"):
+        file = Path(home.state_db + suffix)
+        assert not file.exists() or text.encode() not in file.read_bytes()
+
+
+OFF_SWITCHES = [
+    "[surfacing]\nlog_prompts = false\n",
+    "[surfacing]\nlog_prompts = 'false'\n",
+    "[surfacing]\nlog-prompts = false\n",
+    "[surfacing\nlog_prompts = false\n",
+]
+
+
+@pytest.mark.parametrize("switch", OFF_SWITCHES)
+def test_no_text_of_a_prompt_is_stored_against_the_users_wish(decide: Decide, home: Home, switch: str) -> None:
+    configure(home, switch)
+    for text in (QUESTION, ORDER, "/compact the lamp relay", "and the other one?"):
+        decision = decide(text)
+        assert (decision.prompt, decision.borrowed) == (None, ())
+        assert decision.intent is None or (decision.intent.topics, bool(decision.intent.type)) == ((), True)
+    for word in ("lighthouse", "relay", "sensor"):
+        assert_unknown(home, word)
+
+
+def test_what_was_kept_is_forgotten_at_the_next_prompt(decide: Decide, home: Home) -> None:
+    for text in (QUESTION, ORDER):
+        decide(text)
+    configure(home, OFF_SWITCHES[0])
+    decide("ok")
+    kept = decisions(home)
+    assert [decision.outcome for decision in kept] == [INTENT, INTENT, SPOKE]
+    assert [decision.prompt for decision in kept] == [None] * 3
+    assert all(decision.intent is not None and decision.intent.topics == () for decision in kept)
+    assert kept[2].candidates
+    assert sessions.find_last_prompt(State.open(home, 1_000), "s", kept[0].at_ms) is None
+
+
+def test_a_project_can_not_switch_it_on(decide: Decide, home: Home, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / ".subcog.toml").write_text("[surfacing]\nlog_prompts = true\n")
+    configure(home, OFF_SWITCHES[0])
+    assert decide(cwd=str(tmp_path / "shop")).prompt is None
+    assert "surfacing.log_prompts is left to your own config.toml" in log_of(home)

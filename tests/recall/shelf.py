@@ -23,9 +23,10 @@ from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
-from tests.conftest import make_memory as memory
+from tests.conftest import make_memory
 
 DIMENSION = 256
+memory = make_memory
 QUERY = bytes([127]) * DIMENSION  # where every query lies whose memories have chosen places
 ENOUGH = Deadline(3_600_000.0)
 

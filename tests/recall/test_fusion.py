@@ -1,7 +1,7 @@
 """Fusion of lists: weighted scores, reciprocal ranks, further lists; its invariants; and memories that repeat others."""
 
 import random
-from itertools import pairwise, product
+from itertools import product
 
 import pytest
 from hypothesis import example, given
@@ -156,11 +156,6 @@ def test_a_copy_of_a_copy_is_compared_with_the_kept_hit() -> None:
     assert list(distinct_positions(chain, 0.6)) == [0, 2]
 
 
-def test_behind_so_many_memories_none_is_compared() -> None:
-    of = [f"note {i}" for i in range(199)]
-    assert list(distinct_positions([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
-
-
 @given(texts, st.floats(0.5, 0.99))
 def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], max_similarity: float) -> None:
     kept = list(distinct_positions(of, max_similarity))
@@ -203,13 +198,6 @@ def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: flo
     places = order(of, share)
     assert sorted(places) == list(range(len(of)))
     assert places[:1] == [0][: len(of)]
-
-
-@given(ranked_texts(), shares)
-@example([("a b", 1.0), ("a b", 0.9), ("c d", 0.0)], 0.3)
-def test_one_that_scores_nothing_never_passes_one_that_scores(of: Ranked, share: float) -> None:
-    scores = [of[position][1] for position in order(of, share)]
-    assert all(before for before, after in pairwise(scores) if after)
 
 
 @given(ranked_texts(), shares)

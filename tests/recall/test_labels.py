@@ -2,8 +2,8 @@
 
 import pytest
 
-from subcog_hooks.recall import query, words
 from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import words
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
@@ -212,15 +212,6 @@ def test_what_has_the_identifier_somewhere_is_no_sibling(shelf: Shelf) -> None:
     assert {name for name, hit in hits.items() if is_lowered(hit)} == {"sibling"}
 
 
-def test_a_memorys_relevance_does_not_depend_on_the_page(pairs: Sources) -> None:
-    def of_ros1(limit: int, offset: int) -> float:
-        request = Request("how is the ROS2 workspace built", Filter())
-        hits = recall_search.search_page(request, pairs, ENOUGH, limit, offset).hits
-        return next(hit.relevance for hit in hits if hit.memory.id == "ros1")
-
-    assert of_ros1(10, 0) == of_ros1(1, 1)
-
-
 def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
     shelf.add({"old": "The runner has 3.11 of the interpreter, 40 workers", "new": "The runner has 3.12 of it, 20 workers"})
     shelf.fill()
@@ -256,15 +247,6 @@ def test_the_only_holder_of_a_rare_identifier_is_in_the_top_3(shelf: Shelf, numb
     assert (lifted.recency < 0.6) == ("decay" in numbers)
     total = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
     assert total == pytest.approx(lifted.score, abs=1e-6)
-
-
-def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None:
-    near.add({"both": "XQA_PORT and XQA_HOST are read from the shelf of the gate"})
-    near.fill()
-    index = near.index()
-    asked = query.analyse_query("Are XQA_PORT and XQA_HOST read at the gate?", index)
-    named, sole = words.find_holders(asked, index, Filter())
-    assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 
 def test_one_of_several_or_for_plain_words_is_not_lifted(near: Shelf) -> None:

@@ -1,18 +1,27 @@
 """Search results: their order, the effect of each number of the tuning, and the answer's description."""
 
+from math import exp
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL
 from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import MODES, Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.exact import ExactMatches
-from subcog_hooks.recall.fusion import DAY_MS
-from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
-from subcog_hooks.settings.defaults import PRESETS
+from subcog_hooks.recall.fusion import DAY_MS, FAVOURED, namespace_prior, recency_factor
+from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, combined_relevance
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import PRESETS, TYPE_SHARES
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory
+from tests.recall.shelf import ENOUGH, Held, Shelf, candidates_for, find, first, ids, memory
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -168,22 +177,6 @@ def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
         assert hit.score == pytest.approx(total, abs=1e-9)
 
 
-def test_counting_the_results_changes_nothing_else_of_the_answer(shelf: Shelf) -> None:
-    shelf.add({}, *(memory(f"crane turns {i}", id=f"m{i}", created_at=i) for i in range(9)))
-    of = shelf.with_cosines({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2)
-    for limit in (1, 2, 3, 8, 9, 20):
-        plain, counted = (
-            recall_search.search_page(
-                Request("crane turns", Filter(audiences=audiences_of()), is_explained=counts), of, Deadline(60_000.0), limit
-            )
-            for counts in (False, True)
-        )
-        assert [(hit.memory.id, hit.score, hit.relevance, hit.ranks, hit.scores) for hit in plain.hits] == [
-            (hit.memory.id, hit.score, hit.relevance, hit.ranks, hit.scores) for hit in counted.hits
-        ]
-        assert (counted.total, counted.has_more) == (9, limit < 9)
-
-
 TEXTS = {
     "words": "lamp relay winch",  # all that is asked for, and far in meaning
     "meaning": "beacon switch drum",  # no word of it, and nearest in meaning
@@ -268,17 +261,6 @@ def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: d
     assert (answer.alpha_reason or "").endswith("; by relevance") is (order == ids(by_relevance))
 
 
-def test_pages_by_relevance_are_parts_of_one_order(shelf: Shelf) -> None:
-    texts = {f"m{i}": f"{'lamp' if i % 2 else 'relay'} {i % 7} {MORE} {'winch ' * (i % 5)}" for i in range(60)}
-    shelf.add(texts | {f"copy{i}": f"# Title {i}\n\n{texts[f'm{i}']}" for i in range(0, 60, 4)})
-    shelf.fill()
-    sources = shelf.with_cosines({name: 0.3 + int(name[1:]) % 40 / 100 for name in texts}, alpha=0.7, near_duplicate=0.95)
-    whole = ids(find(sources, "lamp relay winch", 60))
-    for size in (7, 15, 25):
-        pages = [ids(find(sources, "lamp relay winch", size, offset)) for offset in range(0, 60, size)]
-        assert [name for page in pages for name in page][:60] == whole
-
-
 def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> None:
     shelf.add({f"m{i}": f"INC-421{i % 3} payment gateway timeout {MORE} {i}" for i in range(9)})
     shelf.fill()
@@ -286,3 +268,129 @@ def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> No
     hits = find(shelf.with_cosines(cosines, alpha=0.7), "payment gateway timeout INC-4210").hits
     assert {hit.memory.id for hit in hits[:3]} == {"m0", "m3", "m6"}
     assert [hit.relevance for hit in hits] == sorted((hit.relevance for hit in hits), reverse=True)
+
+
+OF_RANKING = [
+    name for name in KEYS if name.startswith(("fusion.", "recency.", "diversity.")) or name == "search.min_similarity"
+]
+CHANGES = {  # key: a value that is not its default, and what else has to be set for it to count
+    "fusion.preset": ('"rrf"', {}),
+    "fusion.mode": ('"rrf"', {}),
+    "fusion.alpha": ("0.2", {}),
+    "fusion.small": ("1", {"fusion.alpha": '"adaptive"'}),
+    "fusion.large": ("2", {"fusion.alpha": '"adaptive"', "fusion.small": "1"}),
+    "fusion.rrf_k": ("5", {"fusion.mode": '"rrf"'}),
+    "fusion.tags": ("0.9", {}),
+    **{f"fusion.{kind}": ("0.95", {"fusion.alpha": '"adaptive"'}) for kind in TYPE_SHARES},
+    "fusion.pattern": ("4.0", {}),
+    "fusion.state": ("0.5", {}),
+    "recency.decay": ("0.5", {}),
+    "recency.floor": ("0.1", {"recency.decay": "0.5"}),
+    "search.min_similarity": ("0.55", {}),
+    "diversity.mmr": ("0.5", {}),
+}
+
+QUERIES = {  # one of each type
+    "exact_quote": '"crane on berth"',
+    "entity": "crane_one",
+    "conceptual": "how does the crane work",
+    "factual": "crane 2024",
+    "exploratory": "crane",
+}
+
+
+@pytest.fixture
+def mixed_shelf(shelf: Shelf) -> Shelf:
+    """Like texts, a tag that the query names, an old memory, one that only meaning finds."""
+    now = now_ms()
+    shelf.add({"one": "crane on berth one", "two": "crane on berth two", "far": "a hoist moves"}, created_at=now)
+    shelf.add({"old": "crane of the harbour, painted in spring"}, created_at=now - 300 * DAY_MS)
+    shelf.add({}, memory("quiet water", id="tagged", tags=("crane",), created_at=now))
+    return shelf
+
+
+def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list[tuple[str, float]]:
+    """The hits with their scores under these settings in config.toml. A trigger and a condition hold."""
+    shelf.home.create()
+    sections: dict[str, list[str]] = {}
+    for name, value in settings.items():
+        section, _, key = name.partition(".")
+        sections.setdefault(section, []).append(f"{key} = {value}")
+    text = "\n".join("\n".join((f"[{section}]", *lines)) for section, lines in sections.items())
+    Path(shelf.home.config).write_text(text)
+    read = loading.load(shelf.home)
+    assert read.problems == ()
+    of = shelf.with_cosines({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
+    of.tuning = fusion.tuning_from_settings(read)
+    by_id = shelf.store.by_ids(["one", "far"])
+    exact = ExactMatches({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
+    answer = recall_search.search_page(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
+    return [(hit.memory.id, hit.score) for hit in answer.hits]
+
+
+@pytest.mark.usefixtures("usual_settings")
+def test_each_ranking_setting_changes_hits_or_scores(mixed_shelf: Shelf, subtests: pytest.Subtests) -> None:
+    for name in OF_RANKING:
+        with subtests.test(name=name):
+            value, beside = CHANGES[name]
+            query = QUERIES.get(name.removeprefix("fusion."), "crane")
+            assert answer(mixed_shelf, {**beside, name: value}, query) != answer(mixed_shelf, beside, query)
+
+
+@pytest.mark.usefixtures("usual_settings")
+def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
+    by_settings, by_default = fusion.tuning_from_settings(loading.load(home)), fusion.Tuning()
+    assert vars(by_settings) == vars(by_default)
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from(sorted(FAVOURED)), st.floats(1.0, 1.9))
+def test_it_never_overcomes_twice_the_relevance(relevance: float, other: float, intent: str, factor: float) -> None:
+    lifted = combined_relevance(relevance, namespace_prior(FAVOURED[intent][0], intent, factor))
+    assert relevance - 1e-4 <= lifted <= 1.0
+    if other >= 2 * relevance:
+        assert lifted <= combined_relevance(other, namespace_prior("elsewhere", intent, factor)) + 1e-4
+
+
+SMALL, LARGE = 500, 5_000  # S2's
+OF_S1 = {EXACT_QUOTE: 0.1, ENTITY: 0.4, CONCEPTUAL: 0.8, FACTUAL: 0.5, EXPLORATORY: 0.7}
+
+
+def test_the_share_is_the_mean_of_what_type_and_corpus_ask_for(subtests: pytest.Subtests) -> None:
+    unknown = None, SMALL, LARGE
+    cases = [
+        *((FACTUAL, 0.5, (corpus, SMALL, LARGE), 0.5) for corpus in (0, 499)),
+        *((FACTUAL, 0.5, (corpus, SMALL, LARGE), 0.7) for corpus in (500, 4_999)),
+        *((FACTUAL, 0.5, (corpus, SMALL, LARGE), 0.8) for corpus in (5_000, 1_000_000)),
+        *((FACTUAL, 0.5, (100, *bounds), 0.8) for bounds in ((50, 90), (0, 0))),
+        (FACTUAL, 0.5, (100, 50, LARGE), 0.7),
+        (FACTUAL, 0.5, (100, 101, 101), 0.5),
+        *((kind, share, unknown, 0.5) for kind, share in OF_S1.items()),
+    ]
+    for kind, share, corpus, of_corpus in cases:
+        with subtests.test(kind=kind, corpus=corpus):
+            assert fusion.adaptive_alpha(kind, share, *corpus)[0] == pytest.approx((share + of_corpus) / 2)
+
+
+def test_every_type_asks_for_what_s1_says() -> None:
+    assert set(TYPE_SHARES) == set(OF_S1)
+    assert {kind: KEYS[f"fusion.{kind}"].default for kind in OF_S1} == OF_S1
+
+
+@given(
+    *(st.sampled_from([*OF_S1]), st.floats(0.0, 1.0), st.none() | st.integers(0, 10_000_000)),
+    *(st.integers(0, 10_000), st.integers(0, 100_000)),
+)
+def test_a_share_lies_within_s2s_bounds(query_type: str, share: float, corpus: int | None, small: int, large: int) -> None:
+    assert 0.1 <= fusion.adaptive_alpha(query_type, share, corpus, small, large)[0] <= 0.9
+
+
+times = st.integers(0, 40_000 * DAY_MS)
+decays = st.floats(0.0, 1.0)
+floors = st.floats(0.0, 1.0)
+
+
+@given(times, times, decays, floors)
+def test_each_whole_day_fades_what_the_floor_leaves_free(created_at: int, now: int, decay: float, floor: float) -> None:
+    days = max(0, (now - created_at) // DAY_MS)
+    assert recency_factor(created_at, now, decay, floor) == pytest.approx(floor + (1.0 - floor) * exp(-decay * days))
+    assert recency_factor(created_at, now, 0.0, floor) == recency_factor(now + 1, now, decay, floor) == 1.0

@@ -168,12 +168,6 @@ def test_of_a_long_text_head_and_tail_are_asked_for(index: LexicalIndex) -> None
     assert {term.whole for term in asked.terms} == {"cranes", "quay"}
 
 
-def test_a_form_inside_a_compound_is_found_by_its_base(shelf: Shelf) -> None:
-    shelf.fill()
-    shelf.add({"props": "Read props.children once.", "quay": "A quay is long."})
-    assert ids(find(shelf.by_words(), "child")) == ["props"]
-
-
 letters = st.text(alphabet="abc", max_size=7)
 
 

@@ -147,14 +147,6 @@ def test_all_words_in_a_long_memory_beat_one_repeated_word(shelf: Shelf) -> None
     assert of["all"] > of["often"] > of["other"]
 
 
-def test_a_quoted_phrase_counts_more_than_repeated_words(shelf: Shelf) -> None:
-    shelf.fill()
-    shelf.add({"phrase": "The write ahead log is kept " + "on the other side of the river " * 4})
-    shelf.add({"words": "ahead write far ahead write far ahead write"})
-    of = {**scores(shelf, '"write ahead"'), **scores(shelf, '"write ahead"', ExactWords)}
-    assert of["phrase"] > of["words"]
-
-
 def test_a_tag_adds_less_to_a_score_than_the_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"both": "the crane turns"}, tags=("crane",))
@@ -162,17 +154,6 @@ def test_a_tag_adds_less_to_a_score_than_the_word(shelf: Shelf) -> None:
     shelf.add({"tag": "the davit turns"}, tags=("crane",))
     of = scores(shelf, "crane")
     assert of["both"] > of["word"] > of["tag"] > 0.0
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("WHOLE_BOOST", "parse_args"), ("LABEL_BOOST", "harbour"), ("GLUE_BOOST", "how crane")]
-)
-def test_each_boost_changes_a_score(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    shelf.fill()
-    shelf.add({}, memory("how the crane calls parse_args in the harbour", id="one", tags=("harbour",)))
-    before = scores(shelf, text)["one"]
-    monkeypatch.setattr(recall_words, name, 4.0)
-    assert scores(shelf, text)["one"] > before
 
 
 def test_a_whole_identifier_is_ahead_of_its_parts(shelf: Shelf) -> None:

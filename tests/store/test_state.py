@@ -1,19 +1,40 @@
 """state.db: ledger, decisions, pause and counters, and that nothing in it is missed when it is gone."""
 
 import os
+from typing import Any
 
 import apsw
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
 from subcog_hooks.store import lessons, metrics, recorded_decisions, sessions, state_values, verdicts
 from subcog_hooks.store.metrics import BUCKETS, Counter, Histogram
+from subcog_hooks.store.recorded_decisions import read_decision
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
-from subcog_hooks.store.verdicts import MAX_DECISIONS, PRUNED_AT_ONCE, Candidate, Decision, PromptIntent
+from subcog_hooks.store.verdicts import (
+    BELOW,
+    DUPLICATE,
+    FIELDS,
+    GATE,
+    GIVEN,
+    INJECTED,
+    MAX_DECISIONS,
+    PRUNED_AT_ONCE,
+    RECALL,
+    SPOKE,
+    START,
+    Candidate,
+    Decision,
+    PromptIntent,
+    Thresholds,
+)
 
 DAY = 86_400_000
 
@@ -257,3 +278,81 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     at_most = dict(took.buckets)
     assert tuple(at_most) == (*BUCKETS, float("inf"))
     assert [at_most[bound] for bound in (0.0005, 0.001, 0.1, 0.2, 0.5, 5.0, float("inf"))] == [2, 3, 3, 4, 5, 5, 6]
+
+
+COLUMNS: dict[str, Any] = {
+    "id": "01k0a",
+    "at_ms": 1_000,
+    "event": "UserPromptSubmit",
+    "session": "s",
+    "project": "github.com/x/y",
+    "outcome": SPOKE,
+    "units": 312,
+    "micros": 31_250,
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def whole() -> Decision:
+    return Decision(
+        **COLUMNS,
+        reason="as it was asked for",
+        prompt='Warum "PKCE", und nicht implicit?\n…',
+        intent=PromptIntent(
+            "explanation",
+            0.82,
+            0.9,
+            ("PKCE", "implicit"),
+            source="hybrid",
+            llm_status="success",
+            llm_ms=12.5,
+            row="the LLM answered, topics differ",
+            signals=[("why", "explanation", 1.75)],
+            cues=["question"],
+        ),
+        settings=Thresholds(0.25, 0.5, 6, 2_000, 0.25),
+        stages=[(START, 11.2), (RECALL, 7.0), (GATE, 0.3)],
+        strategies=("lexical", "semantic"),
+        note="semantic: out of time",
+        borrowed=("OAuth2",),
+        candidates=[
+            Candidate("a", "decisions", 0.91, 0.83, INJECTED, {"exact": 1}, {"exact": 7.25}, [("coverage", 0.8, 1.9)]),
+            Candidate("b", "patterns", 0.6, 0.6, GIVEN),
+            Candidate("c", "patterns", 0.5, 0.5, INJECTED),
+            Candidate("d", "patterns", 0.4, 0.4, DUPLICATE),
+            Candidate("e", "context", 0.1, 0.1, BELOW),
+        ],
+    )
+
+
+def values(thing: object) -> object:
+    if isinstance(thing, list | tuple):
+        return [values(item) for item in thing]
+    names = getattr(type(thing), "__annotations__", None)
+    return {name: values(getattr(thing, name)) for name in names} if names else thing
+
+
+def read_back(text: str) -> Decision:
+    return read_decision(text, **COLUMNS)
+
+
+def test_written_decision_is_read_back() -> None:
+    decision = whole()
+    assert values(read_back(decision.to_text())) == values(decision)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"v":9,"later":[1]}', '{"stages":[["start",1e999]]}'])
+def test_damaged_or_foreign_record_leaves_the_columns(text: str) -> None:
+    decision = read_back(text)
+    assert (decision.id, decision.outcome, decision.units) == ("01k0a", SPOKE, 312)
+    assert (decision.prompt, decision.intent, decision.settings, decision.candidates) == (None, None, None, ())
+
+
+@settings(max_examples=40)
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
+def test_no_field_of_another_kind_does_harm(record: dict[str, Any]) -> None:
+    decision = read_back(light_json.dumps(record))
+    assert values(read_back(decision.to_text())) == values(decision)
