@@ -174,9 +174,6 @@ def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) 
     assert ": two conditions that cannot be joined; give one" in str(raised.value)
 
 
-# ---- flags ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "flag"),
     [

@@ -128,9 +128,6 @@ def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     assert PACKAGED is SPACE
 
 
-# a model of the user's choice, and what becomes of it meanwhile
-
-
 @pytest.fixture
 def chosen_model(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Space:
     """A pulled model that is chosen, with six memories to embed in groups of two."""
@@ -189,9 +186,6 @@ def test_a_model_removed_meanwhile_is_no_failure(
     assert (counts(home, SPACE), background.last_failure(home)) == ((6, 0), "")
     assert not os.path.exists(chosen_model.folder)
     assert not os.path.exists(vectors_path(home, chosen_model.name))
-
-
-# a model that fails
 
 
 def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:

@@ -82,12 +82,7 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
     assert (space.name, space.model, space.dimension) == (SLUG, OTHER, 384)
     assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
     assert sorted(os.listdir(space.folder)) == [
-        "config.json",
-        "onnx",
-        "space.json",
-        "special_tokens_map.json",
-        "tokenizer.json",
-        "tokenizer_config.json",
+        *("config.json", "onnx", "space.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json")
     ]
     assert len(DocumentEmbedder(space).query("quay")) == 384
     assert left_behind(home) == []
@@ -140,9 +135,6 @@ def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
         pytest.raises(ModelError, match="another process is pulling a model"),
     ):
         pull.pull_model(home, OTHER, str(folder))
-
-
-# the hub
 
 
 class Hub(ThreadingHTTPServer):

@@ -228,9 +228,6 @@ def test_only_the_words_of_a_trigger_load_re2(home: Home, store: Store, make: Ma
     assert "tantivy" not in done.modules
 
 
-# ---- without a call there is no thread, no socket and no HTTP -------------------------------------------------------------
-
-
 @pytest.fixture
 def server(home: Home, oauth_memory: None) -> Iterator[LlmServer]:
     """Yield an LLM that the hook is set up to ask."""
@@ -301,9 +298,6 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     assert done.threads == WATCHDOG + MEANING
     assert "_socket" not in done.modules
     assert server.requests == []
-
-
-# ---- a second look costs nothing where there is none -----------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("oauth_memory")

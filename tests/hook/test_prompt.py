@@ -201,9 +201,6 @@ def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
     assert ask() == first
 
 
-# ---- the intent -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_prompt_below_min_confidence_is_silent(ask: Ask, home: Home) -> None:
     configure(home, "[search_intent]\nmin_confidence = 1.0\n")
     assert ask() == []

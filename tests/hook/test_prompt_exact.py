@@ -46,9 +46,6 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
     return ask_hook
 
 
-# ---- where a busy machine leaves little time -------------------------------------------------------------------------------
-
-
 def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     text = QUESTION + " We are deploying to prod."
     assert len(ask(text)) > 1
@@ -66,9 +63,6 @@ def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Ho
     decision = decisions(home)[0]
     assert (decision.outcome, SEMANTIC in decision.strategies) == (SPOKE, False)
     assert "semantic: no time was left for it" in (decision.note or "")
-
-
-# ---- triggers -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_trigger_brings_its_memory_once_a_session(ask: Ask, home: Home) -> None:
@@ -205,9 +199,6 @@ def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: 
 )
 def test_an_odd_prompt_triggers_all_the_same(ask: Ask, text: str) -> None:
     assert ask(text) == ["push"]
-
-
-# ---- conditions -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callable[..., None], home: Home) -> None:

@@ -43,8 +43,6 @@ from tests import llm_server
 from tests.hook.recorded import ORDER, QUESTION, SECRET, Decide, configure, configure_llm, decisions, log_of, outcomes, respond
 from tests.llm_server import LlmServer, says
 
-# ---- a prompt that is answered -------------------------------------------------------------------------------------------
-
 
 def test_an_answer_is_recorded_with_all_that_led_to_it(decide: Decide, home: Home) -> None:
     configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
@@ -81,9 +79,6 @@ def test_candidates_tell_what_each_of_them_lacked(decide: Decide, home: Home) ->
     assert best.ranks
     assert best.scores
     assert all(not candidate.terms for candidate in decision.candidates[MAX_EXPLAINED:])
-
-
-# ---- silence ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_silent_prompt_leaves_its_reason(decide: Decide, subtests: pytest.Subtests) -> None:

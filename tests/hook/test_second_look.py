@@ -25,9 +25,6 @@ from tests.hook.recorded import QUESTION, configure, decisions, log_of, printed_
 WITH_MODEL = '[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n[llm]\nat_rest = "openai"\n'
 
 
-# ---- which prompts get one -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def started_tasks(lighthouse: None, home: Home) -> Iterator[list[dict[str, Any]]]:
     """Collect the tasks instead of starting second looks."""
@@ -98,9 +95,6 @@ def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[dict[st
         ask(home, QUESTION)
     assert len(decisions(home)) == 1
     assert "no second look was started: no process left" in log_of(home)
-
-
-# ---- how its answer joins --------------------------------------------------------------------------------------------------
 
 
 def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d") -> None:

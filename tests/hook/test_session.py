@@ -61,9 +61,6 @@ def give(state: State, session: str, *ids: str) -> None:
         sessions.record_given(state, session, (id_,), now_ms() - 1_000 + number, "d")
 
 
-# ---- what a session begins with -------------------------------------------------------------------------------------------
-
-
 def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> None:
     assert printed_ids(start()) == ["pinned", "branch"]
 
@@ -133,9 +130,6 @@ def test_an_odd_folder_is_outside_of_any_project(start: Start) -> None:
     assert [start(session=f"s{number}", cwd=cwd) for number, cwd in enumerate(odd)] == [[]] * len(odd)
 
 
-# ---- resuming -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_resumed_session_hears_what_it_heard_byte_for_byte(start: Start, state: State, store: Store, make: Maker) -> None:
     first = start()
     store.add([make("The pier is closed.", id="pier", priority=99)])
@@ -172,9 +166,6 @@ def test_a_resumed_session_gets_a_block_that_had_no_time(start: Start, home: Hom
         assert start() == []
     assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
     assert printed_ids(start("resume")) == ["pinned", "branch"]
-
-
-# ---- compactions ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_compaction_brings_the_latest_memories_again(start: Start, state: State) -> None:
@@ -230,9 +221,6 @@ def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, stat
     sessions.keep_last_prompt(state, "s", LastPrompt(("relay",), 0.8), now)
     start("compact")
     assert sessions.find_last_prompt(state, "s", now) is not None
-
-
-# ---- others who write -----------------------------------------------------------------------------------------------------
 
 
 def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make: Maker) -> None:

@@ -16,19 +16,8 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import PATH, PATTERN
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import SPOKE
-from tests.conftest import Maker
-from tests.hook.recorded import ODD_INPUTS, configure, decisions, printed_ids
-
-Call = Callable[..., list[str]]
-
-
-def repository(folder: Path, remote: str = "") -> Path:
-    (folder / ".git").mkdir(parents=True)
-    if remote:
-        (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{remote}.git\n')
-    return folder
+from tests.hook.recorded import ODD_INPUTS, Call, configure, decisions, repository
 
 
 def submodule(parent: Path, name: str, remote: str) -> Path:
@@ -39,49 +28,6 @@ def submodule(parent: Path, name: str, remote: str) -> Path:
     (parent / name).mkdir(parents=True)
     (parent / name / ".git").write_text(f"gitdir: {os.path.relpath(git, parent / name)}\n")
     return parent / name
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return repository(tmp_path.resolve() / "shop", "git.example.com/acme/shop")
-
-
-@pytest.fixture
-def remember(store: Store, make: Maker) -> Callable[..., None]:
-    """Store a memory of the project `shop`, of another, or of none."""
-
-    def store_memory(
-        id_: str, content: str = "Mind the gap.", project: str | None = "git.example.com/acme/shop", **more: object
-    ) -> None:
-        store.add([make(content, id=id_, project=project, **more)])
-
-    return store_memory
-
-
-@pytest.fixture
-def call(home: Home, store: Store, shop: Path) -> Call:
-    """Call a tool in `shop`, and return the printed ids."""
-
-    def call_tool(
-        name: object = "Edit",
-        session: object = "s",
-        cwd: object = str(shop),
-        budget_ms: float = 5_000,
-        mode: str = "",
-        **given: object,
-    ) -> list[str]:
-        if "file" in given:
-            given["file_path"] = os.path.join(shop, str(given.pop("file")))
-        payload = {"session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given}
-        payload["permission_mode"] = mode
-        printed: list[bytes] = []
-        tool.respond(payload, home, printed.append, Deadline(budget_ms))
-        return printed_ids(printed)
-
-    return call_tool
-
-
-# ---- by the file ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None]) -> None:
@@ -208,9 +154,6 @@ def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: C
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
 
 
-# ---- by the command and the new text --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -291,9 +234,6 @@ def test_files_that_were_never_here_are_not_gone(call: Call, remember: Callable[
     assert call("Bash", command="terraform apply", session="4") == []
 
 
-# ---- settings -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["[surfacing]\ntools = false\n", "[surfacing]\nenabled = false\n"])
 def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: Home, text: str) -> None:
     remember("pool", paths=("*.py",))
@@ -316,9 +256,6 @@ def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[...,
     remember("pool", paths=("*.py",))
     (shop / ".subcog.toml").write_text("[surfacing]\ntools = false\n")
     assert call(file="a.py") == []
-
-
-# ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
@@ -351,9 +288,6 @@ def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[...,
         assert call(file="a.py", session=session) == ["pool"]
 
 
-# ---- what is not answered -------------------------------------------------------------------------------------------------
-
-
 def test_other_tools_are_let_be(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     cases = ["Task", "WebFetch", "mcp__db__query", "edit", "", None, 3, ["Edit"]]
@@ -381,9 +315,6 @@ def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable
     for thread in threads:
         thread.join()
     assert given == ["pool"]
-
-
-# ---- where a file lies ----------------------------------------------------------------------------------------------------
 
 
 def test_without_git_paths_are_relative_to_the_current_folder(

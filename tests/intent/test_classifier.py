@@ -37,9 +37,6 @@ def answer_text(**fields: object) -> str:
     return json.dumps({"intent_type": "howto", "confidence": 0.8, "topics": ["deploy"], **fields})
 
 
-# the question
-
-
 def test_the_question_shows_the_prompt_between_tags() -> None:
     asked = build_question("Why does <b>db.py</b> fail?")
     system, user = asked.system, asked.user
@@ -71,9 +68,6 @@ def test_of_a_long_prompt_head_and_tail_are_shown() -> None:
 
 def test_what_a_server_could_refuse_is_not_sent() -> None:
     assert "a  b?\tc\nd" in build_question("a\0\x1bb\ud800\tc\nd").user
-
-
-# the answer: what surrounds it
 
 
 def test_an_answer_is_found_in_what_surrounds_it() -> None:
@@ -111,9 +105,6 @@ def test_what_is_no_answer_is_none() -> None:
         *(GOOD.replace("0.8", bare) for bare in ("NaN", "Infinity", "-Infinity")),
     ]
     assert [(text, actual) for text in cases if (actual := parse_answer(text)) is not None] == []
-
-
-# the answer: its fields
 
 
 def test_a_label_may_be_spelled_in_several_ways() -> None:
@@ -183,8 +174,6 @@ def test_topics_may_be_written_in_several_ways() -> None:
     ]
     assert failures == []
 
-
-# whatever comes in
 
 labels: st.SearchStrategy[Any] = st.sampled_from(TYPES) | st.text(max_size=8)
 scalars: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
@@ -284,9 +273,6 @@ def test_the_table_of_s0(
     assert result.intent.type == (HOWTO if topics else NONE)
 
 
-# confidence and type
-
-
 def test_the_llm_weighs_seven_tenths_half_shared_topics_more() -> None:
     cases = [
         ("rust error", "RUST Error", 0.1),
@@ -337,9 +323,6 @@ def test_a_veto_is_a_none_that_the_llm_is_sure_of() -> None:
         assert not merge(keyword).is_vetoed
 
 
-# where one side is missing
-
-
 def test_an_answer_stands_alone_without_a_keyword_result() -> None:
     result = merge(None, Classification(LOCATION, 0.6, ("db",)))
     assert fields_of(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
@@ -359,9 +342,6 @@ def test_of_nothing_comes_none_and_signals_are_passed_on() -> None:
     keyword = Intent(HOWTO, 0.6, ("a",), ("how-do-i",))
     intent = merge_intents(keyword, None, attempted=True, min_confidence=MIN, llm_status=TIMEOUT).intent
     assert (intent.keywords, intent.llm_status, intent.source) == (("how-do-i",), TIMEOUT, KEYWORD)
-
-
-# whatever comes in
 
 
 @settings(deadline=None)

@@ -30,8 +30,6 @@ from tests.intent.asked import (
 )
 from tests.llm_server import Behaviour, LlmServer, says
 
-# ---- nobody is asked ------------------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     "setting", [{"llm__provider": "none"}, {"search_intent__use_llm": False}], ids=["no provider", "use_llm is false"]
@@ -98,9 +96,6 @@ def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, promp
         assert server.requests == []
     assert (result.intent.llm_status, result.llm_reason, result.intent.type) == ("skipped", reason, "none")
     assert metric_values(state) == BY_WORDS
-
-
-# ---- somebody is asked ----------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_is_merged_and_counted(home: Home, state: State) -> None:
@@ -183,9 +178,6 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
     assert metric_values(state) == {}
 
 
-# ---- before it is settled -------------------------------------------------------------------------------------------------
-
-
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:
     with LlmServer(says("howto", 0.9)) as server:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
@@ -241,9 +233,6 @@ def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State
             HOUR_MS,
         )
         assert status(home, state, settings) == "success"
-
-
-# ---- a provider that fails again and again --------------------------------------------------------------------------------
 
 
 def end_rest(state: State, settings: Settings, home: Home) -> None:

@@ -164,8 +164,6 @@ def test_a_reading_says_what_it_has_read() -> None:
     assert (reading.intent.source, reading.intent.llm_status, reading.intent.topics) == (KEYWORD, OFF, ())
 
 
-# --- confidence is about evidence
-
 ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run the tests", "fix the typo", "yes do that", "ok")
 FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
@@ -196,9 +194,6 @@ def test_any_text_has_an_intent(text: str) -> None:
         reading.intent.confidence,
         reading.intent.keywords,
     )
-
-
-# --- figures
 
 
 def f1(kind: str, predictions: list[str], labels: list[str]) -> float:

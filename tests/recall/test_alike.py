@@ -67,9 +67,6 @@ def test_they_go_with_their_memory(shelf: Shelf, notes: LexicalIndex, change: di
     assert "pkce" not in ids(find(shelf.by_words(), "which handshake replaced passwords?"))
 
 
-# ---- evidence -------------------------------------------------------------------------------------------------------------
-
-
 def likeness(index: LexicalIndex, text: str, *questions: str, cosines: dict[int, float] | None = None) -> Likeness:
     return most_alike_question(text, questions_of(*questions), cosines or {}, index.analysers)
 

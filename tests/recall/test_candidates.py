@@ -39,9 +39,6 @@ def of(shelf: Shelf) -> Sources:
     return shelf.by_meaning_too()
 
 
-# ---- what each side brings ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
 def test_a_memory_is_found_by_meaning_though_it_shares_no_word(of: Sources, mode: str) -> None:
     hit = first(find(of, PARAPHRASE, mode=mode))
@@ -101,9 +98,6 @@ def test_a_channel_gives_a_rank_to_what_it_has_listed_only(shelf: Shelf) -> None
     hits = {row.id: candidates.hit(row) for row in shelf.store.by_seqs(list(candidates)).values()}
     assert {name: hit.ranks for name, hit in hits.items()} == {"cat": {EXACT: 1, RELAXED: 1}, "port": {SEMANTIC: 1}}
     assert all(SEMANTIC in hit.scores for hit in hits.values())
-
-
-# ---- when a channel fails -------------------------------------------------------------------------------------------------
 
 
 def broken_encoder(of: Sources) -> None:
@@ -188,9 +182,6 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
     answer = find(of, "認証")
     assert (ids(answer), answer.note) == (["east"], None)
     assert find(of, "認証", mode=SEMANTIC).hits == []
-
-
-# ---- agreement and completeness -------------------------------------------------------------------------------------------
 
 
 def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:

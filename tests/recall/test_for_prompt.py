@@ -33,9 +33,6 @@ def test_a_live_memory_of_the_project_is_found_behind_a_crowd(shelf: Shelf) -> N
     assert ids(recall_for(shelf.with_cosines(cosines), PARAPHRASE, "shop")) == ["mine"]
 
 
-# ---- what the session has had ---------------------------------------------------------------------------------------------
-
-
 def test_what_the_session_has_had_is_left_out_and_takes_no_place(shelf: Shelf) -> None:
     had = {f"had{i:02}": "crane turns" for i in range(40)}
     shelf.add({**had, "fresh": "the crane stands on the quay all night"})
@@ -49,9 +46,6 @@ def test_the_lead_of_the_others_is_measured_against_it_too(shelf: Shelf) -> None
     before = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay").hits}
     after = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay", given=frozenset({"had"})).hits}
     assert after == {"left": before["left"]}
-
-
-# ---- what triggers and conditions have brought ------------------------------------------------------------------------------
 
 
 def exact_matches(shelf: Shelf, channel: str, *names: str) -> ExactMatches:
@@ -98,9 +92,6 @@ def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
     pipeline.discount_marked_hits(alone, text, shelf.store, lambda: of.index)
     assert [(hit.marked, hit.relevance) for hit in alone] == [(0.0, 0.0)]
     pipeline.discount_marked_hits(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
-
-
-# ---- what the index has not reached ---------------------------------------------------------------------------------------
 
 
 def test_an_unindexed_memory_is_judged_on_its_own_words(shelf: Shelf) -> None:
@@ -218,9 +209,6 @@ def add_both(shelf: Shelf, *ids: str, **fields: object) -> None:
     shelf.add({f"w.{id_}": "x" for id_ in ids}, when={"branch": "main"}, **fields)
 
 
-# ---- triggers -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_trigger_matches_anywhere_in_any_case_and_once(shelf: Shelf) -> None:
     shelf.add(
         {"freeze": "Look at the calendar."},
@@ -300,9 +288,6 @@ def test_of_a_longer_text_the_beginning_and_the_end_are_matched(shelf: Shelf) ->
     assert matched_part(whole) == whole
 
 
-# ---- conditions -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_memory_comes_when_all_of_its_conditions_hold(shelf: Shelf) -> None:
     shelf.add({"both": "x"}, when={"branch": "main", "clinician_mode": True})
     shelf.add({"half": "x"}, when={"branch": "main", "clinician_mode": False})
@@ -339,9 +324,6 @@ def test_conditions_alone_bring_no_memory_with_other_cues(shelf: Shelf) -> None:
         eligible = Eligibility(SHOP, NOW, holds=is_wanted)
         matches, _ = match_triggers("deploy", shelf.store, eligible, ENOUGH)
         assert {memory.id for memory in matches} == wanted
-
-
-# ---- both together --------------------------------------------------------------------------------------------------------
 
 
 def of(**channels: list[Memory]) -> ExactMatches:

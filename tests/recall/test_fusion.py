@@ -49,9 +49,6 @@ def in_order(scores: Scores) -> list[int]:
     return sorted(scores, key=lambda seq: (-scores[seq], seq))
 
 
-# ---- by weighted scores ----------------------------------------------------------------------------------------------
-
-
 @given(words, cosines, alphas, fulls)
 def test_a_score_is_the_weighted_mean_of_both_sides(words: Scores, cosines: Scores, alpha: float, full: float) -> None:
     """Only words in relation to the best memory's, or to the full score where no memory reaches it, count."""
@@ -76,18 +73,12 @@ def test_ranks_below_one_are_refused() -> None:
             reciprocal_ranks([(1.0, {7: rank})], 60)
 
 
-# ---- by reciprocal ranks -----------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.tuples(weights, ranks), max_size=4), st.integers(1, 100))
 def test_a_score_is_the_sum_over_the_lists_that_have_the_memory(lists: list[tuple[float, Ranks]], k: int) -> None:
     fused = reciprocal_ranks(lists, k)
     assert fused.keys() == {seq for _, of_one in lists for seq in of_one}
     for seq, score in fused.items():
         assert score == pytest.approx(sum(weight / (k + of_one[seq]) for weight, of_one in lists if seq in of_one))
-
-
-# ---- a further list, agreement, ranks -------------------------------------------------------------------------------------
 
 
 @given(cosines, weights, ranks)
@@ -120,9 +111,6 @@ def ranked_texts(draw: st.DrawFn) -> Ranked:
 
 def order(of: Ranked, share: float) -> list[int]:
     return diversify_order([text for text, _ in of], [score for _, score in of], share)
-
-
-# ---- copies ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_copy_is_left_out_and_another_number_is_no_copy() -> None:
@@ -172,9 +160,6 @@ def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
     a, b = words_and_pairs(of[0]), words_and_pairs(of[1])
     assert similarity(a, b) == similarity(b, a)
     assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
-
-
-# ---- like ones apart ------------------------------------------------------------------------------------------------------
 
 
 def test_the_order_is_that_of_the_formula() -> None:

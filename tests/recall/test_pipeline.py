@@ -33,9 +33,6 @@ def test_equal_scores_are_ordered_by_newest_then_id(shelf: Shelf, mode: str) -> 
         assert ids(find(of, text, limit=3, mode=mode)) == ["l9", "m5", "m4"]
 
 
-# ---- each number of the tuning --------------------------------------------------------------------------------------------
-
-
 def test_age_changes_the_order_and_the_hit_says_by_how_much(shelf: Shelf) -> None:
     now = now_ms()
     shelf.add({"old": "crane turns"}, created_at=now - 400 * DAY_MS)
@@ -124,9 +121,6 @@ def test_results_stay_when_no_time_is_left_for_longer_lists(shelf: Shelf, monkey
     assert f"{SEMANTIC}: no time was left for it" in (answer.note or "")
 
 
-# ---- what the answer says of itself ---------------------------------------------------------------------------------------
-
-
 def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
     shelf.fill(20)
     shelf.add({"a": "crane"}, namespace="decisions")
@@ -144,9 +138,6 @@ def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
         assert answer.alpha == pytest.approx(alpha)
 
 
-# ---- without repeats: for the hook ----------------------------------------------------------------------------------------
-
-
 def test_the_hooks_repeats_go_and_like_hits_move_apart(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
     shelf.add({"copy": "Crane on berth one!"})
@@ -159,9 +150,6 @@ def test_the_hooks_repeats_go_and_like_hits_move_apart(shelf: Shelf) -> None:
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "c", "b"]
-
-
-# ---- what the answer says of its scores and its pages ----------------------------------------------------------------------
 
 
 def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
@@ -235,9 +223,6 @@ def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: st
     assert added == pytest.approx(
         {"words": pattern * first, "rule": (pattern + state) * second, "also": state * first}, abs=1e-9
     )
-
-
-# ---- relevance ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,6 @@ def test_a_word_is_the_rarer_the_fewer_memories_have_it(documents: int, frequenc
     assert 0.0 <= query.rarity(frequency + more, documents) <= query.rarity(frequency, documents) <= 1.0
 
 
-# ---- acronyms -------------------------------------------------------------------------------------------------------------
-
-
 def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, notes: LexicalIndex) -> None:
     for text, meant in (("FK", "FK forward kinematics"), ("forward kinematics", "forward kinematics FK")):
         assert set(ids(find(shelf.by_words(), text))) == {"defined", "short", "long"}
@@ -116,9 +113,6 @@ def test_an_acronym_has_the_long_form_of_its_scope(shelf: Shelf) -> None:
     assert [meant_text("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
 
 
-# ---- corrections ----------------------------------------------------------------------------------------------------------
-
-
 def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
     """A person's query, with words corrected by the memories in scope."""
     return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), correct=True)
@@ -151,9 +145,6 @@ def test_only_some_words_of_a_query_are_corrected(shelf: Shelf) -> None:
     typed = " ".join(f"{word}z" for word in words)
     asked = corrected_by(typed, shelf.index())
     assert sum(term.typed is not None for term in asked.terms) == 3
-
-
-# ---- numbers, long texts, scripts without spaces --------------------------------------------------------------------------
 
 
 def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:

@@ -42,9 +42,6 @@ def evidence_in(index: LexicalIndex, text: str, content: str, **fields: object) 
     )
 
 
-# ---- what a memory has of a query -----------------------------------------------------------------------------------------
-
-
 def test_what_is_covered_counts_by_how_rare_it_is(notes: LexicalIndex) -> None:
     whole = evidence_in(notes, "does the SPA use OAuth2 with PKCE or the implicit flow", PKCE)
     half = evidence_in(notes, "does the SPA render charts with OAuth2 labels on dashboards", PKCE)
@@ -108,9 +105,6 @@ def test_copies_under_other_titles_are_no_rivals(shelf: Shelf) -> None:
     assert [of["index"], of[copies[0].id]] == pytest.approx([alone, alone], abs=0.1)
 
 
-# ---- how it stands among the others ---------------------------------------------------------------------------------------
-
-
 def test_a_lead_is_over_the_runner_up_or_behind_the_first() -> None:
     standings = Standings({1: 9.0, 2: 6.0, 3: 3.0}, {}, 12.0)
     leads = [standings.evidence_of(seq)["lead"] for seq in (1, 2, 3)]
@@ -161,9 +155,6 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
         assert 0.0 <= logit.probability(terms) <= 1.0
 
 
-# ---- the model ------------------------------------------------------------------------------------------------------------
-
-
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert (
@@ -201,8 +192,6 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     assert of[3] == of[0]  # of the last intent alone
 
 
-# ---- acronyms -------------------------------------------------------------------------------------------------------------
-
 EXPLAINED = "Forward kinematics (FK) gives the pose of the hand from the joints."
 
 
@@ -225,9 +214,6 @@ def test_an_acronym_is_covered_by_itself_or_its_full_expansion(shelf: Shelf, ind
         assert (unexplained > 0.0) == ("FK" in content)
     tagged = evidence_in(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
     assert tagged["covered"] == tagged["asked"] > 0.0
-
-
-# ---- keywords -------------------------------------------------------------------------------------------------------------
 
 
 def relevance_of(shelf: Shelf, prompt: str) -> dict[str, float]:

@@ -148,9 +148,6 @@ def words(shelf: Shelf) -> Sources:
     return shelf.by_words()
 
 
-# ---- each stage -----------------------------------------------------------------------------------------------------------
-
-
 def test_what_matches_as_it_stands_is_not_widened(words: Sources) -> None:
     answer = search(words, "scheduler settings")
     assert (ids(answer), answer.note, answer.suggestions) == (["config"], None, ())
@@ -210,9 +207,6 @@ def test_a_prompt_that_nothing_answers_is_answered_by_silence(words: Sources) ->
     assert [ids(recall_for(words, text)) for text in ("schedulist", "tabase", "schexyzqwv")] == [[], [], []]
 
 
-# ---- failures and time ----------------------------------------------------------------------------------------------------
-
-
 def test_a_failure_is_said_at_every_stage(shelf: Shelf) -> None:
     def fail(_: str) -> bytes:
         raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
@@ -264,9 +258,6 @@ def test_without_time_words_answer_and_no_stage_is_wider(words: Sources) -> None
     for text in ("schedulist", "schexyzqwv"):
         answer = search(words, text, deadline=Deadline(0.0))
         assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], (), True, NO_RESULTS)
-
-
-# ---- pages ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "confidence"), [("schedulist", LOW), ("hedule", SPECULATIVE)])

@@ -43,18 +43,9 @@ TEXTS = (
 )
 EQUAL = "Sockets that stay idle are dropped by the load balancer."
 QUERIES = (
-    "forward kinematics",
-    "FK",
-    "idle sockets",
-    "why are database connections recycled",
-    '"load balancer"',
-    "parse_amount floats",
-    "token refresh",
-    "rathole tunnel port",
-    "kinematcs of the hand",
-    "where do kittens nap",
-    "staging",
-    "tunne",
+    *("forward kinematics", "FK", "idle sockets", "why are database connections recycled", '"load balancer"'),
+    *("parse_amount floats", "token refresh", "rathole tunnel port", "kinematcs of the hand", "where do kittens nap"),
+    *("staging", "tunne"),
 )
 TUNINGS = {
     "by default": Tuning(),
@@ -150,9 +141,6 @@ def on_disk(shelf: Shelf) -> Sources:
     return of
 
 
-# ---- the order in which memories are stored -------------------------------------------------------------------------------
-
-
 @given(order=st.permutations(range(25)))
 @settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])  # a shrunk order tells nothing
 @example(order=list(range(25))[::-1])
@@ -182,17 +170,11 @@ def test_erased_memories_change_no_order_after_a_rebuild(homes: Homes, usual: An
         assert usual.differing(everything(on_disk(shelf))) == []
 
 
-# ---- something irrelevant beside them -------------------------------------------------------------------------------------
-
 IRRELEVANT = (
-    "Basil wilts without sunshine.",
-    "Sourdough wants patience, flour, salt.",
-    "Violins need rosin; cellos, even more.",
-    "Glaciers carve fjords slowly.",
-    "Penguins huddle against polar storms.",
-    "Marathon runners taper beforehand.",
-    "Saffron threads colour risotto golden.",
-    "Origami cranes symbolise longevity.",
+    *("Basil wilts without sunshine.", "Sourdough wants patience, flour, salt."),
+    *("Violins need rosin; cellos, even more.", "Glaciers carve fjords slowly."),
+    *("Penguins huddle against polar storms.", "Marathon runners taper beforehand."),
+    *("Saffron threads colour risotto golden.", "Origami cranes symbolise longevity."),
 )
 
 
@@ -221,9 +203,6 @@ def first_ten(of: Sources) -> dict[str, list[str]]:
             answers[f"{name}: {text}"] = ids(find(of, text, 10))
             answers[f"{name}, hook: {text}"] = ids(recall_for(of, text))[:10]
     return answers
-
-
-# ---- pages ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -129,9 +129,6 @@ def test_of_a_long_query_a_few_words_are_looked_for_so(find_ids: Callable[..., l
     assert find_ids(kind, " ".join(["databa", *many])) == []
 
 
-# ---- what a score is made of ----------------------------------------------------------------------------------------------
-
-
 def scores(shelf: Shelf, text: str, kind: Kind = Relaxed, k: int = 50) -> dict[str, float]:
     index = shelf.index()
     ranked = kind(index).search(query.analyse_query(text, index), Filter(), k, ENOUGH)
@@ -202,9 +199,6 @@ def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shel
     assert recall_words.full_score(index, hits_and_full_score) > 0.0
     assert hits_and_full_score.terms[0].weight >= 0.0
     assert all(score > 0.0 for score, _ in Relaxed(index).search(hits_and_full_score, Filter(), 10, ENOUGH))
-
-
-# ---- cuts and scope -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("k", "fetched"), [(2, 5), (5, 5), (9, 35), (30, 35), (60, 35)])

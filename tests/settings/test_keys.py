@@ -142,9 +142,6 @@ def test_a_list_of_words_takes_those_that_there_are() -> None:
         key.from_text("fact,bogus")
 
 
-# ---- names, addresses and paths -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -120,9 +120,6 @@ def test_a_form_of_another_version_is_compiled_anew() -> None:
     assert defaults.load_compiled(text.replace(__version__, "0.0.1")) is None
 
 
-# ---- presets --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "mode", "alpha"),
     [
@@ -150,9 +147,6 @@ def test_users_preset_wins_over_a_projects_values(home: Home, tmp_path: Path) ->
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", 0.0)
 
 
-# ---- the environment ------------------------------------------------------------------------------------------------------
-
-
 def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path: Path) -> None:
     write(home.config, "[search]\nlimit = 5\n")
     write(str(tmp_path / "p" / ".subcog.toml"), "search.limit = 7\nsurfacing.min_relevance = 0.1\nfusion.tags = 0.2\n")
@@ -161,9 +155,6 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
         "search.limit": "config.toml line 2",
         "fusion.tags": ".subcog.toml line 3",
     }
-
-
-# ---- settings that only the user may loosen --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
@@ -192,9 +183,6 @@ def test_project_cannot_switch_on_what_the_user_switched_off(home: Home, tmp_pat
     assert (settings[name], settings.ignored) == (False, (f".subcog.toml line 1: {name} {fault}",))
 
 
-# ---- files that are made to be a burden -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -217,9 +205,6 @@ def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) 
     assert problems[9].startswith(".subcog.toml line 10: k9 is not a setting")
 
 
-# ---- settings that a project may not set ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -234,9 +219,6 @@ def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: 
     settings = loading.load(home, str(tmp_path / "p"))
     assert settings.problems == (f".subcog.toml line 1: {name} is left to your own config.toml",)
     assert settings[name] == (False if name == "search_intent.use_llm" else keys.KEYS[name].default)
-
-
-# ---- keys left out --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,6 @@ def ways_to(store: Store, audiences: tuple[str, ...] = SHOP) -> list[str]:
 ALL_WAYS = ["trigger", "glob", "action", "words", "condition"]
 COMMIT = "action:commit"
 
-# ---- finding ---------------------------------------------------------------------------------------------------------------
-
 
 def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: Maker) -> None:
     deploy, rollback = store.add(
@@ -147,9 +145,6 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
         assert [memory.id for memory in store.find_pinned(SHOP, 9, now_ms)] == pins
     assert store.governing([COMMIT], SHOP, 1, 2_000) == {COMMIT: [new.seq]}
     assert len(store.conditional(SHOP, 1, 2_000)) == 1
-
-
-# ---- following the memories ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -251,9 +246,6 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
     assert ways_to(store) == ["glob", "words", "condition"]
     store.rebuild_cues()
     assert (contents(store), store.changed_after(before, 1)) == (written, [])
-
-
-# ---- room ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -149,9 +149,6 @@ def test_without_a_folder_there_is_no_index(home: Home) -> None:
         LexicalIndex.open(home)
 
 
-# ---- how far the index has come -------------------------------------------------------------------------------------------
-
-
 def watermark_file(home: Home) -> Path:
     return Path(LexicalIndex.open(home).folder) / "WATERMARK"
 
@@ -234,6 +231,3 @@ def test_commit_during_opening_does_not_count_as_reached(
     index = LexicalIndex.open(home)
     assert (index.documents, index.watermark()) == (2, reached)
     assert search(home, store, "alpha") == {"a", "b"}
-
-
-# ---- words and labels by their beginning ----------------------------------------------------------------------------------

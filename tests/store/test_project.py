@@ -242,9 +242,6 @@ def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     assert current.identity == str((tmp_path / "b").resolve())
 
 
-# ---- the branch -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
     git(repository, "worktree", "add", "-b", "release/7", str(tmp_path / "other"))
     (repository / "src").mkdir()

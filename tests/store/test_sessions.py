@@ -24,9 +24,6 @@ def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
     return (record.project, record.source, record.started_at, record.last_at, record.prompts)
 
 
-# ---- sessions -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_session_counts_its_prompts(state: State) -> None:
     assert row(state, "one") is None
     sessions.begin_session(state, "one", SHOP, "startup", 1000)
@@ -122,9 +119,6 @@ def test_session_is_rolled_back_with_the_callers_transaction(state: State, home:
         sessions.note_prompt(State.open(home, 1), "two", SHOP, 1000)
     state.roll_back()
     assert row(state, "one") is None
-
-
-# ---- flags ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [True, False, 0, 1, -7, 2.5, "", "tired", "true", "7", 'a"b', "hafen-ö", "🚢"])

@@ -55,9 +55,6 @@ def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatc
     assert [number for number in range(6) if sessions.find_given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
-# ---- decisions -------------------------------------------------------------------------------------------------------------
-
-
 def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
     """A decision with two candidates; the first was injected."""
     candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
@@ -121,9 +118,6 @@ def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
     assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
-# ---- the topics of the last prompt -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
 def test_topics_of_a_prompt_are_kept_for_a_while(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
     sessions.keep_last_prompt(state, "one", LastPrompt(("lamp", "Relais"), 0.7), 1000)
@@ -140,9 +134,6 @@ def test_only_the_last_prompt_is_kept_and_for_a_while(state: State, home: Home) 
     assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
     sessions.keep_last_prompt(state, "two", LastPrompt(("pilot",), 0.6), 2001 + TOPICS_MS)
     assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
-
-
-# ---- the texts of prompts ----------------------------------------------------------------------------------------------------
 
 
 def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Home) -> None:

@@ -193,9 +193,6 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
     assert all(0 <= number < 1 << 62 for number in numbers)
 
 
-# ---- marks ----------------------------------------------------------------------------------------------------------------
-
-
 def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
     return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
 

@@ -209,9 +209,6 @@ def test_read_only_folder_can_be_read(home: Home, vectors: VectorStore, crowd: l
     assert (done.stdout, done.stderr) == (f"10\n{file} cannot be written\n", "")
 
 
-# ---- sqlite-vec is missing ------------------------------------------------------------------------------------------------
-
-
 def test_without_sqlite_vec_the_vectors_say_what_to_install(
     home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

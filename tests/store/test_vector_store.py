@@ -32,8 +32,6 @@ from tests.store.conftest import (
 )
 from tests.store.letters import encode, final, finals
 
-# ---- searching ------------------------------------------------------------------------------------------------------------
-
 
 def test_the_nearest_are_those_of_a_comparison_one_by_one(
     vectors: VectorStore, crowd: list[Memory], subtests: pytest.Subtests
@@ -75,9 +73,6 @@ def test_cosines_are_looked_up_for_those_that_have_a_vector(vectors: VectorStore
     assert vectors.cosines(query, []) == {}
 
 
-# ---- final vectors --------------------------------------------------------------------------------------------------------
-
-
 def test_a_new_memory_waits_for_its_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("one"), make("two"), make("three")])
     put(vectors, memories)
@@ -116,9 +111,6 @@ def test_the_bytes_of_a_purged_memory_are_gone_from_the_disk(vectors: VectorStor
     assert gone not in raw
     assert np.packbits(np.frombuffer(gone, np.int8) > 0, bitorder="little").tobytes() not in raw
     assert vector(crowd[1].seq) in raw
-
-
-# ---- who made them --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -296,9 +288,6 @@ def keys_of(vectors: VectorStore, memory: Memory) -> list[int]:
     return [int(str(key)) for key in of_table[0]]
 
 
-# ---- searching ------------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(counts=st.lists(st.integers(0, 6) | st.sampled_from([0, MOST]), min_size=1, max_size=12), seed=st.integers(1, 10_000))
 @example(counts=[MOST] * 12, seed=1)
@@ -366,9 +355,6 @@ def test_a_whole_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, s
     keep(vectors, [refused, other], {refused.seq: [bytes(SMALL_DIMENSION)], other.seq: [vector(1), bytes(SMALL_DIMENSION)]})
     assert [seq for _, seq in vectors.nearest(vector(1), 9, None)] == [other.seq]
     assert vectors.nearest(bytes(SMALL_DIMENSION), 9, None) == []
-
-
-# ---- where they go --------------------------------------------------------------------------------------------------------
 
 
 def test_memories_are_counted_not_passages(home: Home, store: Store, notes: list[Memory], long_notes: list[Memory]) -> None:
