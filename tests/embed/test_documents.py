@@ -17,7 +17,6 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import import_text_embedding
-from subcog_hooks.embed import documents
 from subcog_hooks.embed.documents import (
     CHARACTERS_PER_TOKEN,
     MAX_PASSAGES,
@@ -217,14 +216,6 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
     assert [line for line in calls if "socket(" in line or "connect(" in line or "sendto(" in line] == []
     assert [line for line in calls if "O_WRONLY" in line or "O_RDWR" in line or "O_CREAT" in line or "mkdir(" in line] == []
     assert os.listdir(tmp_path) == ["trace"]
-
-
-def test_the_packaged_model_is_loaded_once_for_equal_files(tmp_path: Path) -> None:
-    folder = shutil.copytree(SPACE.folder, tmp_path / "model")
-    first = documents.load_packaged(str(folder))
-    assert documents.load_packaged(str(folder)) is first
-    os.utime(folder / documents.TOKENIZER, (1, 1))
-    assert documents.load_packaged(str(folder)) is not first
 
 
 def letters(count: int) -> list[tuple[int, int]]:

@@ -199,22 +199,6 @@ def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
         packing.check_encoder(str(copy), multilingual_encoder.PackedPieces)
 
 
-@pytest.mark.parametrize(
-    ("costs", "shape", "message"),
-    [
-        ({"a": 5}, (2, 8), "do not fit together"),
-        ({"a": 5}, (1, 12), "do not fit together"),
-        ({"a": 0}, (1, 8), "'a' with cost 0 cannot be packed"),
-        ({"a" * 17: 5}, (1, 8), "cannot be packed"),
-        ({"a\t": 5}, (1, 8), "cannot be packed"),
-    ],
-)
-def test_unfit_pieces_are_not_written(costs: dict[str, int], shape: tuple[int, int], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        packing.write_pieces(str(tmp_path / "e"), costs, 9, np.ones(shape, np.float32))
-    assert not os.listdir(tmp_path)
-
-
 def test_encoding_loads_only_its_own_modules() -> None:
     code = """
 import sys

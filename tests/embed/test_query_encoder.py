@@ -300,30 +300,6 @@ def test_any_changed_byte_is_found_by_the_check(small_path: str) -> None:
         packing.check_encoder(small_path)
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "tokens", "bigrams", "message"),
-    [
-        ({"a": 10}, TOKENS, BIGRAMS, "an id of the vocabulary is outside the 10 rows"),
-        (VOCABULARY, TOKENS, material.random_rows(1, 5, 4), "do not fit"),
-        (VOCABULARY, TOKENS, (BIGRAMS[0], BIGRAMS[1][:4]), "do not fit"),
-        (VOCABULARY, (TOKENS[0].astype(np.int16), TOKENS[1]), BIGRAMS, "rows of int16"),
-        (VOCABULARY, (TOKENS[0], TOKENS[1] * 0), BIGRAMS, "every scale must be above 0"),
-        (VOCABULARY, (TOKENS[0], TOKENS[1] * np.float32(np.nan)), BIGRAMS, "every scale must be above 0"),
-        (VOCABULARY, (TOKENS[0][:, :6], TOKENS[1]), (BIGRAMS[0][:, :6], BIGRAMS[1]), "not a multiple of 4"),
-    ],
-)
-def test_what_does_not_fit_together_is_not_written(
-    vocabulary: dict[str, int],
-    tokens: tuple[layout.Rows, layout.Scales],
-    bigrams: tuple[layout.Rows, layout.Scales],
-    message: str,
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        packing.write_encoder(str(tmp_path / "encoder.bin"), vocabulary, *tokens, *bigrams)
-    assert not os.listdir(tmp_path)
-
-
 TEXT = st.text(st.characters(codec="utf-8"))
 MIXED = st.lists(TEXT | st.sampled_from([*query_encoder.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
 
@@ -397,10 +373,6 @@ def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.Pac
 @given(text=MIXED, limit=st.integers(0, 20))
 def test_a_limit_gives_the_first_ids(packed_encoder: layout.PackedEncoder, text: str, limit: int) -> None:
     assert query_encoder.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
-
-
-def test_lone_surrogates_count_for_nothing(packed_encoder: layout.PackedEncoder) -> None:
-    assert query_encoder.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed_encoder.match) == of_library("table [MA\x00SK]")
 
 
 def test_half_a_million_characters_give_what_the_library_gives(

@@ -13,7 +13,7 @@ from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import project, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -223,21 +223,6 @@ def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Beg
     sessions.add_units(state, "t", "", 300, 1)  # of prompts, in a session whose start was not heard
     assert begin("resume", session="t")
     assert sessions.count_units(state, "t") == 300 + charged
-    state.close()
-
-
-def test_a_branchs_name_counts_no_more_than_three_rare_words(
-    store: Store, make: Maker, home: Home, tmp_path: Path, begin: Begin
-) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/crane-hook-rope-winch-pulley\n")
-    add_many(store, make, 20)
-    store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
-    state = State.open(home, 1_000)
-    call = HookCall({}, "", project.find_project(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
-    branch = {score.memory.id: score.parts["branch"] for score in brief.rank_memories(call)}
-    assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
-    assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
     state.close()
 
 

@@ -251,22 +251,14 @@ def test_without_a_provider_nobody_is_asked() -> None:
     assert_alone(run(payload(ORDER)))
 
 
-def test_an_unwanted_provider_costs_nothing(home: Home, server: LlmServer) -> None:
-    configure(home, server, use_llm="false")
-    for done in (speaking(), run(payload(ORDER))):
-        assert_alone(done)
-    assert server.requests == []
-
-
-def test_sure_words_need_no_provider(server: LlmServer) -> None:
-    done = speaking()
+def test_a_provider_that_is_not_needed_costs_nothing(home: Home, server: LlmServer) -> None:
+    done = speaking()  # whose words are sure
     assert_alone(done)
     assert_within("speaking prompt", done)
-    assert server.requests == []
-
-
-def test_a_message_of_the_client_needs_no_provider(server: LlmServer) -> None:
     assert_alone(run(payload("<task-notification>Does the SPA use PKCE?")))
+    configure(home, server, use_llm="false")
+    for done in (run(payload(QUESTION, "unwanted")), run(payload(ORDER))):
+        assert_alone(done)
     assert server.requests == []
 
 

@@ -60,13 +60,6 @@ def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIn
     assert first(answer).ranks.keys() == {"lexical_relaxed", QUESTIONS}
 
 
-@pytest.mark.parametrize("change", [{"status": "superseded"}, {"status": "deleted"}, {"questions": ()}])
-def test_they_go_with_their_memory(shelf: Shelf, notes: LexicalIndex, change: dict[str, object]) -> None:
-    assert notes.max_questions == 3
-    shelf.store.update([shelf.store.get("pkce").with_changes(**change)])
-    assert "pkce" not in ids(find(shelf.by_words(), "which handshake replaced passwords?"))
-
-
 def likeness(index: LexicalIndex, text: str, *questions: str, cosines: dict[int, float] | None = None) -> Likeness:
     return most_alike_question(text, questions_of(*questions), cosines or {}, index.analysers)
 
@@ -130,16 +123,6 @@ def test_without_meaning_or_index_questions_count_by_words(shelf: Shelf) -> None
         like = first(recall_for(of, "Which handshake replaced the passwords?"))
         assert like.asked_like == "which handshake replaced passwords"
         assert [(value, round(adds, 3)) for name, value, adds in like.terms if name == "asked_like"] == [(1.0, 4.4)]
-
-
-def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:
-    shelf.add(
-        {"paid": "Die Überweisungen der Gäste sind vorab zu zahlen und werden nicht erstattet.", "pier": "The pier is closed."}
-    )
-    shelf.fill()
-    terms = {term.whole: term for term in query.analyse_query("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
-    assert terms["uberweisung"].is_known
-    assert "eine" not in terms
 
 
 def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:

@@ -126,13 +126,6 @@ def test_a_misspelt_word_is_corrected_only_on_request(notes: LexicalIndex) -> No
     assert corrected.meant == "kuberntes upgrade kubernetes"
 
 
-def test_a_corrected_word_weighs_less_than_one_that_was_typed_so(notes: LexicalIndex) -> None:
-    corrected = term(corrected_by("kuberntes", notes), "kubernetes")
-    typed = term(analyse_query("kubernetes", notes), "kubernetes")
-    assert corrected.weight == pytest.approx(0.8 * typed.weight)
-    assert corrected.stems == typed.stems
-
-
 def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex) -> None:
     for text in ("scheduler", "parse_argz", "widget", "東証", "the"):
         asked = corrected_by(text, notes)
@@ -276,18 +269,6 @@ def test_neither_the_word_itself_nor_a_number_is_given(shelf: Shelf) -> None:
     shelf.add({"a": "scheduler schedulers 20240101"})
     assert near(shelf, "scheduler") == ["schedulers"]
     assert "20240101" not in near(shelf, "20240102")
-
-
-def test_no_more_than_a_handful_is_given_and_few_for_one_word(shelf: Shelf) -> None:
-    shelf.add({}, memory(" ".join(f"harb{c}{d}" for c in "abcde" for d in "xyz"), tags=tuple(f"tag{i}" for i in range(20))))
-    given = near(shelf, "harbour")
-    assert len(given) == len(set(given)) == 6
-    assert sum(word.startswith("harb") for word in given) == 2
-
-
-def test_an_empty_store_and_an_empty_query_give_nothing(shelf: Shelf) -> None:
-    assert near(shelf, "anything") == []
-    assert near(shelf, "") == []
 
 
 @pytest.mark.parametrize(

@@ -313,13 +313,6 @@ def test_at_the_first_prompt_the_same_note_means_more(shelf: Shelf) -> None:
     assert likely[0] > likely[1] == likely[2] > likely[3] == likely[4] > 0.0
 
 
-def test_nearer_notes_and_surer_prompts_weigh_more(shelf: Shelf) -> None:
-    shelf.add(None, of_shop(id="near"), of_shop(NOTE.replace("Redis", "Postgres"), id="far"))
-    vague, sure = (weigh_hits(shelf, "how long do carts live", sure=sure) for sure in (0.2, 0.9))
-    assert sure["far"].relevance < sure["near"].relevance
-    assert vague["near"].relevance < sure["near"].relevance
-
-
 @pytest.mark.parametrize("name", [evidence for evidence in OF_NOTES if evidence not in ("intercept", "intent", "begun")])
 def test_each_evidence_of_a_note_changes_its_relevance(name: str) -> None:
     with_it, without = (relevance.weigh_note((*COMPARED, (name, value, 0.0)), 0.9, 1) for value in (1.0, 0.0))

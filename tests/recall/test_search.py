@@ -220,21 +220,6 @@ def test_a_failure_is_said_at_every_stage(shelf: Shelf) -> None:
     assert all((answer.note or "").startswith("semantic: query-encoder.bin is damaged") for answer in answers)
 
 
-def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    shares: list[float] = []
-    clock = [1_000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-
-    def spend_share(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-        shares.append(deadline.left_ms())
-        clock[0] += deadline.left_ms() / 1_000.0  # all that it was given
-        return Answer([], ())
-
-    monkeypatch.setattr(recall_search, "search_page", spend_share)
-    search(words, "schexyzqwv", deadline=Deadline(300.0))
-    assert shares == pytest.approx([150.0, 100.0, 50.0])
-
-
 def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -267,10 +252,3 @@ def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str
     pages = [search(of, text, 4, offset) for offset in (0, 4, 8)]
     assert {page.confidence for page in pages} == {confidence}
     assert [name for page in pages for name in ids(page)] == ids(search(of, text, 20))
-
-
-def test_a_page_behind_the_last_is_empty_and_not_widened(shelf: Shelf) -> None:
-    shelf.add({"exact": "The schedulist runs.", "near": "The scheduler runs."})
-    answer = search(shelf.by_words(), "schedulist", 10, 10)
-    assert (answer.hits, answer.suggestions) == ([], ())
-    assert answer.confidence == NO_RESULTS

@@ -16,7 +16,7 @@ from scripts.bench import beam
 from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
-from scripts.bench.peers import SubcogBlock, SubcogSearch, count_processes
+from scripts.bench.peers import SubcogBlock, SubcogSearch
 from scripts.relevance import manuals
 from scripts.relevance.manuals import Section
 
@@ -127,16 +127,6 @@ def test_messages_and_their_questions_are_read(tmp_path: Path) -> None:
         beam.load_conversations(str(tmp_path))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
-def test_silence_is_measured_where_nothing_answers(tmp_path: Path) -> None:
-    figures = measured(tmp_path, "--only", "beam", "--beam", beam_folder(tmp_path / "chats"))
-    assert [(row["recall"], row["questions"], row["hit@5"], row["silent"]) for row in figures] == [
-        ("hook", 40, 1.0, 1.0),
-        ("search --fast", 40, 1.0, 1.0),
-        ("search", 40, 1.0, 1.0),
-    ]
-
-
 NEEDS_PS = pytest.mark.skipif(sys.platform == "win32", reason="needs ps")
 
 
@@ -149,19 +139,6 @@ def test_subcog_is_asked_as_the_others_are(tmp_path: Path) -> None:
     assert [system.ask(question).ids for system in (search, block)] == [["keys"], ["keys"]]
     assert note in block.ask(question).text
     assert block.ask("thanks, that was all for today") == ([], "")
-
-
-@NEEDS_PS
-def test_processes_that_stay_are_counted(tmp_path: Path) -> None:
-    program = tmp_path / "server.py"
-    program.write_text("print('ready', flush=True); input()", encoding="utf-8")
-    command = [sys.executable, str(program)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
-        assert count_processes(str(tmp_path)) == 1
-        process.communicate("\n")
-    assert count_processes(str(tmp_path)) == 0
 
 
 BODY = "A sentence that is long enough to count as a section of a manual."

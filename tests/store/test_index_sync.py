@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -116,16 +115,6 @@ def test_command_uses_the_old_index_while_another_process_writes(
     assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_command_waits_for_another_index_writer_and_follows(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.add([make("alpha", id="a")])
-    writer = index_writer.open_writer(index_writer.bring_up_to_date(home, store))
-    store.add([make("alpha", id="b")])
-    monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
-    assert index_writer.bring_up_to_date(home, store).watermark() == store.revision()
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_index_lost_during_an_update_is_rebuilt(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch, times: int
@@ -181,27 +170,6 @@ def test_watermark_behind_its_index_repeats_a_turn_harmlessly(home: Home, store:
     index = index_writer.bring_up_to_date(home, store)
     assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
     assert watermark_file(home).read_bytes() != behind
-
-
-def test_index_files_are_replaced_once_no_process_reads_them(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Windows refuses while somebody has the file open."""
-    store.add([make("alpha")])
-    refusals, replace = {"WATERMARK": 5, "CURRENT": 5}, os.replace
-
-    def refused_at_first(old: str, new: str) -> None:
-        name = os.path.basename(new)
-        if refusals[name]:
-            refusals[name] -= 1
-            raise PermissionError(13, "in use")
-        replace(old, new)
-
-    monkeypatch.setattr(os, "replace", refused_at_first)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    index_writer.bring_up_to_date(home, store)
-    assert LexicalIndex.open(home).watermark() == store.revision()
-    assert refusals == {"WATERMARK": 0, "CURRENT": 0}
 
 
 @pytest.mark.parametrize("ahead", [-1, 1])

@@ -20,7 +20,7 @@ from subcog_hooks.store.memory_checks import check_memory
 from subcog_hooks.store.questions import from_json
 from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, Mark, audiences_of, reach_of
+from subcog_hooks.store.store_reader import Filter, Mark, audiences_of
 from tests.conftest import Maker
 
 
@@ -184,13 +184,6 @@ def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
         store.add([make()])
         seen.append(store.revision())
     assert [store.has_revision(number) for number in seen] == [False, False, False, True, True, True]
-
-
-def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
-    names = [f"project:github.com/acme/{i}" for i in range(10_000)] + ["user", "org", "", "\ud800"]
-    numbers = {reach_of(name) for name in names}
-    assert len(numbers) == len(names)
-    assert all(0 <= number < 1 << 62 for number in numbers)
 
 
 def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:

@@ -116,27 +116,6 @@ def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vecto
         assert (anew.is_gone(), anew.watermark()) == (False, -1)
 
 
-def open_files() -> list[str]:
-    return sorted(
-        os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
-    )
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
-@pytest.mark.parametrize("harm", [of_a_later_version, of_another_program, damage, lose_a_table])
-def test_a_file_that_can_not_be_used_is_not_kept_open(
-    home: Home, vectors: VectorStore, crowd: list[Memory], harm: Callable[[str], None]
-) -> None:
-    vectors.close()
-    harm(vectors_path(home, SMALL))
-    before = open_files()
-    for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(StoreError) as raised:
-            opened(home, SMALL, 2 * SMALL_DIMENSION)
-        assert open_files() == before, opened  # while the error, and with it every frame, is alive
-        del raised
-
-
 def test_purging_erases_from_all_files_and_deletes_unreadable(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     put(vectors, crowd[:1], lambda _: vector(1))
     damaged = Path(home.index, "vectors-1-damaged.db")

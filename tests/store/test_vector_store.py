@@ -18,18 +18,7 @@ from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.store.vector_reader import FIRST_QUESTION
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
-from tests.store.conftest import (
-    SMALL,
-    SMALL_DIMENSION,
-    assert_as_made_anew,
-    cosine,
-    finish,
-    follow,
-    nearest_to,
-    put,
-    settle,
-    vector,
-)
+from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, finish, follow, put, settle, vector
 from tests.store.letters import encode, final, finals
 
 
@@ -99,18 +88,6 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     assert vectors.counts() == (1, 1)
     assert vectors.final_vectors(memories[0].content_hash) == []
     assert vectors.final_vectors(memories[2].content_hash) == [vector(3)]
-
-
-def test_the_bytes_of_a_purged_memory_are_gone_from_the_disk(vectors: VectorStore, crowd: list[Memory], home: Home) -> None:
-    gone = vector(crowd[0].seq)
-    vectors.begin()
-    vectors.remove_memories([crowd[0].seq])
-    vectors.commit()
-    vectors.close()  # the last one to close empties the log into the file
-    raw = b"".join(path.read_bytes() for path in Path(home.index).iterdir())
-    assert gone not in raw
-    assert np.packbits(np.frombuffer(gone, np.int8) > 0, bitorder="little").tobytes() not in raw
-    assert vector(crowd[1].seq) in raw
 
 
 @pytest.fixture
@@ -232,13 +209,6 @@ def test_they_move_with_their_memory(home: Home, store: Store, anchor: Memory, c
     store.update([store.get(anchor.id).with_changes(**change)])
     with follow(home, store) as vectors:
         assert anchor.seq not in {seq for _, seq in vectors.nearest(final(BUOY), 9, audiences_of())}
-
-
-def test_a_purged_memory_leaves_none_behind(home: Home, store: Store, anchor: Memory) -> None:
-    follow(home, store).close()
-    store.purge([anchor.id])
-    with follow(home, store) as vectors:
-        assert vectors.question_cosines(first(BUOY), anchor.seq) == {}
 
 
 def test_of_another_encoder_they_are_made_anew(home: Home, store: Store, anchor: Memory) -> None:
@@ -367,32 +337,6 @@ def test_memories_are_counted_not_passages(home: Home, store: Store, notes: list
         assert [len(keys_of(vectors, memory)) for memory in (notes[0], *long_notes)] == [1, 3, 4, 11]
 
 
-def test_equal_text_takes_over_all_final_vectors(
-    home: Home, store: Store, long_notes: list[Memory], make: Maker, tmp_path: Path
-) -> None:
-    settle(home, store)
-    second = store.add([make(long_notes[1].content, project="shop")])[0]
-    with follow(home, store) as vectors:
-        assert vectors.pending() == []
-        assert vectors.final_vectors(second.content_hash) == finals(second.content)
-        assert len(keys_of(vectors, second)) == 4
-    store.purge([long_notes[1].id])
-    with follow(home, store) as vectors:
-        assert vectors.final_vectors(second.content_hash) == finals(second.content)
-    assert_as_made_anew(home, store, tmp_path)
-
-
-def test_passages_move_with_their_memory(home: Home, store: Store, long_notes: list[Memory], tmp_path: Path) -> None:
-    settle(home, store)
-    moved = long_notes[2].with_changes(scope="project", project="shop", status="archived")
-    store.update([moved])
-    with follow(home, store) as vectors:
-        assert vectors.counts() == (3, 0)
-        assert [seq for _, seq in vectors.nearest(final("tide " * 2), 9, ("project:shop",), ("archived",))] == [moved.seq]
-        assert moved.seq not in {seq for _, seq in vectors.nearest(final("tide " * 2), 9, None)}
-    assert_as_made_anew(home, store, tmp_path)
-
-
 def test_a_purged_memory_leaves_no_passage_not_even_on_the_disk(home: Home, store: Store, long_notes: list[Memory]) -> None:
     settle(home, store)
     gone = finals(long_notes[2].content)
@@ -403,15 +347,6 @@ def test_a_purged_memory_leaves_no_passage_not_even_on_the_disk(home: Home, stor
     assert [made in raw for made in finals(long_notes[1].content)] == [True] * 4
     with follow(home, store) as vectors:
         assert (vectors.counts(), keys_of(vectors, long_notes[2])) == ((2, 0), [])
-
-
-def test_memories_that_a_backup_does_not_have_leave_no_passage(home: Home, store: Store, long_notes: list[Memory]) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
-        vectors.begin()
-        vectors.keep_only([long_notes[0].seq])
-        vectors.commit()
-        assert [len(keys_of(vectors, memory)) for memory in long_notes] == [3, 0, 0]
 
 
 def test_passages_of_another_model_serve_until_replaced(
@@ -431,14 +366,3 @@ def test_passages_of_another_model_serve_until_replaced(
         assert vectors.finish([(key, long.content_hash, [final("whole"), final("part")])]) == 1
         assert vectors.final_vectors(long.content_hash) == [final("whole"), final("part")]
         assert (vectors.counts(), len(keys_of(vectors, long))) == ((1, 2), 2)
-
-
-def test_another_encoder_drops_the_provisional_passages(
-    home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
-) -> None:
-    settle(home, store)
-    follow(home, store, made_by=("a later model", "encoder")).close()
-    with follow(home, store, made_by=("a later model", "another encoder")) as vectors:
-        assert [len(keys_of(vectors, memory)) for memory in long_notes] == [1, 1, 1]
-        assert nearest_to(vectors, long_notes[0].content) == long_notes[0].seq
-    assert_as_made_anew(home, store, tmp_path)
