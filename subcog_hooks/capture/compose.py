@@ -8,9 +8,8 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.everyday import names_secret
 from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
-from subcog_hooks.store.memory_checks import check_memory, is_unnamable
+from subcog_hooks.store.memory_checks import check_memory, distinct_questions, is_unnamable
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.questions import distinct_questions
 
 Removed = tuple[tuple[str, int], ...]
 

@@ -13,7 +13,7 @@ from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.store.cue_tables import Room
+from subcog_hooks.store.lookups import Room
 from subcog_hooks.store.memory import (
     ACTIVE,
     AGENT,

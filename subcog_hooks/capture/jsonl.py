@@ -9,7 +9,7 @@ from typing import Any
 from subcog_hooks.capture.repository_files import CUE_FIELDS, LIMITED_FIELDS, clear_fields, limit_to_repository
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.log import to_json
-from subcog_hooks.store import questions
+from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     FILE,
@@ -143,8 +143,8 @@ def _check_owner(scope: object, project: object, repository_names: tuple[str, ..
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
     """Return a memory for export from this machine. with_learned: with the questions that were learned from prompts."""
-    exported = memory.questions if with_learned else questions.without_learned(memory.questions)
-    return memory.with_changes(questions=questions.without_records(exported)) if memory.questions else memory
+    exported = memory.questions if with_learned else memory_checks.without_learned(memory.questions)
+    return memory.with_changes(questions=memory_checks.without_records(exported)) if memory.questions else memory
 
 
 def _parse_fields(line: str) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def dump(memory: Memory) -> str:
         "triggers": list(memory.triggers),
         "paths": list(memory.paths),
         "when": memory.when,
-        "questions": questions.to_json(memory.questions),
+        "questions": memory_checks.to_json(memory.questions),
         "standing": memory.standing,
         "priority": memory.priority,
         "created_at": format_time(memory.created_at),
@@ -232,7 +232,7 @@ def _check_texts(name: str, value: object) -> tuple[str, ...]:
 
 def _check_questions(name: str, value: object) -> tuple[AnsweredQuestion, ...]:
     try:
-        return questions.without_records(questions.from_json(value))
+        return memory_checks.without_records(memory_checks.from_json(value))
     except ValueError as error:
         remedy = 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
         raise _invalid_value(name, value, remedy) from error

@@ -12,7 +12,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.store import index_writer, questions, sessions
+from subcog_hooks.store import index_writer, memory_checks, sessions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -135,7 +135,9 @@ def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, obje
         has = getattr(memory, field)
         if isinstance(value, tuple):
             both: object = (
-                questions.distinct_questions((*has, *value)) if field == "questions" else tuple(dict.fromkeys((*has, *value)))
+                memory_checks.distinct_questions((*has, *value))
+                if field == "questions"
+                else tuple(dict.fromkeys((*has, *value)))
             )
         else:
             both = {**has, **value} if isinstance(value, dict) else value

@@ -13,7 +13,7 @@ from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
 from subcog_hooks.cues import condition_checks
-from subcog_hooks.store import questions
+from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import PERSON, Memory
 
 _HEADER = """\
@@ -204,7 +204,7 @@ def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> 
     if name == "when":
         return condition_checks.parse_conditions(lines)
     if name == "question":
-        return questions.questions_by(lines, origin, memory.questions)
+        return memory_checks.questions_by(lines, origin, memory.questions)
     return _restore_entries(lines, getattr(memory, _REPEATED[name]))
 
 

@@ -14,9 +14,9 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, spaces
 from subcog_hooks.embed.space import Space
 from subcog_hooks.settings import loading
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 
 BRIEF_S = 2.0  # seconds that a person waits for without having asked
 _BRIEF_WAIT = catch_up.Patience(1_000, is_urgent=True)
@@ -68,11 +68,11 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
             done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
-        vector_sync.part_cells_anew(home, space.name, vectors)
+        vector_store.part_cells_anew(home, space.name, vectors)
         return done

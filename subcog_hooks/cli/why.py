@@ -16,7 +16,7 @@ from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.cli.verdicts.shared_words import Words, compare_words
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
+from subcog_hooks.store import learned, past_runs, sessions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
@@ -112,8 +112,8 @@ def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> 
 
 def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
-        decisions = recorded_decisions.find_latest(state, max_decisions)
-    cut_off = hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions]
+        decisions = past_runs.find_latest(state, max_decisions)
+    cut_off = past_runs.read_cut_offs(context.home(), now_ms())[:max_decisions]
     if as_json:
         rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
         rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
@@ -134,8 +134,8 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
-        look = recorded_decisions.find_second_look(state, selected)
-        opened = lessons.find_opened(state, selected.id)
+        look = past_runs.find_second_look(state, selected)
+        opened = learned.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}
@@ -167,9 +167,9 @@ def _report_hidden(decision: Decision, store: Store | None) -> None:
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     home = context.home()
-    silent = hook_traces.find_latest_silent_calls(home, limit)
+    silent = past_runs.find_latest_silent_calls(home, limit)
     with context.existing_state(home, tell=terminal.say) as state:
-        spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT) if state else []
+        spoken = past_runs.find_latest(state, limit, event=TOOL_EVENT) if state else []
     if as_json:
         rows = [
             {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}

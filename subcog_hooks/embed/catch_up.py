@@ -11,8 +11,8 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.embed import documents
-from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import ProcessLock, is_held
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ def exclusive_work(home: Home, space: Space) -> Iterator[None]:
 
 def remove_locks(home: Home, space: Space) -> None:
     """Delete the lock files of a removed space. Raises OSError."""
-    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_path(home, space.name)):
+    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_store.lock_path(home, space.name)):
         try:
             os.unlink(path)
         except FileNotFoundError:  # it never existed, or another process deletes it, too

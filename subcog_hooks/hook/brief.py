@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.store.lookups import Outline
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.outlines import Outline
 
 MAX_RECENT = 200  # newest memories of each project, and of those for all projects
 MAX_SEARCHED = 50  # memories most relevant to earlier prompts, at any age

@@ -12,8 +12,7 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
-from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
-from subcog_hooks.store.vector_reader import VectorReader
+from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -92,9 +92,9 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
     state_values.note_seen(state, call.seen_files, call.now_ms)
     if sessions.has_second_look(state, call.session):
-        from subcog_hooks.store import second_looks  # Few prompts follow a second look.
+        from subcog_hooks.store import past_runs  # Few prompts follow a second look.
 
-        second_looks.drop_session_looks(state, call.session)
+        past_runs.drop_session_looks(state, call.session)
     if verdict.judgements:
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         sessions.note_near(state, call.project, near, call.now_ms)

@@ -50,15 +50,15 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
 
 def _start_background_work(call: HookCall) -> None:
     """Start the background jobs, where some are due and no process runs them. Raises OSError."""
-    from subcog_hooks.store import job_record  # The brief has been written, and does not wait for it.
+    from subcog_hooks.store import home_files  # The brief has been written, and does not wait for it.
 
-    if not job_record.is_due(call.home, call.now_ms):
+    if not home_files.is_due(call.home, call.now_ms):
         return
     from subcog_hooks.hook import detached  # Jobs are rarely due.
 
     if not detached.may_start():
         return
-    from subcog_hooks.store.lock import is_held
+    from subcog_hooks.store.home_files import is_held
 
     if not is_held(call.home.jobs_lock):
         detached.start_process(call.home, [detached.BACKGROUND_COMMAND])

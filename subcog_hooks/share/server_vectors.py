@@ -14,8 +14,7 @@ from subcog_hooks.embed.documents import MAX_PASSAGES, DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.share import batch
 from subcog_hooks.share.server_schema import quote_name
-from subcog_hooks.store.vector_file import PASSAGES
-from subcog_hooks.store.vector_reader import FIRST_QUESTION
+from subcog_hooks.store.vector_reader import FIRST_QUESTION, PASSAGES
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False

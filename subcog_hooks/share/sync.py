@@ -23,7 +23,7 @@ from subcog_hooks.share.batch import BATCH_MEMORIES, UNSEEN_REVISION, Batch, Syn
 from subcog_hooks.share.sending import Sender
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT
 from subcog_hooks.share.synced import NOTHING_LOOKED_AT, RULES, ShareState, SyncRecord
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import TEAM, Memory, now_ms, team_source
 
 TYPE_CHECKING = False

@@ -11,6 +11,7 @@ import tantivy
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.whole_files import replace_file
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.index import (
     ANY,
     ASKED,
@@ -29,7 +30,6 @@ from subcog_hooks.store.index import (
     LexicalIndex,
     current_folder,
 )
-from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text import acronyms, analysis
 

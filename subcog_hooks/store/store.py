@@ -6,11 +6,10 @@ import apsw
 
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreError
-from subcog_hooks.store import cue_tables
+from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import SECTION_PREFIX, Memory, now_ms
 from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.schema import SCHEMA
-from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, Filter, Mark, StoreReader, audience_of, filter_sql
+from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, SCHEMA, Filter, Mark, StoreReader, audience_of, filter_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,9 +118,9 @@ class Store(StoreReader):
         """Return the row numbers purged after revision `number`."""
         return [row[0] for row in self._execute("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
-    def trigger_room(self) -> cue_tables.Room:
+    def trigger_room(self) -> lookups.Room:
         """Return the room for triggers without a literal."""
-        return cue_tables.Room(cue_tables.count_unkeyed(self._execute))
+        return lookups.Room(lookups.count_unkeyed(self._execute))
 
     def problems(self) -> list[str]:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
@@ -195,9 +194,7 @@ class Store(StoreReader):
         """Rebuild the tables behind `triggers`, `globs` and `governing`."""
         with _Transaction(self):
             active = self._memories("WHERE status = 'active' ORDER BY seq", ())
-            cue_tables.rebuild_cues(
-                self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active)
-            )
+            lookups.rebuild_cues(self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active))
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""
@@ -215,7 +212,7 @@ class Store(StoreReader):
                 raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
             raise
         memory.seq = self._connection.last_insert_rowid()
-        cue_tables.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
+        lookups.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
 
     def _erase(self, id: str, revision: int) -> bool:
         """Erase a memory. Return whether there was one."""
@@ -238,7 +235,7 @@ class Store(StoreReader):
             check_memory(changed)
             changed.seq = stored.seq
             self._connection.execute(sql, (*_row_of_memory(changed)[1:], revision, stored.seq))
-            cue_tables.put_cues(self._connection, changed, audience_of(changed.scope, changed.project))
+            lookups.put_cues(self._connection, changed, audience_of(changed.scope, changed.project))
             written.append(changed)
         return written
 
@@ -287,7 +284,7 @@ class _Transaction:
 def _row_of_memory(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
     import json  # 4 ms; only writers come here
 
-    from subcog_hooks.store import questions
+    from subcog_hooks.store import memory_checks
 
     def text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -313,7 +310,7 @@ def _row_of_memory(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
         memory.updated_at,
         memory.expires_at,
         memory.content_hash,
-        text(questions.to_json(memory.questions)),
+        text(memory_checks.to_json(memory.questions)),
         memory.standing,
     )
 

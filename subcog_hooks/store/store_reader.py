@@ -1,23 +1,150 @@
-"""memories.db as the hook reads it: memories by row number, by cue and by age. `store` adds listing and writing."""
+"""The tables of memories.db."""
 
 from __future__ import annotations
 
 import apsw
 
 from subcog_hooks.core import database, light_json
+from subcog_hooks.core.database import Schema
 from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.core.records import record
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.schema import SCHEMA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, Self  # Any: the STRICT tables guarantee the column types
+    from typing import Any, Self
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.store.cue_tables import Trigger
-    from subcog_hooks.store.outlines import Outline
+    from subcog_hooks.store.lookups import Outline, Trigger
+
+
+# The words of all memories, by which a tool call finds the few that share rare ones with it: a search without tantivy.
+_WORDS = """
+CREATE VIRTUAL TABLE words USING fts5(
+  content, tags, keywords, content = 'memories', content_rowid = 'seq', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+INSERT INTO words (words) VALUES ('rebuild');
+CREATE TRIGGER new_words AFTER INSERT ON memories BEGIN
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER changed_words AFTER UPDATE OF content, tags, keywords ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER purged_words AFTER DELETE ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+END;
+"""
+_SCRIPT = """
+CREATE TABLE memories (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- the caches' key: never used twice
+  id TEXT NOT NULL UNIQUE,
+  content TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  scope TEXT NOT NULL CHECK (scope IN ('project', 'user', 'org')),
+  project TEXT CHECK ((scope = 'project') = (project IS NOT NULL)),
+  branch TEXT,
+  paths TEXT NOT NULL DEFAULT '[]',
+  tags TEXT NOT NULL DEFAULT '[]',
+  keywords TEXT NOT NULL DEFAULT '[]',
+  triggers TEXT NOT NULL DEFAULT '[]',
+  conditions TEXT NOT NULL DEFAULT '{}',  -- the field `when`, a reserved word of SQL
+  priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN 0 AND 100),
+  status TEXT NOT NULL CHECK (status IN ('active', 'pending', 'superseded', 'archived', 'deleted')),
+  superseded_by TEXT,
+  source TEXT NOT NULL DEFAULT '',
+  trust TEXT NOT NULL CHECK (trust IN ('user', 'agent', 'file', 'import', 'transcript', 'tool', 'team')),
+  created_at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC, like the two below
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  content_hash TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  questions TEXT NOT NULL DEFAULT '[]',  -- the questions that it answers, as `questions.to_json` writes them
+  standing INTEGER CHECK (standing IN (0, 1))  -- whether it holds in every session; NULL where nobody has said so
+) STRICT;
+CREATE INDEX memories_by_revision ON memories (revision);
+CREATE INDEX memories_by_hash ON memories (content_hash);
+CREATE INDEX memories_by_project ON memories (project, status);
+-- a brief has the standing memories, however old they are
+CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1;
+-- pending memories are counted when a session begins
+CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending';
+
+-- purged rows: the caches delete them too
+CREATE TABLE purged (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL) STRICT;
+CREATE INDEX purged_by_revision ON purged (revision);
+
+-- a purged section stays away when its file is imported again
+CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- one row a write transaction: a cache with an unknown revision was made from another store
+CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
+
+-- Memories that the user marked as wrong for a prompt (`subcog why --bad`): a mark has the prompt's terms, never the prompt.
+-- The marks of a memory are deleted with it.
+CREATE TABLE marks (
+  seq INTEGER NOT NULL,  -- of the memory
+  decision TEXT NOT NULL,  -- about the prompt for which the memory was called wrong
+  terms TEXT NOT NULL,  -- {term: how much it says}
+  at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC
+  PRIMARY KEY (seq, decision)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER forgotten_marks AFTER UPDATE OF status ON memories WHEN new.status = 'deleted'
+BEGIN DELETE FROM marks WHERE seq = new.seq; END;
+CREATE TRIGGER purged_marks AFTER DELETE ON memories
+BEGIN DELETE FROM marks WHERE seq = old.seq; END;
+
+-- Tables that find memories by cues without a search. Only active memories have rows here: the store rewrites them with the
+-- memory. Conditions and pinned memories have indexes instead, since their rows would repeat the memory.
+CREATE TABLE audiences (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;  -- a number for ever
+CREATE TABLE triggers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a reader comes to them in two statements
+  seq INTEGER NOT NULL,  -- of the memory, as below
+  pattern TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has; of some with | between, one
+) STRICT;
+CREATE INDEX triggers_by_memory ON triggers (seq);
+-- Each match of a trigger has one of its literals; key '' and literal '' where it has none. A query has thousands of keys:
+-- filtering the rows by audience takes half the time of a look-up of each key for each audience.
+CREATE TABLE trigger_keys (
+  key TEXT NOT NULL, literal TEXT NOT NULL, trigger INTEGER NOT NULL, audience INTEGER NOT NULL,
+  PRIMARY KEY (key, literal, trigger)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX trigger_keys_by_trigger ON trigger_keys (trigger);
+CREATE TABLE path_globs (
+  key TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, glob TEXT NOT NULL,
+  PRIMARY KEY (key, audience, seq, glob)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX path_globs_by_memory ON path_globs (seq);
+-- rules by the actions that they govern
+CREATE TABLE governed (
+  action TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (action, audience, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX governed_by_memory ON governed (seq);
+CREATE TRIGGER changed_cues AFTER UPDATE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
+END;
+CREATE TRIGGER purged_cues AFTER DELETE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
+END;
+CREATE TRIGGER forgotten_trigger_keys AFTER DELETE ON triggers
+BEGIN DELETE FROM trigger_keys WHERE trigger = old.number; END;
+-- the further columns of these two indexes answer a query without the memories' own rows
+CREATE INDEX memories_conditional ON memories (priority, seq, scope, project, expires_at, conditions)
+WHERE status = 'active' AND conditions <> '{}';
+CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires_at)
+WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
+"""
+
+SCHEMA = Schema(_SCRIPT + _WORDS, version=9, synchronous="FULL")
+
 
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 
@@ -169,9 +296,9 @@ class StoreReader:
         keys: from `triggers.keys_in`. now_ms: memories that have expired by then are left out; 0 for none. This method and the
         next ones until `find_pinned` find active memories only.
         """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+        from subcog_hooks.store import lookups  # Few stores have cues.
 
-        return cue_tables.find_triggers(self._execute, keys, audiences, text, now_ms)
+        return lookups.find_triggers(self._execute, keys, audiences, text, now_ms)
 
     def has_cues(self) -> tuple[bool, bool]:
         """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
@@ -187,57 +314,57 @@ class StoreReader:
 
         keys: `globs.keys_of_path` of a path.
         """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+        from subcog_hooks.store import lookups  # Few stores have cues.
 
-        return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
+        return lookups.find_globs(self._execute, keys, audiences, now_ms)
 
     def glob_counts(self, seqs: Sequence[int]) -> dict[int, int]:
         """Return how many globs each of these memories has, by row number; each alternative in braces counts."""
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+        from subcog_hooks.store import lookups  # Few stores have cues.
 
-        return cue_tables.count_globs(self._execute, seqs)
+        return lookups.count_globs(self._execute, seqs)
 
     def governing(self, actions: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> dict[str, list[int]]:
         """Return the row numbers of the newest `limit` rules about each action, by action."""
-        from subcog_hooks.store import cue_tables  # Few calls come here.
+        from subcog_hooks.store import lookups  # Few calls come here.
 
-        return cue_tables.find_governing(self._execute, actions, audiences, limit, now_ms)
+        return lookups.find_governing(self._execute, actions, audiences, limit, now_ms)
 
     def sharing(self, words: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, float]]:
         """Return the row numbers of the memories that share rare words, each with a score, the best first."""
-        from subcog_hooks.store import cue_tables  # Few calls come here.
+        from subcog_hooks.store import lookups  # Few calls come here.
 
-        return cue_tables.find_sharing(self._execute, words, audiences, limit, now_ms)
+        return lookups.find_sharing(self._execute, words, audiences, limit, now_ms)
 
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
         """Return the row numbers and conditions of memories with conditions, the highest priority first, then the newest.
 
         A caller that must detect more than `limit` asks for one extra.
         """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+        from subcog_hooks.store import lookups  # Few stores have cues.
 
         try:
-            return cue_tables.find_conditional(self._execute, audiences, limit, now_ms)
+            return lookups.find_conditional(self._execute, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
 
     def find_pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
         """Return the pinned memories for the start of a session: the user's own, without triggers and conditions."""
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
+        from subcog_hooks.store import lookups  # Few stores have cues.
 
-        return list(self._memories(cue_tables.pinned_sql(audiences, now_ms), (*audiences, limit)))
+        return list(self._memories(lookups.pinned_sql(audiences, now_ms), (*audiences, limit)))
 
     def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
         """Return the live memories that a session's brief considers, each once.
 
         They are the `limit` newest and the `limit` newest standing ones of each project, and the ids in `also`.
         """
-        from subcog_hooks.store import outlines  # a session begins once
+        from subcog_hooks.store import lookups  # a session begins once
 
         try:
-            rows = outlines.find_newest(self._execute, audiences, limit, now_ms)
-            rows += outlines.find_by_ids(self._execute, also, audiences, now_ms)
-            rows += outlines.find_standing(self._execute, audiences, limit, now_ms)
+            rows = lookups.find_newest(self._execute, audiences, limit, now_ms)
+            rows += lookups.find_by_ids(self._execute, also, audiences, now_ms)
+            rows += lookups.find_standing(self._execute, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
         return list({outline.id: outline for outline in rows}.values())
@@ -318,9 +445,9 @@ def _memory_of_row(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
     if (questions_json := values["questions"]) == "[]":
         values["questions"] = ()
     else:
-        from subcog_hooks.store import questions  # few memories have any
+        from subcog_hooks.store import memory_checks  # few memories have any
 
-        values["questions"] = questions.from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # `_row_of_memory` did
+        values["questions"] = memory_checks.from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # `_row_of_memory` did
     return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.store import lessons, metrics, sessions
+from subcog_hooks.store import learned, metrics, sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
@@ -353,7 +353,7 @@ def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) ->
     keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
     state = State.open(home, 1_000)
     sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
-    lessons.note_opened(state, "s", ("near",), 2)
+    learned.note_opened(state, "s", ("near",), 2)
     state.close()
     bands = subcog("report", "--json").json["lines"]
     assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.cue_tables import MAX_UNKEYED
+from subcog_hooks.store.lookups import MAX_UNKEYED
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from tests.cli.conftest import Run

@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import lessons, recorded_decisions, sessions
+from subcog_hooks.store import learned, past_runs, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -37,11 +37,11 @@ def opened(home: Home, prompt: str) -> None:
     state = open_state(home)
     was = next(
         decision
-        for decision in recorded_decisions.find_latest(state, 100)
+        for decision in past_runs.find_latest(state, 100)
         if decision.prompt is not None and decision.prompt.startswith(prompt)
     )
     sessions.record_pointed(state, was.session, ("rule",), was.at_ms, was.id)
-    assert lessons.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
+    assert learned.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
     state.close()
 
 
@@ -84,7 +84,7 @@ def test_an_opening_that_was_called_wrong_teaches_nothing(ask_again: Ask, home: 
 
 def _decision(home: Home, prompt: str) -> str:
     state = open_state(home)
-    decision_id = next(decision.id for decision in recorded_decisions.find_latest(state, 100) if decision.prompt == prompt)
+    decision_id = next(decision.id for decision in past_runs.find_latest(state, 100) if decision.prompt == prompt)
     state.close()
     return decision_id
 

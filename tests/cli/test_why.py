@@ -20,8 +20,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.past_runs import SilentCall
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import Candidate

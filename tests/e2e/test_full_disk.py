@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks.core import log
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import lessons, sessions
+from subcog_hooks.store import learned, sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import LOOK_EVENT
 from tests.e2e.machine import Machine, assert_silent, linux, write_program
@@ -146,7 +146,7 @@ def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
     (asked,) = [decision for decision in small.decisions() if decision.prompt == WAGES]
     state = State.open(Home(str(small.home)), 1_000)
     sessions.record_pointed(state, "one", (LATE,), 1, asked.id)
-    assert lessons.note_opened(state, "one", (LATE,), 2) == [LATE]
+    assert learned.note_opened(state, "one", (LATE,), 2) == [LATE]
     state.close()
     small.run("at-rest")  # nothing is due, and a lock is there
     log.keep_reserve(Home(str(small.home)))  # as earlier work at rest does

@@ -6,7 +6,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import index_writer, vector_sync
+from subcog_hooks.store import index_writer, vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import SPOKE, Decision
 from tests.conftest import Maker
@@ -17,7 +17,7 @@ def follow(home: Home, store: Store) -> None:
     """Bring the index up to date, and the vectors as a command leaves them: provisional."""
     index_writer.bring_up_to_date(home, store)
     space = PACKAGED
-    vector_sync.open_following(
+    vector_store.open_following(
         home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)
     ).close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import Decision
 from tests.llm_server import LlmServer
@@ -29,7 +29,7 @@ ODD_INPUTS: list[object] = [  # of tools
 def decisions(home: Home) -> list[Decision]:
     """Return the stored decisions, the newest first."""
     state = State.open(home, 1_000)
-    newest = recorded_decisions.find_latest(state, 100)
+    newest = past_runs.find_latest(state, 100)
     state.close()
     return newest
 

@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_recall, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import metrics, recorded_decisions, sessions, state_values, verdicts
+from subcog_hooks.store import metrics, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import (
     BELOW,
@@ -270,7 +270,7 @@ def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthous
 def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
     assert bool(respond(home, text, f"{TRIAL}1")) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (recorded_decisions.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
+    assert (past_runs.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
     assert not verdicts.may_hold_prompt_texts(state)
     state.close()
 

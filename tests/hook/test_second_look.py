@@ -13,7 +13,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, tool
 from subcog_hooks.llm import ranking
-from subcog_hooks.store import second_looks, state_values, verdicts
+from subcog_hooks.store import past_runs, state_values, verdicts
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -108,8 +108,8 @@ def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d"
     state = State.open(home, 1_000)
     now = now_ms()
     state.begin()
-    assert second_looks.begin_look(state, decision, session, now - 500)  # a look takes a while
-    assert second_looks.end_look(state, decision, "look", [(id_, 0.4) for id_ in ids], now)
+    assert past_runs.begin_look(state, decision, session, now - 500)  # a look takes a while
+    assert past_runs.end_look(state, decision, "look", [(id_, 0.4) for id_ in ids], now)
     verdicts.keep_decision(state, Decision("look", now, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=decision), now)
     state.commit()
     state.close()

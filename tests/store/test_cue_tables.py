@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
-from subcog_hooks.store import cue_tables
+from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import STATUSES, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
@@ -292,7 +292,7 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
 @pytest.fixture
 def full(store: Store, make: Maker) -> Store:
     """A store with as many triggers without a literal as there may be."""
-    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(cue_tables.MAX_UNKEYED)])
+    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(lookups.MAX_UNKEYED)])
     return store
 
 

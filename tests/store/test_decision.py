@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.core import light_json
-from subcog_hooks.store.recorded_decisions import read_decision
+from subcog_hooks.store.past_runs import read_decision
 from subcog_hooks.store.verdicts import (
     BELOW,
     DUPLICATE,

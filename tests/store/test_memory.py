@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory, hash_content
-from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.questions import from_json
+from subcog_hooks.store.memory_checks import check_memory, from_json
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 

@@ -8,7 +8,7 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import lessons, metrics, recorded_decisions, sessions, state_values, verdicts
+from subcog_hooks.store import learned, metrics, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.metrics import BUCKETS, Counter, Histogram
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
@@ -65,12 +65,10 @@ def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str 
 
 
 def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
-    assert recorded_decisions.find_decision(state) is None
+    assert past_runs.find_decision(state) is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
         verdicts.keep_decision(state, make_decision(id_, 1000 + number), 1000)
-    decisions = [
-        recorded_decisions.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")
-    ]
+    decisions = [past_runs.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
     assert [decision.id if decision else None for decision in decisions] == [
         *("01", "01aa", "01ab", "02aa", "01"),
         *(None, None, None),
@@ -79,7 +77,7 @@ def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
 
 def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
     verdicts.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
-    decision = recorded_decisions.find_decision(State.open(home, 100), "d1")
+    decision = past_runs.find_decision(State.open(home, 100), "d1")
     assert decision is not None
     assert decision.to_text() == make_decision("d1", 1000, "Why does the webhook retry?").to_text()
     assert (decision.at_ms, decision.event, decision.session, decision.project) == (
@@ -95,15 +93,15 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
 def test_decisions_come_newest_first(state: State) -> None:
     for number in range(5):
         verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in past_runs.find_latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in past_runs.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
 
 
 def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
     for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
         verdicts.keep_decision(state, make_decision(id_, time_ms), time_ms)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 2)] == ["after", "ahead"]
-    latest = recorded_decisions.find_decision(state)
+    assert [decision.id for decision in past_runs.find_latest(state, 2)] == ["after", "ahead"]
+    latest = past_runs.find_decision(state)
     assert latest is not None
     assert latest.id == "after"
 
@@ -111,19 +109,19 @@ def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> Non
 def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
     verdicts.keep_decision(state, make_decision("old", DAY), DAY)
     verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
+    assert [decision.id for decision in past_runs.find_latest(state, 10)] == ["new"]
 
 
 def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
-    lessons.note_lesson(state, "d2")
+    learned.note_lesson(state, "d2")
     state.begin()
     for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
         verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
+    kept = [decision.id for decision in past_runs.find_latest(state, 2 * MAX_DECISIONS)]
     assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
     verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
+    assert [decision.id for decision in past_runs.find_latest(state, 10)] == ["new"]
 
 
 # ---- the topics of the last prompt -------------------------------------------------------------------------------------------
@@ -159,9 +157,7 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
     assert verdicts.may_hold_prompt_texts(state)
     verdicts.forget_prompt_texts(state)
     assert not verdicts.may_hold_prompt_texts(state)
-    assert [decision.to_text() for decision in recorded_decisions.find_latest(state, 2)] == [
-        make_decision("d", 1).to_text()
-    ] * 2
+    assert [decision.to_text() for decision in past_runs.find_latest(state, 2)] == [make_decision("d", 1).to_text()] * 2
     assert sessions.find_last_prompt(state, "one", 1001) is None
     for suffix in ("", "-wal"):
         with open(home.state_db + suffix, "rb") as file:
@@ -177,7 +173,7 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
     left = []
     while verdicts.may_hold_prompt_texts(state):
         verdicts.forget_some_prompt_texts(state)
-        left.append(sum(decision.prompt is not None for decision in recorded_decisions.find_latest(state, 10)))
+        left.append(sum(decision.prompt is not None for decision in past_runs.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
         assert breaker.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
@@ -191,7 +187,7 @@ def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPat
     verdicts.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
         verdicts.forget_some_prompt_texts(state)
-    assert [decision.prompt for decision in recorded_decisions.find_latest(state, 10)] == [None] * 3
+    assert [decision.prompt for decision in past_runs.find_latest(state, 10)] == [None] * 3
     assert not verdicts.may_hold_prompt_texts(state)
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, Mark, audiences_of, reach_of
+from subcog_hooks.store.store_reader import SCHEMA, Filter, Mark, audiences_of, reach_of
 from tests.conftest import Maker
 
 

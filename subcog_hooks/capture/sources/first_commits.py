@@ -10,7 +10,6 @@ from subcog_hooks.core import child_environment
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import Lifeline
 from subcog_hooks.store import project
-from subcog_hooks.store.git_config import parse_config
 from subcog_hooks.store.memory import UNDATED
 
 MAX_SHALLOW = 1_000_000  # bytes of .git/shallow
@@ -147,6 +146,6 @@ def _find_includes(configuration: str) -> Iterator[str]:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
         return
-    for section, _, key, value in parse_config(text):
+    for section, _, key, value in project.parse_config(text):
         if section in ("include", "includeif") and key == "path" and value:
             yield os.path.join(os.path.dirname(configuration), os.path.expanduser(value))

@@ -12,9 +12,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
-from subcog_hooks.store import hook_traces, job_record, recorded_decisions, state_values, verdicts
-from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
-from subcog_hooks.store.lock import is_held
+from subcog_hooks.store import home_files, past_runs, state_values, verdicts
+from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.verdicts import FAILED, Decision
 
@@ -22,13 +21,13 @@ MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
 
 
 def check_cut_offs(home: Home, findings: Findings) -> None:
-    cut_off = hook_traces.read_cut_offs(home, now_ms())
+    cut_off = past_runs.read_cut_offs(home, now_ms())
     if not cut_off:
         return
     decisions: list[Decision] = []
     with suppress(StoreError), context.existing_state(home) as state:  # `check_state` has reported it
         if state:
-            decisions = recorded_decisions.find_latest(state, verdicts.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
+            decisions = past_runs.find_latest(state, verdicts.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
     total = len(cut_off) + len(decisions)
     were = "was" if len(cut_off) == 1 else "were"
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
@@ -57,7 +56,7 @@ def check_settings(home: Home, findings: Findings) -> Settings:
 
 
 def check_background_jobs(home: Home, settings: Settings, findings: Findings) -> None:
-    record = job_record.read_record(home)
+    record = home_files.read_record(home)
     is_at_work = is_held(home.jobs_lock)
     for job in job_list.JOBS:
         if not job.is_wanted(settings):
@@ -134,7 +133,7 @@ def check_left_processes(findings: Findings) -> None:
 def check_second_looks(home: Home, findings: Findings) -> None:
     try:
         with context.existing_state(home) as state:
-            looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=verdicts.LOOK_EVENT) if state else []
+            looks = past_runs.find_latest(state, MAX_SECOND_LOOKS, event=verdicts.LOOK_EVENT) if state else []
     except StoreError:
         return  # `check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]

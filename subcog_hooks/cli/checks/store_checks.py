@@ -17,14 +17,14 @@ from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.store import index_writer, project, state_values
+from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
-from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 MAX_NAMESAKES = 3

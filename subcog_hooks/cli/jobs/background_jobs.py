@@ -19,9 +19,18 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import job_record, state_values
-from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store import home_files, state_values
+from subcog_hooks.store.home_files import (
+    DONE,
+    PUT_OFF,
+    RUN_FAILED,
+    UNDER_WAY,
+    UNFINISHED,
+    JobRecord,
+    LastRun,
+    ProcessLock,
+    is_held,
+)
 from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
@@ -202,7 +211,7 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
 
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
     """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
-    settings, record = loading.load(home), job_record.read_record(home)
+    settings, record = loading.load(home), home_files.read_record(home)
     return [job for job in jobs if job.name not in taken and _is_due(job, home, settings, record)]
 
 
@@ -282,27 +291,27 @@ def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, bus
 def _record_start(home: Home) -> None:
     """Record that work has started, so that the next session continues it if this process is killed."""
     log.keep_reserve(home)
-    record = job_record.read_record(home)
-    record.next_at, record.settings = UNDER_WAY, job_record.find_settings_time(home)
-    job_record.write_record(home, record)
+    record = home_files.read_record(home)
+    record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
+    home_files.write_record(home, record)
 
 
 def _record_run(home: Home, job: Job, last: LastRun) -> bool:
     """Record a run of a job. Return whether that succeeded: otherwise the job stays due."""
-    record = job_record.read_record(home)
+    record = home_files.read_record(home)
     record.runs[job.name] = last
-    return job_record.write_record(home, record)
+    return home_files.write_record(home, record)
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
-    settings_time = job_record.find_settings_time(home)
-    settings, record = loading.load(home), job_record.read_record(home)
+    settings_time = home_files.find_settings_time(home)
+    settings, record = loading.load(home), home_files.read_record(home)
     now = now_ms()
     wanted = [job for job in jobs if job.is_wanted(settings)]
     waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
     names = {job.name for job in jobs}
     runs = {name: run for name, run in record.runs.items() if name in names}
-    job_record.write_record(home, JobRecord(runs, now + round(min([*waits, job_record.FARTHEST_S]) * 1000), settings_time))
+    home_files.write_record(home, JobRecord(runs, now + round(min([*waits, home_files.FARTHEST_S]) * 1000), settings_time))
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:

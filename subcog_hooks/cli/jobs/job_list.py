@@ -14,7 +14,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import learned, lessons, state_values
+from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -32,11 +32,11 @@ def has_due_lessons(home: Home) -> bool:
 
 
 def _has_lessons_in(home: Home, state: State) -> bool:
-    if lessons.is_teaching_due(state, now_ms()):
+    if learned.is_teaching_due(state, now_ms()):
         return True
-    if lessons.has_taught(state) or _has_learned_questions(home):
-        return not lessons.has_taught(state)
-    lessons.take_teaching(state, now_ms())  # all memories were checked, once for this state
+    if learned.has_taught(state) or _has_learned_questions(home):
+        return not learned.has_taught(state)
+    learned.take_teaching(state, now_ms())  # all memories were checked, once for this state
     return False
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import lessons, recorded_decisions
+from subcog_hooks.store import learned, past_runs
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -46,9 +46,9 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     if not context.has_store(home):
         return ""
     with context.open_state() as state:
-        if lessons.take_teaching(state, now_ms()):
-            recorded = recorded_decisions.find_recorded_prompts(state)  # The others are gone, and so are their questions.
-            lessons.forget_lessons(state, recorded)
+        if learned.take_teaching(state, now_ms()):
+            recorded = past_runs.find_recorded_prompts(state)  # The others are gone, and so are their questions.
+            learned.forget_lessons(state, recorded)
             _forget(recorded)
             if context.settings()[LEARN]:
                 return _teach(state, pace)
@@ -59,7 +59,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
 def forget_all(state: State | None) -> None:
     """Remove everything learned from prompts without the person. state: None where there is none."""
     if state:
-        lessons.forget_lessons(state)
+        learned.forget_lessons(state)
     _forget(set())
 
 
@@ -80,10 +80,10 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(state: State, pace: Pace) -> str:
-    recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, lessons.find_openings(state)), state)
+    recorded = past_runs.find_latest(state, MAX_DECISIONS)
+    by_memory = _open_lessons(find_opened_prompts(recorded, learned.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
-    if not by_memory or not lessons.has_news(state, checksum):
+    if not by_memory or not learned.has_news(state, checksum):
         return ""
     taught: set[str] = set()
     for memory, prompts in by_memory:
@@ -91,7 +91,7 @@ def _teach(state: State, pace: Pace) -> str:
             return _summary(taught)
         if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
             taught.add(prompt)
-    lessons.note_taught_stamp(state, checksum)
+    learned.note_taught_stamp(state, checksum)
     return _summary(taught)
 
 
@@ -104,7 +104,7 @@ def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> 
         usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
         texts = [text for text in usable if enrichment_questions.check_questions(memory, [text]).kept]
         if past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
-            lessons.note_lesson(state, prompt.id)
+            learned.note_lesson(state, prompt.id)
             return prompt.id
     return ""
 
@@ -120,7 +120,7 @@ def _open_lessons(opened: Sequence[tuple[str, Decision]], state: State) -> list[
             return []
         memories = store.by_ids(list(dict.fromkeys(id_ for id_, _ in opened)))
         bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
-    settled = lessons.find_lessons(state) | bad
+    settled = learned.find_lessons(state) | bad
     by_memory: defaultdict[str, list[Decision]] = defaultdict(list)
     for id_, prompt in opened:
         if prompt.id not in settled:

@@ -21,7 +21,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
 from subcog_hooks.settings.defaults import BY_HASH
-from subcog_hooks.store import learned, recorded_decisions, sessions, state_values, verdicts
+from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
@@ -114,7 +114,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     origins = NoteOrigins(waiting)
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state:
-        prompts = recorded_decisions.find_latest(state, verdicts.MAX_DECISIONS, event=PROMPT_EVENT)
+        prompts = past_runs.find_latest(state, verdicts.MAX_DECISIONS, event=PROMPT_EVENT)
     latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
     tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
     with Store.reader(context.home()) as store:

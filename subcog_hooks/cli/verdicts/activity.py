@@ -21,11 +21,11 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import hook_traces, lessons, metrics, recorded_decisions
+from subcog_hooks.store import learned, metrics, past_runs
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
-from subcog_hooks.store.second_looks import LOOK_OUTCOMES
+from subcog_hooks.store.past_runs import LOOK_OUTCOMES
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import MAX_DECISIONS, OUTCOMES, SPOKE, Decision
 
@@ -113,10 +113,10 @@ def read_activity(home: Home, store: Store | None) -> Activity:
     by_family, decisions, opened = _read_metrics(home)
     used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     bad = _find_bad_marks(used, store) if store else frozenset()
-    later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(home, MAX_SILENT_CALLS))
+    later = usage.find_used_later(decisions, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
     channels = usage.channel_shares(decisions, later, bad)
     bands = usage.lines_by_band(decisions, opened)
-    return Activity(by_family, used, channels, bands, later, bad, len(hook_traces.read_cut_offs(home, now_ms())))
+    return Activity(by_family, used, channels, bands, later, bad, len(past_runs.read_cut_offs(home, now_ms())))
 
 
 def activity_record(activity: Activity) -> dict[str, object]:
@@ -173,8 +173,8 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
-            opened = frozenset(lessons.find_openings(state))
+            decisions = past_runs.find_latest(state, MAX_DECISIONS)
+            opened = frozenset(learned.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):

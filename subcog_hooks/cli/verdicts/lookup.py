@@ -11,10 +11,10 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import CutOff, SilentCall
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import LOOK_EVENT, MAX_DECISIONS, Decision
 from subcog_hooks.text.sanitise import cut
@@ -80,11 +80,11 @@ def open_state() -> Iterator[State]:
 
 def find_decision(state: State, id_or_prefix: str) -> Decision:
     """Return the decision with this id or unique prefix. Raises NoDecision, UsageError."""
-    decision = recorded_decisions.find_decision(state, id_or_prefix)
+    decision = past_runs.find_decision(state, id_or_prefix)
     if decision is None:
         raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
     if decision.id != id_or_prefix:
-        ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
+        ids = [other.id for other in past_runs.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
             raise UsageError(
                 f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})", "give more of it"
@@ -113,7 +113,7 @@ class PromptChoice(NamedTuple):
             if decision.event != PROMPT_EVENT:
                 raise UsageError(f"{decision.id} was {event_name(decision)}, not a prompt", hint)
             return decision
-        latest = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+        latest = past_runs.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
         if not latest:
             raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
         if own := self.keep_own(latest):

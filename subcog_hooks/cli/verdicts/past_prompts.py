@@ -11,7 +11,7 @@ from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -70,7 +70,7 @@ def learn_question(memory: Memory, texts: Sequence[str], missed: Decision, state
     A question that takes a memory from another of the last prompts is removed again. decision: the question is removed with
     this record. Raises StoreError.
     """
-    recorded = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    recorded = past_runs.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
     others = [other for other in recorded if other.injected and other.prompt != missed.prompt][:MAX_OTHERS]
     with context.writing() as store:
         before = find_coming(others, store)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.session import RESUME
-from subcog_hooks.store.hook_traces import SilentCall
+from subcog_hooks.store.past_runs import SilentCall
 from subcog_hooks.store.verdicts import GIVEN, INJECTED, POINTED, SPOKE, Decision
 
 DAYS = 14  # days of a sparkline, the last one today

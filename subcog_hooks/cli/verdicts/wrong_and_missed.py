@@ -10,7 +10,7 @@ from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -60,9 +60,9 @@ def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decis
     """
     if choice.id:
         return lookup.find_decision(state, choice.id)
-    for candidate in choice.keep_own(recorded_decisions.find_latest(state, MAX_DECISIONS)):
+    for candidate in choice.keep_own(past_runs.find_latest(state, MAX_DECISIONS)):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
-            return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
+            return past_runs.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return choice.find(state, ONLY_PROMPTS)
 
 

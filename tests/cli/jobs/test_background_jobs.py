@@ -16,8 +16,7 @@ from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
 from subcog_hooks.cli.jobs.machine import Machine, MachineStatus, decayed_load
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import learned
-from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, ProcessLock
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch
