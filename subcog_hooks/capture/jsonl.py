@@ -20,6 +20,8 @@ from subcog_hooks.store.memory import (
     AnsweredQuestion,
     Memory,
     is_loaded_by_client,
+    questions_from_json,
+    questions_to_json,
 )
 from subcog_hooks.store.project import resolve_identity
 
@@ -171,7 +173,7 @@ def dump(memory: Memory) -> str:
         "triggers": list(memory.triggers),
         "paths": list(memory.paths),
         "when": memory.when,
-        "questions": memory_checks.to_json(memory.questions),
+        "questions": questions_to_json(memory.questions),
         "standing": memory.standing,
         "priority": memory.priority,
         "created_at": format_time(memory.created_at),
@@ -232,7 +234,7 @@ def _check_texts(name: str, value: object) -> tuple[str, ...]:
 
 def _check_questions(name: str, value: object) -> tuple[AnsweredQuestion, ...]:
     try:
-        return memory_checks.without_records(memory_checks.from_json(value))
+        return memory_checks.without_records(questions_from_json(value))
     except ValueError as error:
         remedy = 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
         raise _invalid_value(name, value, remedy) from error

@@ -18,7 +18,7 @@ from math import log
 
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
 from subcog_hooks.hook.payload import text_of
-from subcog_hooks.store import project, sessions
+from subcog_hooks.store import lookups, project, sessions
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL
 from subcog_hooks.text import ties
 
@@ -97,7 +97,8 @@ def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     Memories with triggers, paths or conditions are left out: their cues bring them.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    memories = _without_unused(call, call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand)))
+    outlines = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    memories = _without_unused(call, outlines)
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
     memories.sort(key=lambda memory: (-memory.created_at, memory.seq))

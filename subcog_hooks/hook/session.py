@@ -11,7 +11,7 @@ from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import lookups, sessions, state_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
 def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
     """Return the live memories of each channel, in printing order. Raises StoreError."""
     store, eligible = call.store, call.eligible
-    memories = {PINNED: store.find_pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
+    memories = {PINNED: lookups.find_pinned(store, eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
         from subcog_hooks.recall import exact  # Few stores have conditions.
 

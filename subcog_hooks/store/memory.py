@@ -7,6 +7,10 @@ import time
 
 from subcog_hooks.core.records import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 NAMESPACES = (
     "decisions",
     "patterns",
@@ -128,6 +132,38 @@ class AnsweredQuestion:
 
     def __repr__(self) -> str:
         return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
+
+
+def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
+    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
+
+    >>> questions_to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
+    ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
+    """
+    values: list[object] = []
+    for question in questions:
+        record = {"decision": question.decision} if question.decision else {}
+        values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
+    return values
+
+
+def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions of a list that `questions_to_json` has written. Raises ValueError for anything else.
+
+    >>> questions_from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])
+    (AnsweredQuestion('who rotates the keys?', 'person'), AnsweredQuestion('key rotation', 'agent'))
+    """
+    if not isinstance(values, list):
+        raise ValueError(f"{values!r} is no list")
+    questions = []
+    for value in values:
+        fields = {"text": value} if isinstance(value, str) else value
+        if not isinstance(fields, dict) or not {"text"} <= fields.keys() <= {"text", "by", "decision"}:
+            raise ValueError(f"{value!r} is no question")
+        if fields.get("by", PERSON) not in ORIGINS or not all(isinstance(field, str) for field in fields.values()):
+            raise ValueError(f"{value!r} is no question")
+        questions.append(AnsweredQuestion(**fields))
+    return tuple(questions)
 
 
 @record

@@ -11,7 +11,6 @@ from subcog_hooks.store.memory import (
     MAX_QUESTIONS,
     NAMESPACES,
     ORIGINS,
-    PERSON,
     SCOPES,
     STATUSES,
     TRUSTS,
@@ -133,41 +132,6 @@ def _check_list(field: str, values: tuple[str, ...]) -> None:
     for value in values:
         if not value.strip() or len(value) > MAX_ENTRY:
             raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
-
-
-def to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
-    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
-
-    >>> to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
-    ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
-    """
-    return [question.text if question.by == PERSON else _question_object(question) for question in questions]
-
-
-def _question_object(question: AnsweredQuestion) -> dict[str, str]:
-    fields = {"text": question.text, "by": question.by}
-    return fields | {"decision": question.decision} if question.decision else fields
-
-
-def from_json(values: object) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions of a list that `to_json` has written. Raises ValueError for anything else.
-
-    >>> from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])
-    (AnsweredQuestion('who rotates the keys?', 'person'), AnsweredQuestion('key rotation', 'agent'))
-    """
-    if not isinstance(values, list):
-        raise ValueError(f"{values!r} is no list")
-    return tuple([_question_of(value) for value in values])
-
-
-def _question_of(value: object) -> AnsweredQuestion:
-    if isinstance(value, str):
-        return AnsweredQuestion(value)
-    if isinstance(value, dict) and value.keys() <= {"text", "by", "decision"} and isinstance(value.get("text"), str):
-        by, decision = value.get("by", PERSON), value.get("decision", "")
-        if by in ORIGINS and isinstance(decision, str):
-            return AnsweredQuestion(value["text"], by, decision)
-    raise ValueError(f"{value!r} is no question")
 
 
 def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:

@@ -86,7 +86,7 @@ def test_a_search_reads_some_cells_and_finds_nearly_the_same(large: VectorStore,
         whole = [seq for _, seq in large.nearest(query, 10, audiences, ("active", "pending"))]  # of all codes; none is pending
         same += len(set(whole) & set(nearest_seqs(large, query, audiences)))
     assert same > 0.9 * 600
-    read, values = large._codes(query, None, (vector_cells.ACTIVE,))
+    read, values = large._codes(query, None, (vector_reader.ACTIVE,))
     assert len(large._execute(read, tuple(values))) < 450
 
 

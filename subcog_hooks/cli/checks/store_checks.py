@@ -16,7 +16,7 @@ from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
-from subcog_hooks.store import index_writer, project, state_values
+from subcog_hooks.store import index_writer, lookups, project, state_values
 from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
@@ -182,7 +182,7 @@ def check_flags(store: Store, findings: Findings) -> None:
         return
     audiences = (*audiences_of(), *(audience_of("project", name) for name in store.projects()))
     conditions: dict[str, object] = {}
-    for _, when in store.conditional(audiences, MAX_JUDGED):
+    for _, when in lookups.find_conditional(store, audiences, MAX_JUDGED):
         conditions |= when
     warn_about_unset(conditions, findings.note)
 
