@@ -16,7 +16,7 @@ from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.cli.verdicts.shared_words import Words, compare_words
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import learned, past_runs, sessions
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
@@ -135,7 +135,7 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
         givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
         look = past_runs.find_second_look(state, selected)
-        opened = learned.find_opened(state, selected.id)
+        opened = {id_ for id_, verdict in sessions.find_openings(state) if verdict == selected.id}
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}

@@ -9,7 +9,7 @@ from subcog_hooks.core import database, light_json
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 from subcog_hooks.settings import loading
-from subcog_hooks.store import learned, project, sessions
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.state import SCHEMA, State
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader
@@ -55,4 +55,4 @@ def _count_handed_over(state: State | None, session: str) -> tuple[int, int]:
     """Return how many memories a session was given, and how many it opened from lines. Raises StoreError."""
     if not session or not state:
         return 0, 0
-    return sessions.count_given(state, session), learned.count_opened(state, session)
+    return sessions.count_given(state, session), sessions.count_opened(state, session)

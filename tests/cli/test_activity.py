@@ -14,7 +14,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.store import learned, metrics, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
@@ -35,14 +35,14 @@ def with_metrics(home: Home) -> None:
     """Store some values of each metric."""
     home.create()
     state = State.open(home, 100)
-    metrics.increase_counter(state, "search_intent_llm_started", by=5)
+    state.increase_counter("search_intent_llm_started", by=5)
     for status, times in (("success", 2), ("timeout", 2), ("error", 1)):
-        metrics.increase_counter(state, "search_intent_llm_completed", f'status="{status}"', times)
-    metrics.increase_counter(state, "search_intent_llm_timeout_total", 'reason="deadline"', 2)
+        state.increase_counter("search_intent_llm_completed", f'status="{status}"', times)
+    state.increase_counter("search_intent_llm_timeout_total", 'reason="deadline"', 2)
     for seconds in (0.0004, 0.002, 0.002, 0.03):
-        metrics.observe_duration(state, DURATION, 'source="keyword"', seconds)
-    metrics.observe_duration(state, DURATION, 'source="hybrid"', 9.0)
-    metrics.increase_counter(state, "of_another_version")
+        state.observe_duration(DURATION, 'source="keyword"', seconds)
+    state.observe_duration(DURATION, 'source="hybrid"', 9.0)
+    state.increase_counter("of_another_version")
     state.close()
 
 
@@ -300,7 +300,7 @@ def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
 @pytest.mark.usefixtures("with_decisions")
 def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Home) -> None:
     state = State.open(home, 1_000)
-    state.run("DELETE FROM decisions")
+    state.run("DELETE FROM verdicts")
     state.close()
     samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["subcog_hook_decisions_total", (("outcome", "spoke"),)] == 5
@@ -353,7 +353,7 @@ def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) ->
     keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
     state = State.open(home, 1_000)
     sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
-    learned.note_opened(state, "s", ("near",), 2)
+    sessions.note_opened(state, "s", ("near",), 2)
     state.close()
     bands = subcog("report", "--json").json["lines"]
     assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

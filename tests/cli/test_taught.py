@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import learned, past_runs, sessions
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -41,14 +41,14 @@ def opened(home: Home, prompt: str) -> None:
         if decision.prompt is not None and decision.prompt.startswith(prompt)
     )
     sessions.record_pointed(state, was.session, ("rule",), was.at_ms, was.id)
-    assert learned.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
+    assert sessions.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
     state.close()
 
 
 def teach_and_read(home: Home) -> list[AnsweredQuestion]:
     """Teach from openings, and return the questions of the rule."""
     state = open_state(home)
-    state.run("DELETE FROM flags WHERE name = 'teaching'")
+    state.run("DELETE FROM due_times WHERE task = 'teaching'")
     state.close()
     teaching.teach_in_background(home)
     return questions(home)
@@ -121,6 +121,6 @@ def test_it_goes_with_its_record_and_leaves_only_when_asked(ask_again: Ask, home
     assert line["questions"] == [{"text": question.text, "by": LEARNED}]
     assert subcog("show", "rule").out.count(question.text) == 1
     state = open_state(home)
-    state.run("DELETE FROM decisions WHERE id = ?", (question.decision,))
+    state.run("DELETE FROM verdicts WHERE id = ?", (question.decision,))
     state.close()
     assert teach_and_read(home) == []

@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_recall, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import metrics, past_runs, sessions, state_values, verdicts
+from subcog_hooks.store import past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import (
     BELOW,
@@ -108,7 +108,7 @@ def test_the_ledger_names_the_decision_of_a_session(decide: Decide, home: Home) 
     decision = decide()
     state = State.open(home, 1_000)
     rows = sorted((id_, decision.id) for id_ in decision.injected)
-    assert sorted(state.run("SELECT memory, decision FROM ledger")) == rows
+    assert sorted(state.run("SELECT memory, verdict FROM ledger")) == rows
     alone = decide(session="")
     assert (alone.outcome, alone.session) == (SPOKE, "")
 
@@ -270,7 +270,7 @@ def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthous
 def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
     assert bool(respond(home, text, f"{TRIAL}1")) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (past_runs.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
+    assert (past_runs.find_latest(state, 9), past_runs.read_metrics(state)) == ([], [])
     assert not verdicts.may_hold_prompt_texts(state)
     state.close()
 

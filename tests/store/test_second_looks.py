@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import metrics, past_runs, sessions, verdicts
+from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.past_runs import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
@@ -46,8 +46,8 @@ def outcome_of(state: State, look: str) -> str:
 def counts(state: State) -> dict[str, float]:
     return {
         metric.labels: metric.value
-        for metric in metrics.read_metrics(state)
-        if metric.name == metrics.SECOND_LOOKS and isinstance(metric, metrics.Counter)
+        for metric in past_runs.read_metrics(state)
+        if metric.name == verdicts.SECOND_LOOKS_TOTAL and isinstance(metric, past_runs.Counter)
     }
 
 

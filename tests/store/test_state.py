@@ -8,10 +8,10 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import learned, metrics, past_runs, sessions, state_values, verdicts
-from subcog_hooks.store.metrics import BUCKETS, Counter, Histogram
+from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
+from subcog_hooks.store.past_runs import Counter, Histogram
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
-from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
+from subcog_hooks.store.state import ASIDE, BUCKETS, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.verdicts import MAX_DECISIONS, PRUNED_AT_ONCE, Candidate, Decision, PromptIntent
 
@@ -87,7 +87,7 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
         "github.com/x/y",
     )
     assert (decision.outcome, decision.units, decision.micros) == ("spoke", 300, 31_000)
-    assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM verdicts").fetchall() == [(1,)]
 
 
 def test_decisions_come_newest_first(state: State) -> None:
@@ -267,21 +267,21 @@ def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
 
 
 def test_a_counter_adds_up_by_its_labels(state: State) -> None:
-    metrics.increase_counter(state, "asked")
-    metrics.increase_counter(state, "asked", by=2)
-    metrics.increase_counter(state, "answered", 'status="success"')
-    metrics.increase_counter(state, "answered", 'status="error"')
-    metrics.increase_counter(state, "answered", 'status="success"')
+    state.increase_counter("asked")
+    state.increase_counter("asked", by=2)
+    state.increase_counter("answered", 'status="success"')
+    state.increase_counter("answered", 'status="error"')
+    state.increase_counter("answered", 'status="success"')
     counted = [
-        (metric.name, metric.labels, metric.value) for metric in metrics.read_metrics(state) if isinstance(metric, Counter)
+        (metric.name, metric.labels, metric.value) for metric in past_runs.read_metrics(state) if isinstance(metric, Counter)
     ]
     assert counted == [("answered", 'status="error"', 1), ("answered", 'status="success"', 2), ("asked", "", 3)]
 
 
 def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     for seconds in (0.0, 0.0005, 0.0006, 0.2, 0.21, 99.0):
-        metrics.observe_duration(state, "took", 'source="keyword"', seconds)
-    (took,) = metrics.read_metrics(state)
+        state.observe_duration("took", 'source="keyword"', seconds)
+    (took,) = past_runs.read_metrics(state)
     assert isinstance(took, Histogram)
     assert (took.name, took.labels, took.count) == ("took", 'source="keyword"', 6)
     assert took.sum == pytest.approx(99.4111)
@@ -292,8 +292,8 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
 
 def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
     state.begin()
-    metrics.increase_counter(state, "asked")
-    metrics.observe_duration(state, "took", "", 0.1)
-    assert metrics.read_metrics(State.open(home, 100)) == []
+    state.increase_counter("asked")
+    state.observe_duration("took", "", 0.1)
+    assert past_runs.read_metrics(State.open(home, 100)) == []
     state.commit()
-    assert [metric.name for metric in metrics.read_metrics(State.open(home, 100))] == ["asked", "took"]
+    assert [metric.name for metric in past_runs.read_metrics(State.open(home, 100))] == ["asked", "took"]

@@ -14,7 +14,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import learned, state_values
+from subcog_hooks.store import learned
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -53,7 +53,7 @@ def has_unasked_changes(home: Home) -> bool:
     if not os.path.exists(home.memories_db):
         return False
     with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
-        return state_values.find_asked_revision(state) != store.revision()
+        return learned.find_asked_revision(state) != store.revision()
     return False
 
 

@@ -17,7 +17,7 @@ from subcog_hooks.llm import breaker, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import Question
 from subcog_hooks.settings.defaults import ENRICH, Settings
-from subcog_hooks.store import state_values
+from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -113,7 +113,7 @@ def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
     without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
     hashes = {id_: memory.content_hash for id_, memory in without.items()}
-    return [without[id_] for id_ in state_values.find_untried(state, hashes)]
+    return [without[id_] for id_ in learned.find_untried(state, hashes)]
 
 
 def disclose(memories: Iterable[Memory], limit: int) -> Texts:
@@ -140,7 +140,7 @@ def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions
     """
     with context.writing() as store:
         stored = _add_questions(checked, store)
-    state_values.note_tried(state, checked.memory.id, checked.memory.content_hash)
+    learned.note_tried(state, checked.memory.id, checked.memory.content_hash)
     return stored
 
 
@@ -178,7 +178,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
             revision = store.revision()
             texts = disclose(find_without_questions(store, state), MAX_IN_BACKGROUND)
         if not texts:
-            state_values.note_asked_revision(state, revision)
+            learned.note_asked_revision(state, revision)
             return ""
         calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
@@ -188,6 +188,6 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
                 store_questions(checked, state)
                 asked_count += 1
         except UnusableAnswer:
-            state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store
+            learned.note_asked_revision(state, revision)  # the same question waits for a change of the store
             raise
     return f"{count_memories(asked_count)} asked about" if asked_count else ""

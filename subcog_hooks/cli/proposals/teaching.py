@@ -14,7 +14,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import learned, past_runs
+from subcog_hooks.store import learned, past_runs, sessions
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -81,7 +81,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(state: State, pace: Pace) -> str:
     recorded = past_runs.find_latest(state, MAX_DECISIONS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, learned.find_openings(state)), state)
+    by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or not learned.has_news(state, checksum):
         return ""

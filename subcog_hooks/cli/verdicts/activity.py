@@ -21,13 +21,23 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import learned, metrics, past_runs
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
-from subcog_hooks.store.past_runs import LOOK_OUTCOMES
+from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram
+from subcog_hooks.store.state import BUCKETS
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import MAX_DECISIONS, OUTCOMES, SPOKE, Decision
+from subcog_hooks.store.verdicts import (
+    INJECTED_TOTAL,
+    MAX_DECISIONS,
+    OPENED_TOTAL,
+    OUTCOMES,
+    POINTED_TOTAL,
+    SECOND_LOOKS_TOTAL,
+    SPOKE,
+    VERDICTS_TOTAL,
+    Decision,
+)
 
 COUNTER, HISTOGRAM = "counter", "histogram"
 
@@ -60,11 +70,11 @@ DURATION = Family(
     "source",
     (KEYWORD, LLM, HYBRID),
 )
-SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
-HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
-LINES_GIVEN = Family(POINTED, COUNTER, "Lines that pointed the agent at a memory.")
-LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a line.")
-LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
+SPOKEN = Family(VERDICTS_TOTAL, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
+HANDED_OVER = Family(INJECTED_TOTAL, COUNTER, "Memories that were handed over.")
+LINES_GIVEN = Family(POINTED_TOTAL, COUNTER, "Lines that pointed the agent at a memory.")
+LINES_OPENED = Family(OPENED_TOTAL, COUNTER, "Memories that the agent opened from a line.")
+LOOKS = Family(SECOND_LOOKS_TOTAL, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LINES_GIVEN, LINES_OPENED, LOOKS)
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
@@ -170,11 +180,11 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
     opened: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
-            for metric in metrics.read_metrics(state):
+            for metric in past_runs.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = past_runs.find_latest(state, MAX_DECISIONS)
-            opened = frozenset(learned.find_openings(state))
+            opened = frozenset(sessions.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):
