@@ -126,66 +126,42 @@ class VectorStore(VectorReader):
             self._execute("UPDATE space SET finals_made_by = ?, firsts_made_by = ?", (finals, firsts))
             self._execute("UPDATE parted SET codes = 0")  # vectors of other models lie far from the pivots
 
-    def lacking(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Return the memories whose present text has no vector here, not even from another memory."""
-        return [
-            memory
-            for memory in memories
-            if memory.status != "deleted"
-            and not self._execute(
-                "SELECT 1 FROM vectors WHERE key = ? AND content_hash = ? AND vector IS NOT NULL",
-                (memory.seq * PASSAGES, memory.content_hash),
-            )
-            and not self.final_vectors(memory.content_hash)
-        ]
-
-    def lacking_questions(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
-        """Return the key and text of each question of `memories` that has no vector here, not even from another memory."""
+    def lacking(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
+        """Return the key and text of each text and question of `memories` that has no vector, not even of another memory."""
         sql = "SELECT 1 FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? AND vector IS NOT NULL"
         return [
             (key, text)
             for memory in memories
-            if memory.questions and memory.status != "deleted"
-            for key, text, content_hash in _keyed_questions(memory)
-            if not self._execute(sql, (*_question_keys(memory.seq), content_hash)) and not self.final_vectors(content_hash)
+            if memory.status != "deleted"
+            for key, (text, content_hash) in texts_of(memory).items()
+            if not self._execute(sql, (*_keys_of(memory.seq), content_hash)) and not self.final_vectors(content_hash)
         ]
 
-    def put(
-        self, memories: Iterable[Memory], provisional: dict[int, bytes], of_questions: Mapping[int, bytes] | None = None
-    ) -> None:
-        """Write the rows of these memories for their present text, status and audience; in a transaction.
+    def put(self, memories: Iterable[Memory], provisional: Mapping[int, bytes]) -> None:
+        """Write the rows of these memories for their present texts, status and audience; in a transaction.
 
-        provisional: vectors by row number for memories without one; a memory missing there gets its first from the document
-        model. of_questions: vectors for questions, by key.
+        provisional: vectors by key for texts without one; a text missing there gets its first from the document model.
         """
-        memories = list(memories)
-        hashes = {memory.content_hash for memory in memories}
-        hashes.update(content_hash for memory in memories for _, _, content_hash in _keyed_questions(memory))
+        texts_by_memory = [(memory, texts_of(memory)) for memory in memories]
+        hashes = {content_hash for _, texts in texts_by_memory for _, content_hash in texts.values()}
         finals = {content_hash: self.final_vectors(content_hash) for content_hash in hashes}  # read before rows are deleted
-        new_questions = of_questions or {}
-        sql = "SELECT is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? ORDER BY key"
-        for memory in memories:
-            key = memory.seq * PASSAGES
-            old_rows = self._execute(sql, (key, key + _LAST_PASSAGE, memory.content_hash))
-            is_final, vectors = bool(old_rows and old_rows[0][0]), [vector for _, vector in old_rows]
-            if not is_final and (final := finals[memory.content_hash]):
-                is_final, vectors = True, final
-            if not vectors or vectors[0] is None:
-                vectors = [provisional.get(memory.seq)]
+        sql = "SELECT content_hash, is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL ORDER BY key"
+        for memory, texts in texts_by_memory:
+            present: dict[str, tuple[bool, list[bytes]]] = {}
+            for content_hash, is_final, vector in self._execute(sql, _keys_of(memory.seq)):
+                present.setdefault(content_hash, (bool(is_final), []))[1].append(vector)
             owner = NUMBER_OF_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
-            old_questions = self._question_vectors(memory.seq)
-            self._drop(key, key + LAST_KEY)
-            self._write(key, memory.content_hash, owner, vectors, is_final=is_final)
-            for question_key, _, content_hash in _keyed_questions(memory):
-                is_final, vector = old_questions.get(content_hash, (False, new_questions.get(question_key)))
+            self._drop(*_keys_of(memory.seq))
+            for key, (_, content_hash) in texts.items():
+                is_final, vectors = present.get(content_hash, (False, []))
                 if not is_final and (final := finals[content_hash]):
-                    is_final, vector = True, final[0]
-                self._write(question_key, content_hash, owner, [vector], is_final=is_final)
+                    is_final, vectors = True, final[:1] if key % PASSAGES else final
+                self._write(key, content_hash, owner, vectors or [provisional.get(key)], is_final=is_final)
 
     def remove_memories(self, seqs: Iterable[int]) -> None:
         """Delete the vectors of purged memories; in a transaction."""
         for seq in seqs:
-            self._drop(seq * PASSAGES, seq * PASSAGES + LAST_KEY)
+            self._drop(*_keys_of(seq))
 
     def keep_only(self, seqs: Iterable[int]) -> None:
         """Delete the vectors of all other memories: for a store that was restored from a backup."""
@@ -231,16 +207,6 @@ class VectorStore(VectorReader):
         """Return (key, content hash) of the memories, and of the questions, that wait for their final vectors, in row order."""
         sql = f"SELECT key, content_hash FROM vectors WHERE {_WAITING_SQL} ORDER BY key LIMIT ?"  # noqa: S608 - a constant
         return [(key, content_hash) for key, content_hash in self._execute(sql, (*_WAITING_VALUES, limit))]
-
-    @staticmethod
-    def text_at(key: int, memory: Memory) -> tuple[str, str]:
-        """Return the text of the memory, or of its question, with this key, and its hash; "" and "" for none."""
-        if not key % PASSAGES:
-            return memory.content, memory.content_hash
-        return next(
-            ((text, content_hash) for question_key, text, content_hash in _keyed_questions(memory) if question_key == key),
-            ("", ""),
-        )
 
     @staticmethod
     def seq_of(key: int) -> int:
@@ -306,12 +272,6 @@ class VectorStore(VectorReader):
 
     # inside
 
-    def _question_vectors(self, seq: int) -> dict[str, tuple[bool, bytes]]:
-        """Return the vectors of a memory's questions, by the question's hash, and whether each is final."""
-        sql = "SELECT content_hash, is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
-        rows = self._execute(sql, _question_keys(seq))
-        return {content_hash: (bool(is_final), vector) for content_hash, is_final, vector in rows}
-
     def _drop(self, first_key: int, last_key: int) -> None:
         keys = first_key, last_key
         self._execute(
@@ -336,16 +296,18 @@ class VectorStore(VectorReader):
         )
 
 
-def _question_keys(seq: int) -> tuple[int, int]:
-    return seq * PASSAGES + FIRST_QUESTION, seq * PASSAGES + LAST_KEY
+def texts_of(memory: Memory) -> dict[int, tuple[str, str]]:
+    """Return the memory's whole text and its questions, each with its hash, by key. No memory's text has a question's hash."""
+    first_key = memory.seq * PASSAGES
+    questions = {
+        key: (question.text, hash_content(f"?\x00{question.text}"))
+        for key, question in enumerate(memory.questions, first_key + FIRST_QUESTION)
+    }
+    return {first_key: (memory.content, memory.content_hash), **questions}
 
 
-def _keyed_questions(memory: Memory) -> list[tuple[int, str, str]]:
-    """Return the key, text and hash of each of a memory's questions; no memory's text has such a hash."""
-    first_key = memory.seq * PASSAGES + FIRST_QUESTION
-    return [
-        (key, question.text, hash_content(f"?\x00{question.text}")) for key, question in enumerate(memory.questions, first_key)
-    ]
+def _keys_of(seq: int) -> tuple[int, int]:
+    return seq * PASSAGES, seq * PASSAGES + LAST_KEY
 
 
 def _open_to_write(path: str, busy_ms: float) -> apsw.Connection:
@@ -460,16 +422,11 @@ def _put_changes(vectors: VectorStore, store: Store, after: int, until: int, enc
                     vectors.forget_progress()
                 vectors.reach_revision(until)
                 return
-            texts = [(memory.seq, memory.content) for memory in vectors.lacking(chunk)]
-            questions = vectors.lacking_questions(chunk)
-            vectors.put(chunk, _encode_by_key(texts, encode), _encode_by_key(questions, encode))
+            lacking = vectors.lacking(chunk)
+            encoded = encode([text for _, text in lacking]) if lacking else []
+            vectors.put(chunk, {key: vector for (key, _), vector in zip(lacking, encoded, strict=True) if vector})
         from_seq = chunk[-1].seq + 1
         if after < 0:
             all_seqs += [memory.seq for memory in chunk]
         if progress:
             progress(len(chunk))
-
-
-def _encode_by_key(texts: list[tuple[int, str]], encode: Encode) -> dict[int, bytes]:
-    vectors = encode([text for _, text in texts]) if texts else []
-    return {key: vector for (key, _), vector in zip(texts, vectors, strict=True) if vector}

@@ -14,7 +14,7 @@ from subcog_hooks.store import vector_store
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_reader import vectors_path
+from subcog_hooks.store.vector_reader import PASSAGES, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -36,7 +36,7 @@ def cosine(a: bytes, b: bytes) -> float:
 def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
     """Store these memories' vectors, each made from its row number."""
     with vectors.transaction():
-        vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
+        vectors.put(memories, {memory.seq * PASSAGES: of(memory.seq) for memory in memories})
 
 
 @pytest.fixture

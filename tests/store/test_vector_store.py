@@ -9,6 +9,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
+from subcog_hooks.store.vector_reader import PASSAGES
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector
@@ -127,7 +128,7 @@ def test_provisional_vectors_of_another_encoder_are_dropped(
     assert (vectors.counts(), vectors.watermark()) == ((final, 2 - final), -1)
     assert [seq for _, seq in vectors.nearest(vector(70), 5, None)] == [half_final[0].seq]
     assert vectors.problems() == []
-    assert [memory.id for memory in vectors.lacking(half_final)] == [half_final[1].id]
+    assert vectors.lacking(half_final) == [(half_final[1].seq * PASSAGES, half_final[1].content)]
 
 
 def test_a_process_that_still_has_the_old_model_finishes_nothing(
