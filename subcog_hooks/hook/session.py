@@ -68,7 +68,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     kind, source = text_of(payload, START_KIND), text_of(payload, "source")
     if kind == FORGET:
         _forget_given(call)
-        _write_unless_busy(call, lambda: sessions.forget_printed_ids(call.state, call.session))
+        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
         return
     if kind == RESUMED and _was_compacting(call):
         source = COMPACT  # The session was ended before its new start.
@@ -136,7 +136,7 @@ def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> 
         state_values.note_told(call.state, untold, call.now_ms)
         state_values.forget_news(call.state, news)
     else:
-        state_values.note_reminder(call.state, call.now_ms)
+        state_values.set_due(call.state, "reminder", call.now_ms + state_values.REMIND_EVERY_MS)
 
 
 def _news_text(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> str:
@@ -172,10 +172,11 @@ def _reminder_text(call: HookCall) -> str:
     if call.settings[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND:
         from subcog_hooks.store import learned  # Few users count their sessions.
 
-        if count := learned.count_learnable(call.state):
+        if count := learned.find_progress(call.state).learnable:
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
             parts.append(f"{count} {things} may be worth remembering: `subcog learn`")
-    return f"subcog: {'; '.join(parts)}" if parts and state_values.is_reminder_due(call.state, call.now_ms) else ""
+    is_due = state_values.is_due(call.state, "reminder", call.now_ms, state_values.REMIND_EVERY_MS)
+    return f"subcog: {'; '.join(parts)}" if parts and is_due else ""
 
 
 def preview_start(call: HookCall) -> Verdict:
@@ -236,7 +237,6 @@ def _forget_given(call: HookCall) -> list[str]:
     try:
         call.state.begin(call.deadline.left_ms() / 2)
         sessions.forget_session(call.state, call.session)
-        sessions.forget_units(call.state, call.session)
         call.state.commit()
     except StoreBusy as error:
         call.log(f"what the session was given is not forgotten: {error}")

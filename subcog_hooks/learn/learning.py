@@ -48,7 +48,7 @@ def learn(
         if run.report.is_cut_short:
             return run.report
         progress(file.size)
-    if run.report.turns or (state and not options.dry_run and not learned.are_turns_compared(state)):
+    if run.report.turns or (state and not options.dry_run and learned.find_progress(state).is_uncompared):
         run.compare()
     run.report.proposed.sort(key=lambda proposal: (-proposal.sessions, -proposal.certainty))
     return run.report

@@ -57,6 +57,32 @@ class ProposalRecord:
     alone: float
 
 
+@record
+class Progress:
+    """How far the work at rest has come: the row of the table `progress`.
+
+    asked_revision: of the store, up to which an LLM was asked about every memory; taught_stamp: a checksum of the material
+    that teaching has gone through. learnable: how many proposals the sessions could bring; counted_stamp: of the transcripts
+    behind that number, 0 for transcripts without one, None where nobody has counted.
+    """
+
+    asked_revision: int
+    taught_stamp: int | None
+    is_uncompared: int
+    learnable: int
+    counted_stamp: int | None
+
+
+def find_progress(state: State) -> Progress:
+    """Return how far the work at rest has come."""
+    return Progress(*state.run(f"SELECT {', '.join(Progress.__annotations__)} FROM progress")[0])  # noqa: S608 - its columns
+
+
+def note_progress(state: State, **columns: int) -> None:
+    """Change columns of the row of progress."""
+    state.run(f"UPDATE progress SET {', '.join(f'{name} = ?' for name in columns)}", tuple(columns.values()))  # noqa: S608 - as above
+
+
 # transcripts and heard turns
 
 
@@ -70,7 +96,7 @@ def note_read_position(state: State, path: str, read: ReadPosition, heard: Seque
     for turn in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (turn.path, turn.position, turn.at_ms, turn.certainty))
     state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
-    state.run("UPDATE progress SET is_uncompared = 1")
+    note_progress(state, is_uncompared=1)
 
 
 def find_asked_position(state: State, path: str) -> ReadPosition | None:
@@ -88,15 +114,10 @@ def _find_position(state: State, table: str, path: str) -> ReadPosition | None:
     return ReadPosition(*rows[0]) if rows else None
 
 
-def are_turns_compared(state: State) -> bool:
-    """Return whether all heard turns are compared with each other."""
-    return not state.run("SELECT is_uncompared FROM progress")[0][0]
-
-
 def note_turns_compared(state: State) -> None:
     """Record that all heard turns are compared with each other."""
     state.run("UPDATE heard SET compared = 1 WHERE compared = 0")
-    state.run("UPDATE progress SET is_uncompared = 0")
+    note_progress(state, is_uncompared=0)
 
 
 def find_heard_turns(state: State, limit: int) -> list[HeardTurn]:
@@ -174,26 +195,6 @@ def note_certainties(state: State, model: str, counts: Mapping[int, int]) -> Non
         state.run("INSERT OR REPLACE INTO certainties VALUES (?, ?, ?)", (model, twentieth, count))
 
 
-def note_learnable(state: State, count: int) -> None:
-    """Record how many proposals the sessions could bring."""
-    state.run("UPDATE progress SET learnable = ?", (count,))
-
-
-def count_learnable(state: State) -> int:
-    """Return how many proposals the sessions could bring, 0 where nobody has counted."""
-    return int(state.run("SELECT learnable FROM progress")[0][0])
-
-
-def note_counted_stamp(state: State, stamp: int) -> None:
-    """Record the stamp of the transcripts behind the count, 0 for transcripts without one."""
-    state.run("UPDATE progress SET counted_stamp = ?", (stamp,))
-
-
-def find_counted_stamp(state: State) -> int | None:
-    """Return the stamp of the transcripts behind the last count, None for never."""
-    return state.run("SELECT counted_stamp FROM progress")[0][0]  # type: ignore[no-any-return]  # a number or NULL
-
-
 # texts that a model was asked about
 
 
@@ -206,16 +207,6 @@ def find_untried(state: State, texts: Mapping[str, str]) -> list[str]:
 def note_tried(state: State, id: str, content_hash: str) -> None:
     """Record that an LLM was asked about a memory's text, with any result."""
     state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", (id, content_hash))
-
-
-def find_asked_revision(state: State) -> int:
-    """Return the store revision up to which an LLM was asked about every memory, 0 for never."""
-    return int(state.run("SELECT asked_revision FROM progress")[0][0])
-
-
-def note_asked_revision(state: State, revision: int) -> None:
-    """Record that an LLM was asked about every memory up to this store revision."""
-    state.run("UPDATE progress SET asked_revision = ?", (revision,))
 
 
 # lessons
@@ -257,13 +248,3 @@ def take_teaching(state: State, now_ms: int) -> bool:
     if may_begin:
         state_values.set_due(state, "teaching", now_ms + TEACH_EVERY_MS)
     return may_begin
-
-
-def has_news(state: State, seen: int) -> bool:
-    """Return whether the material of teaching has changed since the last run. seen: its checksum."""
-    return bool(state.run("SELECT 1 FROM progress WHERE taught_stamp IS NOT ?", (seen,)))
-
-
-def note_taught_stamp(state: State, seen: int) -> None:
-    """Record the checksum of the material that teaching has gone through."""
-    state.run("UPDATE progress SET taught_stamp = ?", (seen,))

@@ -11,20 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NAMESPACES = (
-    "decisions",
-    "patterns",
-    "learnings",
-    "context",
-    "tech-debt",
-    "blockers",
-    "progress",
-    "apis",
-    "config",
-    "security",
-    "performance",
-    "testing",
-)  # the suggested ones, for completion and help; others are allowed
+NAMESPACES = (  # the suggested ones, for completion and help; others are allowed
+    *("decisions", "patterns", "learnings", "context", "tech-debt", "blockers"),
+    *("progress", "apis", "config", "security", "performance", "testing"),
+)
 DEFAULT_NAMESPACE = "learnings"
 REJECTED = "rejected"  # the namespace of decisions against an option
 BACKGROUND = "\n\n---\n\n"  # between a record's decision and the text that led to it

@@ -110,13 +110,12 @@ def read_decision(text: str, **columns: Any) -> Decision:  # each of its column'
     """Return the verdict that `to_text` has written; a damaged record leaves the columns."""
     try:
         fields: Any = light_json.loads(text)
-        values = {name: fields[name] for name in FIELDS}
+        values: dict[str, Any] = {name: fields[name] for name in FIELDS}
         for name, kind in (("intent", PromptIntent), ("settings", Thresholds)):
             values[name] = kind(**values[name]) if values[name] else None
         values["candidates"] = [Candidate(**candidate) for candidate in values["candidates"]]
-        return Decision(
-            **columns, **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        )
+        values.update({name: tuple(value) for name, value in values.items() if isinstance(value, list)})
+        return Decision(**columns, **values)
     except (ValueError, TypeError, KeyError):
         return Decision(**columns)
 

@@ -125,11 +125,6 @@ def add_units(state: State, session: str, project: str, units: int, now_ms: int)
     )
 
 
-def forget_units(state: State, session: str) -> None:
-    """Set the units of a session to 0: the client has forgotten its context."""
-    state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
-
-
 def find_printed_ids(state: State, session: str) -> tuple[str, ...] | None:
     """Return the ids of the memories that the session's start printed, None where they are unknown."""
     for (said,) in state.run("SELECT said FROM sessions WHERE session = ? AND said IS NOT NULL", (session,)):
@@ -138,14 +133,10 @@ def find_printed_ids(state: State, session: str) -> tuple[str, ...] | None:
     return None
 
 
-def keep_printed_ids(state: State, session: str, memories: Sequence[str]) -> None:
-    """Store the ids of the memories that the start of a session printed."""
-    state.run("UPDATE sessions SET said = ? WHERE session = ?", (light_json.dumps(tuple(memories)), session))
-
-
-def forget_printed_ids(state: State, session: str) -> None:
-    """Forget which memories the start of a session printed, so that it begins anew."""
-    state.run("UPDATE sessions SET said = NULL WHERE session = ?", (session,))
+def keep_printed_ids(state: State, session: str, memories: Sequence[str] | None) -> None:
+    """Store the ids of the memories that the start of a session printed, None where it begins anew."""
+    said = None if memories is None else light_json.dumps(memories)
+    state.run("UPDATE sessions SET said = ? WHERE session = ?", (said, session))
 
 
 @record
@@ -275,7 +266,8 @@ def has_room_for_line(state: State, session: str) -> bool:
 
 
 def forget_session(state: State, session: str) -> None:
-    """Delete the entries of a session whose client has forgotten its context: it may be given them again."""
+    """Delete the entries and units of a session whose client has forgotten its context: it may be given them again."""
+    state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
     state.run("DELETE FROM ledger WHERE session IN (?, ?)", (session, session + CUT))
     state.run("DELETE FROM pointers WHERE session = ? AND opened_at IS NULL", (session,))
     state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.

@@ -62,16 +62,6 @@ def set_due(state: State, task: str, at_ms: int) -> None:
     state.run("INSERT OR REPLACE INTO due_times VALUES (?, ?)", (task, at_ms))
 
 
-def is_reminder_due(state: State, now_ms: int) -> bool:
-    """Return whether the last reminder of memories that wait for review is REMIND_EVERY_MS ago."""
-    return is_due(state, "reminder", now_ms, REMIND_EVERY_MS)
-
-
-def note_reminder(state: State, now_ms: int) -> None:
-    """Record that a session was reminded."""
-    set_due(state, "reminder", now_ms + REMIND_EVERY_MS)
-
-
 # what the next session's start says
 
 

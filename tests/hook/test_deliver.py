@@ -118,7 +118,7 @@ def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, 
     assert hand_over(make_call(), exact_of("derrick"), terms()) == []
     assert (decisions(home)[0].outcome, outcomes(decisions(home)[0])) == (SPENT, {"derrick": SPENT})
     assert hand_over(make_call("another"), exact_of("derrick"), terms()) == ["derrick"]
-    sessions.forget_units(make_call().state, "s")
+    sessions.forget_session(make_call().state, "s")
     assert hand_over(make_call(), exact_of("derrick"), terms()) == ["derrick"]
 
 

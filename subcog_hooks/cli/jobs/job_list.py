@@ -53,7 +53,7 @@ def has_unasked_changes(home: Home) -> bool:
     if not os.path.exists(home.memories_db):
         return False
     with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
-        return learned.find_asked_revision(state) != store.revision()
+        return learned.find_progress(state).asked_revision != store.revision()
     return False
 
 

@@ -178,7 +178,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
             revision = store.revision()
             texts = disclose(find_without_questions(store, state), MAX_IN_BACKGROUND)
         if not texts:
-            learned.note_asked_revision(state, revision)
+            learned.note_progress(state, asked_revision=revision)
             return ""
         calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
@@ -188,6 +188,6 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
                 store_questions(checked, state)
                 asked_count += 1
         except UnusableAnswer:
-            learned.note_asked_revision(state, revision)  # the same question waits for a change of the store
+            learned.note_progress(state, asked_revision=revision)  # the same question waits for a change of the store
             raise
     return f"{count_memories(asked_count)} asked about" if asked_count else ""

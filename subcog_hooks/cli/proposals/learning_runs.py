@@ -163,7 +163,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
         if only_counts:
             transcripts = _countable(transcripts, run_options.since)
             stamp = _stamp_of(transcripts)
-            if state and learned.find_counted_stamp(state) == stamp:
+            if state and learned.find_progress(state).counted_stamp == stamp:
                 return ""  # The same transcripts were counted before.
         report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
         count = len(report.proposed)
@@ -173,8 +173,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
         log.write_line(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
         with context.open_state() as writable:
-            learned.note_learnable(writable, count if only_counts else 0)
-            learned.note_counted_stamp(writable, stamp)
+            learned.note_progress(writable, learnable=count if only_counts else 0, counted_stamp=stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"

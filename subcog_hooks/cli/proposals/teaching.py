@@ -83,7 +83,7 @@ def _teach(state: State, pace: Pace) -> str:
     recorded = past_runs.find_latest(state, MAX_DECISIONS)
     by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
-    if not by_memory or not learned.has_news(state, checksum):
+    if not by_memory or learned.find_progress(state).taught_stamp == checksum:
         return ""
     taught: set[str] = set()
     for memory, prompts in by_memory:
@@ -91,7 +91,7 @@ def _teach(state: State, pace: Pace) -> str:
             return _summary(taught)
         if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
             taught.add(prompt)
-    learned.note_taught_stamp(state, checksum)
+    learned.note_progress(state, taught_stamp=checksum)
     return _summary(taught)
 
 
