@@ -103,7 +103,7 @@ def redact_note(memory: Memory) -> tuple[Memory, Removed]:
 def _redact_questions(questions: Sequence[AnsweredQuestion], clean: Callable[[str], str]) -> tuple[AnsweredQuestion, ...]:
     texts = [" ".join(clean(question.text).split()) for question in questions]
     pairs = [(text, question) for text, question in zip(texts, questions, strict=True) if text or not question.text]
-    return distinct_questions([AnsweredQuestion(text, question.by, question.decision) for text, question in pairs])
+    return distinct_questions([AnsweredQuestion(text, question.by, question.verdict) for text, question in pairs])
 
 
 def safe_id(identifier: str) -> str:

@@ -143,15 +143,15 @@ def _forget_learned_questions() -> None:
 def _preview_threshold(min_relevance: float) -> None:
     try:
         with context.existing_state(context.home(), tell=terminal.say) as state:
-            decisions = past_runs.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
+            past_verdicts = past_runs.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return
-    if decisions:
-        would_speak_count = sum(lookup.would_speak(decision, min_relevance) for decision in decisions)
-        spoke_count = sum(decision.outcome == SPOKE for decision in decisions)
+    if past_verdicts:
+        would_speak_count = sum(lookup.would_speak(verdict, min_relevance) for verdict in past_verdicts)
+        spoke_count = sum(verdict.outcome == SPOKE for verdict in past_verdicts)
         terminal.say(
-            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(decisions), 'prompt')}; "
+            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(past_verdicts), 'prompt')}; "
             f"they came to {spoke_count}"
         )
 

@@ -146,7 +146,7 @@ def show(
         if store is None:
             raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
         memory = context.find_memory(store, id_)
-        wrong_for = [mark.decision for mark in store.marks([memory.seq])]
+        wrong_for = [mark.verdict for mark in store.marks([memory.seq])]
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return

@@ -11,7 +11,7 @@ from subcog_hooks.cli import intent, results
 from subcog_hooks.cli.command_table import Texts, id_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
-from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
+from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.cli.verdicts.shared_words import Words, compare_words
 from subcog_hooks.core.errors import UsageError
@@ -20,7 +20,7 @@ from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from subcog_hooks.store.verdicts import GIVEN, Decision
+from subcog_hooks.store.verdicts import GIVEN, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
@@ -36,7 +36,7 @@ _ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a s
 
 
 def why(
-    decision_or_prompt: Annotated[
+    verdict_or_prompt: Annotated[
         Texts,
         Argument(
             metavar="[DECISION | PROMPT]",
@@ -78,15 +78,15 @@ def why(
 
     Example: subcog why "how long before they expire are tokens refreshed?"
     """
-    words = decision_or_prompt or []
+    words = verdict_or_prompt or []
     is_prompt = words == [inputs.STDIN] or len(words) > 1 or not all(map(_ID.fullmatch, words))
-    decision = None if is_prompt or not words else words[0]
+    verdict = None if is_prompt or not words else words[0]
     is_list = as_list or (limit is not None and not tool)
     tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list}
-    options = {"an id": bool(decision), "--json": as_json, "--explain": explain, "--everywhere": everywhere, "--yes": yes}
+    options = {"an id": bool(verdict), "--json": as_json, "--explain": explain, "--everywhere": everywhere, "--yes": yes}
     options["--undo"] = undo
     _refuse_unheeded({**tasks, "a prompt": is_prompt}, options)
-    choice = PromptChoice(decision, everywhere, is_sure=yes)
+    choice = PromptChoice(verdict, everywhere, is_sure=yes)
     if is_prompt:
         intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     elif tool:
@@ -96,9 +96,9 @@ def why(
     elif missed is not None:
         (wrong_and_missed.unlearn_missed if undo else wrong_and_missed.learn_missed)(missed, choice)
     elif is_list:
-        _list_decisions(limit or DEFAULT_LIMIT, as_json=as_json)
+        _list_verdicts(limit or DEFAULT_LIMIT, as_json=as_json)
     else:
-        _show_decision(choice, as_json=as_json, is_explained=explain)
+        _show_verdict(choice, as_json=as_json, is_explained=explain)
 
 
 def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> None:
@@ -110,58 +110,58 @@ def _refuse_unheeded(tasks: Mapping[str, bool], options: Mapping[str, bool]) -> 
             raise UsageError(f"{option} does not go with {task}", f"it goes with {heeding}")
 
 
-def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
+def _list_verdicts(max_verdicts: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
-        decisions = past_runs.find_latest(state, max_decisions)
-    cut_off = past_runs.read_cut_offs(context.home(), now_ms())[:max_decisions]
+        past_verdicts = past_runs.find_latest(state, max_verdicts)
+    cut_off = past_runs.read_cut_offs(context.home(), now_ms())[:max_verdicts]
     if as_json:
-        rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
+        rows = [(verdict.at_ms, lookup.verdict_fields(verdict)) for verdict in past_verdicts]
         rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
-        latest = sorted(rows, key=lambda row: -row[0])[:max_decisions] if cut_off else rows
+        latest = sorted(rows, key=lambda row: -row[0])[:max_verdicts] if cut_off else rows
         terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
+        lines = [(verdict.at_ms, lookup.verdict_line(verdict)) for verdict in past_verdicts]
         lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
-        for _, line in sorted(lines, key=lambda line: -line[0])[:max_decisions] if cut_off else lines:
+        for _, line in sorted(lines, key=lambda line: -line[0])[:max_verdicts] if cut_off else lines:
             terminal.pieces((line, ""), indent=4)
-    if not decisions and not cut_off:
+    if not past_verdicts and not cut_off:
         raise nothing_found("no decisions")
 
 
-def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
+def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
     with lookup.open_state() as state:
-        selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
+        selected = lookup.find_verdict(state, choice.id) if choice.id else choice.find(state, "")
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
-        decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
+        givers = {id_: sessions.find_giving_verdict(state, selected.session, id_) for id_ in repeated_ids}
+        verdict_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
         look = past_runs.find_second_look(state, selected)
         opened = {id_ for id_, verdict in sessions.find_openings(state) if verdict == selected.id}
         if as_json:
-            record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
-                {"second_look": lookup.decision_fields(look)} if look else {}
+            record = {**lookup.verdict_fields(selected), "opened": sorted(opened)} | (
+                {"second_look": lookup.verdict_fields(look)} if look else {}
             )
             terminal.raw(json.dumps(record, indent=1) + "\n")
             return
         with context.reading() as store:
             memories = store.by_ids([candidate.id for candidate in selected.candidates]) if store else {}
             words = _compare_words(selected, memories, store)
-            data = decision_view.ViewData(memories, decision_by_id, words, is_explained, look, opened)
-            terminal.page(decision_view.decision_view(selected, data))
+            data = verdict_view.ViewData(memories, verdict_by_id, words, is_explained, look, opened)
+            terminal.page(verdict_view.verdict_view(selected, data))
             _report_hidden(selected, store)
 
 
-def _compare_words(decision: Decision, memories: Mapping[str, Memory], store: Store | None) -> dict[str, Words]:
-    if store is None or decision.prompt is None:
+def _compare_words(verdict: RecordedVerdict, memories: Mapping[str, Memory], store: Store | None) -> dict[str, Words]:
+    if store is None or verdict.prompt is None:
         return {}
     index = context.index_of(store)
-    return {id_: compare_words(decision, memory, index) for id_, memory in memories.items() if memory.status != "deleted"}
+    return {id_: compare_words(verdict, memory, index) for id_, memory in memories.items() if memory.status != "deleted"}
 
 
-def _report_hidden(decision: Decision, store: Store | None) -> None:
-    if store is None or not decision.prompt:
+def _report_hidden(verdict: RecordedVerdict, store: Store | None) -> None:
+    if store is None or not verdict.prompt:
         return
-    scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if hidden := results.find_hidden(query_text(decision.prompt), scope, store, context.index_of(store)):
+    scope = Filter(audiences=audiences_of(*filter(None, [verdict.project])))
+    if hidden := results.find_hidden(query_text(verdict.prompt), scope, store, context.index_of(store)):
         terminal.say(results.hidden_remark(hidden))
 
 
@@ -175,11 +175,11 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
             {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}
             for call in silent
         ]
-        record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
+        record = {"silent": rows, "decisions": [lookup.verdict_fields(verdict) for verdict in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
         lines = [(call.at_ms, lookup.silent_line(call)) for call in silent]
-        lines += [(decision.at_ms, lookup.decision_line(decision)) for decision in spoken]
+        lines += [(verdict.at_ms, lookup.verdict_line(verdict)) for verdict in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.pieces((line, ""), indent=4)
     if not silent and not spoken:

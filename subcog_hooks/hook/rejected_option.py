@@ -1,4 +1,4 @@
-"""A rejected decision comes to a prompt or tool call that names its option: somebody is about to do it again."""
+"""A rejected verdict comes to a prompt or tool call that names its option: somebody is about to do it again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GENERAL = frozenset(  # words of titles that are no option
 
 
 def names_option(content: str, payload: Mapping[str, object]) -> bool:
-    """Return whether a hook's payload names the option of a rejected decision: a name in its title, else each of its words.
+    """Return whether a hook's payload names the option of a rejected verdict: a name in its title, else each of its words.
 
     >>> names_option("1. Use Kafka for the event bus", {"prompt": "shall we send the orders through kafka?"})
     True

@@ -38,7 +38,7 @@ from subcog_hooks.store.verdicts import (
     SECOND_LOOK,
     WAITING,
     Candidate,
-    Decision,
+    RecordedVerdict,
 )
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ def start_if_unanswered(reading: PromptReading, verdict: Verdict) -> None:
     task: Json = {
         "session_id": call.session,
         "cwd": text_of(call.payload, "cwd"),
-        "decision": call.id,
+        "verdict": call.id,
         "at_ms": call.now_ms,
         "text": reading.search_text(),
         "near": {hit.memory.id: hit.relevance for hit in near},
@@ -152,12 +152,12 @@ def _ask_model(text: str, notes: Sequence[Memory], call: HookCall) -> tuple[Sequ
 def _record_look(
     task: Mapping[str, Any], call: HookCall, notes: Sequence[Memory], ids: Sequence[str], model: str, failure: str
 ) -> None:
-    """Keep the ids of the named notes and the decision. failure: the reason why no model chose, "" if it did."""
+    """Keep the ids of the named notes and the verdict. failure: the reason why no model chose, "" if it did."""
     state, now, near = call.state, now_ms(), task["near"]
     state.begin(WRITE_WAIT_MS)
-    is_awaited = past_runs.end_look(state, task["decision"], call.id, [(id_, near[id_]) for id_ in ids], now)
+    is_awaited = past_runs.end_look(state, task["verdict"], call.id, [(id_, near[id_]) for id_ in ids], now)
     outcome = FAILED if failure else NOTHING_FOUND if not ids else WAITING if is_awaited else MOVED_ON
-    decision = Decision(
+    record = RecordedVerdict(
         call.id,
         now,
         verdicts.LOOK_EVENT,
@@ -178,10 +178,10 @@ def _record_look(
             )
             for note in notes
         ],
-        looked_at=task["decision"],
+        looked_at=task["verdict"],
         later_ms=now - task["at_ms"],
     )
-    verdicts.keep_decision(state, decision, now)
+    verdicts.keep_verdict(state, record, now)
     state.commit()
 
 

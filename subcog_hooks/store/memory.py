@@ -105,23 +105,23 @@ _NO_CONDITIONS: dict[str, object] = {}
 class AnsweredQuestion:
     """A question that a memory answers. by: its author, one of ORIGINS.
 
-    decision: the decision about the prompt that taught it without a person's approval; "" for all others. Such a question is
-    deleted with the decision's record.
+    verdict: the verdict on the prompt that taught it without a person's approval; "" for all others. Such a question is
+    deleted with the verdict's record.
     """
 
     text: str
     by: str = PERSON
-    decision: str = ""
+    verdict: str = ""
 
     def __eq__(self, other: object) -> bool:
-        mine = (self.text, self.by, self.decision)
-        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.decision)
+        mine = (self.text, self.by, self.verdict)
+        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.verdict)
 
     def __hash__(self) -> int:
-        return hash((self.text, self.by, self.decision))
+        return hash((self.text, self.by, self.verdict))
 
     def __repr__(self) -> str:
-        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
+        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.verdict!r}' if self.verdict else ''})"
 
 
 def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
@@ -132,7 +132,7 @@ def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
     """
     values: list[object] = []
     for question in questions:
-        record = {"decision": question.decision} if question.decision else {}
+        record = {"decision": question.verdict} if question.verdict else {}
         values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
     return values
 
@@ -152,7 +152,7 @@ def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:
             raise ValueError(f"{value!r} is no question")
         if fields.get("by", PERSON) not in ORIGINS or not all(isinstance(field, str) for field in fields.values()):
             raise ValueError(f"{value!r} is no question")
-        questions.append(AnsweredQuestion(**fields))
+        questions.append(AnsweredQuestion(fields["text"], fields.get("by", PERSON), fields.get("decision", "")))
     return tuple(questions)
 
 

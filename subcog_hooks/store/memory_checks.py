@@ -146,11 +146,11 @@ def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQues
     >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
     (AnsweredQuestion('who?', 'learned'),)
     """
-    return tuple([question for question in questions if not question.decision])
+    return tuple([question for question in questions if not question.verdict])
 
 
 def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without the decisions whose records they depend on.
+    """Return the questions without the verdicts whose records they depend on.
 
     >>> without_records([AnsweredQuestion("why?", "learned", "0b7")])
     (AnsweredQuestion('why?', 'learned'),)

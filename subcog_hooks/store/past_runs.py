@@ -24,8 +24,8 @@ from subcog_hooks.store.verdicts import (
     SECOND_LOOKS_TOTAL,
     WAITING,
     Candidate,
-    Decision,
     PromptIntent,
+    RecordedVerdict,
     Thresholds,
 )
 
@@ -55,18 +55,18 @@ _BEFORE = ".before"
 # verdicts
 
 
-def find_decision(state: State, id_or_prefix: str | None = None) -> Decision | None:
+def find_verdict(state: State, id_or_prefix: str | None = None) -> RecordedVerdict | None:
     """Return the verdict with this id, else the latest with this prefix; without an id, the latest of all."""
     prefix = id_or_prefix or ""
-    decisions = _select_decisions(
+    past_verdicts = _select_verdicts(
         state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(prefix), prefix, prefix)
     )
-    return decisions[0] if decisions else None
+    return past_verdicts[0] if past_verdicts else None
 
 
-def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[Decision]:
+def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[RecordedVerdict]:
     """Return the latest verdicts since a time, the newest first by insertion. event: only verdicts of this event."""
-    return _select_decisions(
+    return _select_verdicts(
         state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit)
     )
 
@@ -77,36 +77,36 @@ def find_recorded_prompts(state: State) -> set[str]:
     return {id_ for (id_,) in state.run(sql)}
 
 
-def find_second_look(state: State, decision: Decision) -> Decision | None:
+def find_second_look(state: State, verdict: RecordedVerdict) -> RecordedVerdict | None:
     """Return the second look at the prompt of a verdict, None where there was none."""
-    looks = _select_decisions(
+    looks = _select_verdicts(
         state,
         "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?",
-        (LOOK_EVENT, decision.session, decision.at_ms, MAX_LOOKED_THROUGH),
+        (LOOK_EVENT, verdict.session, verdict.at_ms, MAX_LOOKED_THROUGH),
     )
-    return next((look for look in looks if look.looked_at == decision.id), None)
+    return next((look for look in looks if look.looked_at == verdict.id), None)
 
 
-def find_prompt_of_late_memory(state: State, decision: Decision, memory: str) -> Decision | None:
+def find_prompt_of_late_memory(state: State, verdict: RecordedVerdict, memory: str) -> RecordedVerdict | None:
     """Return the verdict on the prompt whose second look brought this memory, None for any other memory.
 
-    decision: of the later run that handed the memory over; memory: its id, or the beginning of its id.
+    verdict: of the later run that handed the memory over; memory: its id, or the beginning of its id.
     """
-    is_late = any(candidate.id.startswith(memory) and SECOND_LOOK in candidate.ranks for candidate in decision.candidates)
+    is_late = any(candidate.id.startswith(memory) and SECOND_LOOK in candidate.ranks for candidate in verdict.candidates)
     if not is_late:
         return None
-    looks = _select_decisions(
-        state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, decision.session, HANDED_OVER)
+    looks = _select_verdicts(
+        state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, verdict.session, HANDED_OVER)
     )
-    return next((find_decision(state, look.looked_at) for look in looks if look.reason == decision.id), None)
+    return next((find_verdict(state, look.looked_at) for look in looks if look.reason == verdict.id), None)
 
 
-def _select_decisions(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
+def _select_verdicts(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[RecordedVerdict]:
     rows = state.run(f"SELECT {_COLUMNS}, record FROM verdicts {condition}", values)  # noqa: S608 - the functions' own words
-    return [read_decision(text, **dict(zip(COLUMNS, columns, strict=True))) for *columns, text in rows]
+    return [read_verdict(text, **dict(zip(COLUMNS, columns, strict=True))) for *columns, text in rows]
 
 
-def read_decision(text: str, **columns: Any) -> Decision:  # each of its column's type
+def read_verdict(text: str, **columns: Any) -> RecordedVerdict:  # each of its column's type
     """Return the verdict that `to_text` has written; a damaged record leaves the columns."""
     try:
         fields: Any = light_json.loads(text)
@@ -115,9 +115,9 @@ def read_decision(text: str, **columns: Any) -> Decision:  # each of its column'
             values[name] = kind(**values[name]) if values[name] else None
         values["candidates"] = [Candidate(**candidate) for candidate in values["candidates"]]
         values.update({name: tuple(value) for name, value in values.items() if isinstance(value, list)})
-        return Decision(**columns, **values)
+        return RecordedVerdict(**columns, **values)
     except (ValueError, TypeError, KeyError):
-        return Decision(**columns)
+        return RecordedVerdict(**columns)
 
 
 # second looks
@@ -127,52 +127,52 @@ def read_decision(text: str, **columns: Any) -> Decision:  # each of its column'
 class WaitingAnswer:
     """The answer of a second look that waits to be handed over.
 
-    decision: the id of the verdict on its prompt; look: the id of its own verdict; at_ms: when the prompt was typed, in
+    verdict: the id of the verdict on its prompt; look: the id of its own verdict; at_ms: when the prompt was typed, in
     milliseconds since the epoch; findings: ids and relevances of the memories, the best first.
     """
 
-    decision: str
+    verdict: str
     look: str
     at_ms: int
     findings: Sequence[tuple[str, float]]
 
 
-def begin_look(state: State, decision: str, session: str, now_ms: int) -> bool:
+def begin_look(state: State, verdict: str, session: str, now_ms: int) -> bool:
     """Note the start of a look, in the open transaction. Return False where MAX_RUNNING looks already run."""
     # Rows of killed looks, of unclaimed answers, and of a clock that was ahead.
     _drop_looks(state, "until < ? OR at > ?", (now_ms, now_ms + LOOK_MS), "nobody came for it")
     ((running,),) = state.run("SELECT count(*) FROM second_looks WHERE answer IS NULL")
     if running >= MAX_RUNNING:
         return False
-    state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (decision, session, now_ms, now_ms + LOOK_MS))
+    state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (verdict, session, now_ms, now_ms + LOOK_MS))
     return True
 
 
-def end_look(state: State, decision: str, look: str, findings: Sequence[tuple[str, float]], now_ms: int) -> bool:
+def end_look(state: State, verdict: str, look: str, findings: Sequence[tuple[str, float]], now_ms: int) -> bool:
     """Store the answer of a look, in the open transaction. Return whether it waits for its session.
 
     It does not where nothing was found, or where the session has moved on. look: the id of the look's own verdict.
     """
     if not findings:
-        state.run("DELETE FROM second_looks WHERE verdict = ?", (decision,))
+        state.run("DELETE FROM second_looks WHERE verdict = ?", (verdict,))
         return False
     answer = light_json.dumps({"look": look, "found": findings})
     sql = "UPDATE second_looks SET answer = ?, until = ? WHERE verdict = ? RETURNING 1"
-    return bool(state.run(sql, (answer, now_ms + WAITS_MS, decision)))
+    return bool(state.run(sql, (answer, now_ms + WAITS_MS, verdict)))
 
 
 def find_waiting_answer(state: State, session: str, now_ms: int) -> WaitingAnswer | None:
     """Return the answer that waits for a session, None where there is none."""
     sql = "SELECT verdict, at, answer FROM second_looks WHERE session = ? AND answer IS NOT NULL AND ? BETWEEN at AND until"
-    for decision, at_ms, answer in state.run(sql, (session, now_ms)):
+    for verdict, at_ms, answer in state.run(sql, (session, now_ms)):
         fields: Any = light_json.loads(answer)
-        return WaitingAnswer(decision, fields["look"], at_ms, fields["found"])
+        return WaitingAnswer(verdict, fields["look"], at_ms, fields["found"])
     return None
 
 
 def settle_look(state: State, waiting: WaitingAnswer, outcome: str, why: str) -> None:
     """Remove a waiting answer that was handed over or dropped, in the open transaction."""
-    state.run("DELETE FROM second_looks WHERE verdict = ?", (waiting.decision,))
+    state.run("DELETE FROM second_looks WHERE verdict = ?", (waiting.verdict,))
     _settle_verdict(state, waiting.look, outcome, why)
 
 

@@ -186,8 +186,8 @@ def find_last_given(state: State, session: str, limit: int) -> list[str]:
     return [id_ for (id_,) in state.run(sql, (session, session + CUT, limit))]
 
 
-def find_giving_decision(state: State, session: str, memory: str) -> str:
-    """Return the id of the decision that gave a memory to this session, "" where it is unknown."""
+def find_giving_verdict(state: State, session: str, memory: str) -> str:
+    """Return the id of the verdict that gave a memory to this session, "" where it is unknown."""
     rows = state.run("SELECT verdict FROM ledger WHERE session = ? AND memory = ?", (session, memory))
     return rows[0][0] if rows else ""
 
@@ -197,8 +197,8 @@ def has_second_look(state: State, session: str) -> bool:
     return bool(session and state.run("SELECT 1 FROM second_looks WHERE session = ?", (session,)))
 
 
-def record_given(state: State, session: str, memories: Sequence[str], now_ms: int, decision_id: str) -> None:
-    """Record that this decision gives these memories to this session. The oldest surplus entries are deleted.
+def record_given(state: State, session: str, memories: Sequence[str], now_ms: int, verdict_id: str) -> None:
+    """Record that this verdict gives these memories to this session. The oldest surplus entries are deleted.
 
     A memory that the session has been given before keeps its time: a resumed session repeats its first block.
 
@@ -207,7 +207,7 @@ def record_given(state: State, session: str, memories: Sequence[str], now_ms: in
     ((latest_ms,),) = state.run("SELECT max(at) FROM ledger")
     written_ms = max(now_ms, (latest_ms or 0) + 1)
     for memory in memories:
-        state.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, written_ms, decision_id))
+        state.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, written_ms, verdict_id))
     state.run("DELETE FROM ledger WHERE at < (SELECT at FROM ledger ORDER BY at DESC LIMIT 1 OFFSET ?)", (MAX_ENTRIES - 1,))
 
 
@@ -216,10 +216,10 @@ def find_pointed(state: State, session: str) -> set[str]:
     return {id_ for (id_,) in state.run("SELECT memory FROM pointers WHERE session = ?", (session,))}
 
 
-def record_pointed(state: State, session: str, memories: Sequence[str], now_ms: int, decision: str) -> None:
-    """Record that a decision points a session at memories. The oldest surplus pointers are deleted."""
+def record_pointed(state: State, session: str, memories: Sequence[str], now_ms: int, verdict: str) -> None:
+    """Record that a verdict points a session at memories. The oldest surplus pointers are deleted."""
     for memory in memories:
-        state.run("INSERT OR REPLACE INTO pointers VALUES (?, ?, ?, ?, NULL)", (session, memory, now_ms, decision))
+        state.run("INSERT OR REPLACE INTO pointers VALUES (?, ?, ?, ?, NULL)", (session, memory, now_ms, verdict))
     sql = "DELETE FROM pointers WHERE at < (SELECT at FROM pointers ORDER BY at DESC LIMIT 1 OFFSET ?)"
     state.run(sql, (MAX_POINTERS - 1,))
 

@@ -205,14 +205,14 @@ class Store(StoreReader):
             self._purge(ids, revision)
 
     def mark(self, mark: Mark) -> None:
-        """Store a mark; it replaces a mark with the same memory and decision. The caches need not follow."""
-        values = (mark.seq, mark.decision, mark.terms, mark.made_at)
+        """Store a mark; it replaces a mark with the same memory and verdict. The caches need not follow."""
+        values = (mark.seq, mark.verdict, mark.terms, mark.made_at)
         self.run("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
 
-    def unmark(self, seq: int, decisions: Sequence[str]) -> None:
-        """Delete the marks that a memory has from these decisions."""
+    def unmark(self, seq: int, past_verdicts: Sequence[str]) -> None:
+        """Delete the marks that a memory has from these verdicts."""
         sql = "DELETE FROM marks WHERE seq = ? AND decision IN (SELECT value FROM json_each(?))"
-        self.run(sql, (seq, light_json.dumps(decisions)))
+        self.run(sql, (seq, light_json.dumps(past_verdicts)))
 
     def rebuild_cues(self) -> None:
         """Derive the rows of triggers, globs, actions and words anew."""

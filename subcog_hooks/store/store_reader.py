@@ -85,7 +85,7 @@ CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
 -- The marks of a memory are deleted with it.
 CREATE TABLE marks (
   seq INTEGER NOT NULL,  -- of the memory
-  decision TEXT NOT NULL,  -- about the prompt for which the memory was called wrong
+  decision TEXT NOT NULL,  -- the verdict on the prompt for which the memory was called wrong
   terms TEXT NOT NULL,  -- {term: how much it says}
   at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC
   PRIMARY KEY (seq, decision)
@@ -208,7 +208,7 @@ class Mark:
     """A memory that was marked as wrong for a prompt. terms: the prompt's, as JSON; made_at: ms since the epoch."""
 
     seq: int
-    decision: str
+    verdict: str
     terms: str
     made_at: int
 

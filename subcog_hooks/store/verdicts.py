@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 
-# outcomes of a decision
+# outcomes of a verdict
 SPOKE = "spoke"
 LINES = "lines"  # only lines, which point at memories
 PAUSED = "paused"
@@ -38,7 +38,7 @@ WAITING = "waiting"  # it waits for the session's next tool call
 HANDED_OVER = "handed_over"  # with the next tool call
 MOVED_ON = "moved_on"  # the session has another prompt, or has seen the memories
 
-# outcomes of a candidate, beside BELOW; a candidate rejected by the whole decision carries the decision's outcome
+# outcomes of a candidate, beside BELOW; a candidate rejected by the whole verdict carries the verdict's outcome
 INJECTED = "injected"
 POINTED = "pointed"  # a line points at it
 FOUND = "found"  # a second look has found it
@@ -61,7 +61,7 @@ MAX_CANDIDATES = 15
 MAX_EXPLAINED = 5  # the terms of the top candidates are kept
 MAX_PROMPT = 2_000  # characters
 KEPT_DAYS = 30
-MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
+MAX_VERDICTS = 1_000  # some days' prompts, 4 to 8 kB each
 LOOK_EVENT = "SecondLook"  # not an event of the client
 PRUNED_AT_ONCE = 50  # verdicts deleted at a time: single deletions would write twice as many pages
 FORGOTTEN_AT_ONCE = 100  # verdicts; deleting their texts takes 5 ms
@@ -133,8 +133,8 @@ class Thresholds:
 
 
 @record
-class Decision:
-    """The decision of one hook run: its outcome and its reasons.
+class RecordedVerdict:
+    """The verdict of one hook run: its outcome and its reasons.
 
     at_ms: milliseconds since the epoch; project: its name, "" for none; outcome: one of OUTCOMES; reason: details of it. units:
     printed UTF-16 units; micros: microseconds of the whole process until the record was written. prompt: the text, None where
@@ -142,7 +142,7 @@ class Decision:
     milliseconds. strategies: the searches that recall ran; note: the searches that it left out. borrowed: topics taken from the
     previous prompt. candidates: at most MAX_CANDIDATES, the most relevant first.
 
-    Of a second look: looked_at, the id of the decision about its prompt; later_ms, its duration in milliseconds.
+    Of a second look: looked_at, the id of the verdict on its prompt; later_ms, its duration in milliseconds.
     """
 
     id: str
@@ -181,7 +181,7 @@ class Decision:
 
 
 COLUMNS = ("id", "at_ms", "event", "session", "project", "outcome", "units", "micros")  # of state.db
-FIELDS = tuple(name for name in Decision.__annotations__ if name not in COLUMNS)
+FIELDS = tuple(name for name in RecordedVerdict.__annotations__ if name not in COLUMNS)
 
 
 def _plain_value(value: object) -> Json:
@@ -190,14 +190,14 @@ def _plain_value(value: object) -> Json:
     return [_plain_value(item) for item in value] if isinstance(value, list | tuple) else value  # type: ignore[return-value]
 
 
-def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
+def keep_verdict(state: State, verdict: RecordedVerdict, now_ms: int) -> None:
     """Store a verdict, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
 
     A verdict whose prompt has taught a memory stays until it is too old, because the question would go with it.
     """
     values = (
-        *(decision.id, decision.at_ms, decision.event, decision.session, decision.project, decision.outcome),
-        *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
+        *(verdict.id, verdict.at_ms, verdict.event, verdict.session, verdict.project, verdict.outcome),
+        *(len(verdict.injected), verdict.units, verdict.micros, verdict.to_text()),
     )
     state.run("INSERT INTO verdicts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     (oldest, oldest_at_ms), (newest, _) = state.run(
@@ -207,17 +207,17 @@ def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
     oldest_kept_ms = now_ms - KEPT_DAYS * _DAY_MS
     if oldest_at_ms < oldest_kept_ms:
         state.run("DELETE FROM verdicts WHERE at < ?", (oldest_kept_ms,))
-    if newest % PRUNED_AT_ONCE == 1 and newest - oldest > MAX_DECISIONS - PRUNED_AT_ONCE:
+    if newest % PRUNED_AT_ONCE == 1 and newest - oldest > MAX_VERDICTS - PRUNED_AT_ONCE:
         sql = "DELETE FROM verdicts WHERE number <= ? AND id NOT IN (SELECT verdict FROM lessons)"
-        state.run(sql, (newest - MAX_DECISIONS + PRUNED_AT_ONCE,))
-    counter = SECOND_LOOKS_TOTAL if decision.looked_at else VERDICTS_TOTAL
-    if decision.outcome != WAITING:  # a second look is counted at its end
-        state.increase_counter(counter, f'outcome="{decision.outcome}"')
-    if decision.injected:
-        state.increase_counter(INJECTED_TOTAL, by=len(decision.injected))
-    if decision.pointed:
-        state.increase_counter(POINTED_TOTAL, by=len(decision.pointed))
-    if decision.prompt is not None:
+        state.run(sql, (newest - MAX_VERDICTS + PRUNED_AT_ONCE,))
+    counter = SECOND_LOOKS_TOTAL if verdict.looked_at else VERDICTS_TOTAL
+    if verdict.outcome != WAITING:  # a second look is counted at its end
+        state.increase_counter(counter, f'outcome="{verdict.outcome}"')
+    if verdict.injected:
+        state.increase_counter(INJECTED_TOTAL, by=len(verdict.injected))
+    if verdict.pointed:
+        state.increase_counter(POINTED_TOTAL, by=len(verdict.pointed))
+    if verdict.prompt is not None:
         note_kept_prompt_text(state)
 
 

@@ -191,7 +191,7 @@ def noon(days_ago: int) -> int:
 
 
 @pytest.fixture
-def with_decisions(home: Home, store: Store, make: Maker) -> None:
+def with_verdicts(home: Home, store: Store, make: Maker) -> None:
     """Store ten prompts of today and yesterday: four were spoken to, each with m1, and one also with m2."""
     store.add([make(f"Note {i} of the yard.", id=f"m{i}", created_at=i) for i in range(1, 5)])
     store.add([make("Of no use any more.", status="archived"), make("Long gone.", expires_at=1)])
@@ -206,7 +206,7 @@ def with_decisions(home: Home, store: Store, make: Maker) -> None:
     keep(home, *rows)
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None:
     rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
     assert any(row.startswith("prompts since ") for row in rows)
@@ -220,7 +220,7 @@ def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None
     assert "a prompt 10 40 ms 40 ms 40 ms ██" in rows
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 @pytest.mark.parametrize("columns", [45, 60, 100])
 def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
@@ -286,7 +286,7 @@ def test_it_says_how_many_mattered_later_in_their_session(
     assert sum(part["used"] for part in after.values()) >= 3
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
     record = subcog("report", "--json").json
     assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
@@ -297,8 +297,8 @@ def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
     assert record["subcog_memories_injected_total"] == 6
 
 
-@pytest.mark.usefixtures("with_decisions")
-def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("with_verdicts")
+def test_prometheus_counts_on_when_verdicts_are_forgotten(subcog: Run, home: Home) -> None:
     state = State.open(home, 1_000)
     state.run("DELETE FROM verdicts")
     state.close()
@@ -332,7 +332,7 @@ def test_hostile_text_cannot_act_on_the_terminal(subcog: Run, home: Home, store:
     assert "[bold]Never[/bold]" in out
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 def test_a_person_sees_few_figures_without_internal_names(subcog: Run) -> None:
     rows = [" ".join(line.split()) for line in subcog("report").out.splitlines()]
     assert rows[0].startswith("What happened since ")

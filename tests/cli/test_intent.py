@@ -53,7 +53,7 @@ def test_words_are_one_prompt_and_a_dash_is_standard_input(subcog: Run) -> None:
         assert record == {**whole, "elapsed_ms": record["elapsed_ms"], "decision": None}
 
 
-def test_why_shows_the_decision_on_a_prompt_never_sent(subcog: Run) -> None:
+def test_why_shows_the_verdict_on_a_prompt_never_sent(subcog: Run) -> None:
     id_ = subcog("remember", "Berths are allocated by the length of the ship.").out.strip()
     for number in range(20):
         subcog("remember", f"Cargo paper number {number} is filed in the office.")

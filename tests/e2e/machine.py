@@ -17,7 +17,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 
@@ -203,7 +203,7 @@ class Machine:
         done = self.run("import", str(file))
         assert done.code == 0, done.stderr
 
-    def decisions(self) -> list[Decision]:
+    def past_verdicts(self) -> list[RecordedVerdict]:
         """What the hook has decided on the last prompts, the newest first."""
         state = State.open(Home(str(self.home)), 1_000)
         found = past_runs.find_latest(state, 100)

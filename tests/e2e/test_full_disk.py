@@ -99,7 +99,7 @@ def test_a_second_look_says_so_and_the_next_one_finds_it(small: Machine) -> None
     rest(small)
     free(small)
     assert is_sound(small)
-    assert [one.outcome for one in small.decisions() if one.event == LOOK_EVENT] == []
+    assert [one.outcome for one in small.past_verdicts() if one.event == LOOK_EVENT] == []
     choose_client(small, {"numbers": [*range(1, 16)]}, fills=False)
     assert_silent(small.prompt(WAGES, "later"))
     rest(small)
@@ -143,7 +143,7 @@ def answer_to_note(machine: Machine) -> str:
 def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
     assert_silent(small.prompt(WAGES, "one"))
     rest(small)
-    (asked,) = [decision for decision in small.decisions() if decision.prompt == WAGES]
+    (asked,) = [verdict for verdict in small.past_verdicts() if verdict.prompt == WAGES]
     state = State.open(Home(str(small.home)), 1_000)
     sessions.record_pointed(state, "one", (LATE,), 1, asked.id)
     assert sessions.note_opened(state, "one", (LATE,), 2) == [LATE]

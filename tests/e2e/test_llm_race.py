@@ -315,7 +315,7 @@ def test_why_explains_an_answer_by_its_reasoning(machine: Machine) -> None:
 
 def intent_of(machine: Machine) -> PromptIntent:
     """The intent in the last prompt's record."""
-    intent = machine.decisions()[0].intent
+    intent = machine.past_verdicts()[0].intent
     assert intent is not None
     return intent
 

@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.past_runs import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, RecordedVerdict
 
 NOW = 1_700_000_000_000
 FOUND = [("m1", 0.5), ("m2", 0.3)]
@@ -22,25 +22,25 @@ def state(home: Home) -> Iterator[State]:
     opened.close()
 
 
-def begin(state: State, decision: str, session: str, now: int = NOW) -> bool:
+def begin(state: State, verdict: str, session: str, now: int = NOW) -> bool:
     state.begin()
-    may_begin = past_runs.begin_look(state, decision, session, now)
+    may_begin = past_runs.begin_look(state, verdict, session, now)
     state.commit()
     return may_begin
 
 
-def waits(state: State, decision: str = "d", session: str = "s") -> None:
-    """A look that has found something, and the decision that it was."""
-    assert begin(state, decision, session)
-    assert past_runs.end_look(state, decision, f"look-{decision}", FOUND, NOW)
-    look = Decision(f"look-{decision}", NOW, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=decision, later_ms=1_300)
-    verdicts.keep_decision(state, look, NOW)
+def waits(state: State, verdict: str = "d", session: str = "s") -> None:
+    """A look that has found something, and the verdict that it was."""
+    assert begin(state, verdict, session)
+    assert past_runs.end_look(state, verdict, f"look-{verdict}", FOUND, NOW)
+    look = RecordedVerdict(f"look-{verdict}", NOW, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=verdict, later_ms=1_300)
+    verdicts.keep_verdict(state, look, NOW)
 
 
 def outcome_of(state: State, look: str) -> str:
-    decision = past_runs.find_decision(state, look)
-    assert decision is not None
-    return decision.outcome
+    verdict = past_runs.find_verdict(state, look)
+    assert verdict is not None
+    return verdict.outcome
 
 
 def counts(state: State) -> dict[str, float]:
@@ -100,7 +100,7 @@ def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:
     assert waiting is not None
     past_runs.settle_look(state, waiting, HANDED_OVER, "call-1")
     assert past_runs.find_waiting_answer(state, "s", NOW) is None
-    look = past_runs.find_decision(state, "look-d")
+    look = past_runs.find_verdict(state, "look-d")
     assert look is not None
     assert (look.outcome, look.reason, look.looked_at, look.later_ms) == (HANDED_OVER, "call-1", "d", 1_300)
     past_runs.settle_look(state, waiting, MOVED_ON, "too late")  # as another process may try
@@ -129,10 +129,10 @@ def test_what_nobody_came_for_is_forgotten(state: State) -> None:
 
 
 def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
-    prompt = Decision("d", NOW, "UserPromptSubmit", "s", "", "below")
-    verdicts.keep_decision(state, prompt, NOW)
+    prompt = RecordedVerdict("d", NOW, "UserPromptSubmit", "s", "", "below")
+    verdicts.keep_verdict(state, prompt, NOW)
     waits(state)
     look = past_runs.find_second_look(state, prompt)
     assert look is not None
     assert look.id == "look-d"
-    assert past_runs.find_second_look(state, Decision("e", NOW, "UserPromptSubmit", "s", "", "below")) is None
+    assert past_runs.find_second_look(state, RecordedVerdict("e", NOW, "UserPromptSubmit", "s", "", "below")) is None

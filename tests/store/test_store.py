@@ -196,10 +196,10 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
 
 
 def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
-    return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
+    return [(mark.seq, mark.verdict, mark.terms, mark.made_at) for mark in store.marks(seqs)]
 
 
-def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
+def test_marks_are_kept_by_memory_and_verdict(store: Store, make: Maker) -> None:
     first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
     assert store.marks([first, second]) == store.marks([]) == []
     for mark in (

@@ -15,7 +15,7 @@ from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECON
 from subcog_hooks.store import home_files, past_runs, state_values, verdicts
 from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.verdicts import FAILED, Decision
+from subcog_hooks.store.verdicts import FAILED, RecordedVerdict
 
 MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
 
@@ -24,11 +24,11 @@ def check_cut_offs(home: Home, findings: Findings) -> None:
     cut_off = past_runs.read_cut_offs(home, now_ms())
     if not cut_off:
         return
-    decisions: list[Decision] = []
+    past_verdicts: list[RecordedVerdict] = []
     with suppress(StoreError), context.existing_state(home) as state:  # `check_state` has reported it
         if state:
-            decisions = past_runs.find_latest(state, verdicts.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
-    total = len(cut_off) + len(decisions)
+            past_verdicts = past_runs.find_latest(state, verdicts.MAX_VERDICTS, since_ms=cut_off[-1].at_ms)
+    total = len(cut_off) + len(past_verdicts)
     were = "was" if len(cut_off) == 1 else "were"
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
 

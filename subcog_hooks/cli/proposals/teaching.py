@@ -18,24 +18,26 @@ from subcog_hooks.store import learned, past_runs, sessions
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 
 MAX_NEEDS = 4  # texts of a prompt that may become a question
 MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
 
 
-def find_opened_prompts(decisions: Sequence[Decision], openings: Sequence[tuple[str, str]]) -> list[tuple[str, Decision]]:
-    """Return (memory id, prompt) of each opening in recent decisions, in the given order.
+def find_opened_prompts(
+    past_verdicts: Sequence[RecordedVerdict], openings: Sequence[tuple[str, str]]
+) -> list[tuple[str, RecordedVerdict]]:
+    """Return (memory id, prompt) of each opening in recent verdicts, in the given order.
 
-    openings: opened memories, each with the id of the line's decision. A prompt without a stored text or a session does not
+    openings: opened memories, each with the id of the line's verdict. A prompt without a stored text or a session does not
     count, nor a prompt with a masked secret.
     """
     prompts = {
-        decision.id: decision
-        for decision in decisions
-        if decision.event == PROMPT_EVENT and decision.session and decision.prompt is not None and MASK not in decision.prompt
+        verdict.id: verdict
+        for verdict in past_verdicts
+        if verdict.event == PROMPT_EVENT and verdict.session and verdict.prompt is not None and MASK not in verdict.prompt
     }
-    return [(memory, prompts[decision]) for memory, decision in openings if decision in prompts]
+    return [(memory, prompts[verdict]) for memory, verdict in openings if verdict in prompts]
 
 
 def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
@@ -65,7 +67,7 @@ def forget_all(state: State | None) -> None:
 
 def _forget(recorded: AbstractSet[str]) -> None:
     def without(stored: Memory) -> Memory:
-        kept = [question for question in stored.questions if not question.decision or question.decision in recorded]
+        kept = [question for question in stored.questions if not question.verdict or question.verdict in recorded]
         return stored.with_changes(questions=tuple(kept))
 
     if not context.has_store(context.home()):
@@ -80,7 +82,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(state: State, pace: Pace) -> str:
-    recorded = past_runs.find_latest(state, MAX_DECISIONS)
+    recorded = past_runs.find_latest(state, MAX_VERDICTS)
     by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or learned.find_progress(state).taught_stamp == checksum:
@@ -95,7 +97,7 @@ def _teach(state: State, pace: Pace) -> str:
     return _summary(taught)
 
 
-def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> str:
+def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: State) -> str:
     """Teach a memory from the latest of these prompts that misses it and can teach. Return the prompt's id, "" for none."""
     with Store.reader(context.home()) as store:
         coming = past_prompts.find_coming(prompts, store)
@@ -113,15 +115,15 @@ def _summary(taught: AbstractSet[str]) -> str:
     return f"{len(taught)} learned" if taught else ""
 
 
-def _open_lessons(opened: Sequence[tuple[str, Decision]], state: State) -> list[tuple[Memory, list[Decision]]]:
+def _open_lessons(opened: Sequence[tuple[str, RecordedVerdict]], state: State) -> list[tuple[Memory, list[RecordedVerdict]]]:
     """Return the memories that may learn, with the prompts at which they were opened. Each prompt teaches once."""
     with context.reading() as store:
         if store is None:
             return []
         memories = store.by_ids(list(dict.fromkeys(id_ for id_, _ in opened)))
-        bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
+        bad = {mark.verdict for mark in store.marks([memory.seq for memory in memories.values()])}
     settled = learned.find_lessons(state) | bad
-    by_memory: defaultdict[str, list[Decision]] = defaultdict(list)
+    by_memory: defaultdict[str, list[RecordedVerdict]] = defaultdict(list)
     for id_, prompt in opened:
         if prompt.id not in settled:
             by_memory[id_].append(prompt)

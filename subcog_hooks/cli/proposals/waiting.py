@@ -28,7 +28,7 @@ from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
@@ -105,16 +105,16 @@ def _origin_of(memory: Memory) -> str:
     return proposals.session_id(memory) if proposals.is_from_session(memory) else store_of(memory) or source_of(memory)
 
 
-def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
+def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[RecordedVerdict]]]:
     """Search for the waiting memories at recent prompts, as if all were accepted.
 
     Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
     from. Raises StoreError.
     """
     origins = NoteOrigins(waiting)
-    served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
+    served: dict[str, list[RecordedVerdict]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state:
-        prompts = past_runs.find_latest(state, verdicts.MAX_DECISIONS, event=PROMPT_EVENT)
+        prompts = past_runs.find_latest(state, verdicts.MAX_VERDICTS, event=PROMPT_EVENT)
     latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
     tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
     with Store.reader(context.home()) as store:

@@ -1,4 +1,4 @@
-"""The activity of the hook for `subcog report`: its decisions, counters and times, for people, scripts and Prometheus."""
+"""The activity of the hook for `subcog report`: its verdicts, counters and times, for people, scripts and Prometheus."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,7 +11,7 @@ from rich.table import Table
 from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, safe, terminal
-from subcog_hooks.cli.verdicts import decision_view, lookup, usage
+from subcog_hooks.cli.verdicts import lookup, usage, verdict_view
 from subcog_hooks.cli.verdicts.lookup import local_time
 from subcog_hooks.cli.verdicts.usage import ChannelShare, LineBand, Usage
 from subcog_hooks.core.paths import Home
@@ -29,14 +29,14 @@ from subcog_hooks.store.state import BUCKETS
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import (
     INJECTED_TOTAL,
-    MAX_DECISIONS,
+    MAX_VERDICTS,
     OPENED_TOTAL,
     OUTCOMES,
     POINTED_TOTAL,
     SECOND_LOOKS_TOTAL,
     SPOKE,
     VERDICTS_TOTAL,
-    Decision,
+    RecordedVerdict,
 )
 
 COUNTER, HISTOGRAM = "counter", "histogram"
@@ -105,8 +105,8 @@ Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 class Activity(NamedTuple):
     """The activity of the hook.
 
-    by_family: the metrics; used: statistics of the decisions; channels: shares of the memories given; bands: of the lines.
-    later, bad: (decision id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
+    by_family: the metrics; used: statistics of the verdicts; channels: shares of the memories given; bands: of the lines.
+    later, bad: (verdict id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
     """
 
     by_family: dict[str, Values]
@@ -120,12 +120,12 @@ class Activity(NamedTuple):
 
 def read_activity(home: Home, store: Store | None) -> Activity:
     """Read the activity of the hook from the state and the marks of the store. Raises StoreError."""
-    by_family, decisions, opened = _read_metrics(home)
-    used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
+    by_family, past_verdicts, opened = _read_metrics(home)
+    used = Usage(past_verdicts, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     bad = _find_bad_marks(used, store) if store else frozenset()
-    later = usage.find_used_later(decisions, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
-    channels = usage.channel_shares(decisions, later, bad)
-    bands = usage.lines_by_band(decisions, opened)
+    later = usage.find_used_later(past_verdicts, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
+    channels = usage.channel_shares(past_verdicts, later, bad)
+    bands = usage.lines_by_band(past_verdicts, opened)
     return Activity(by_family, used, channels, bands, later, bad, len(past_runs.read_cut_offs(home, now_ms())))
 
 
@@ -147,7 +147,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {decision_view.sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
+    spoken = f"{used.spoke:,}{share}  {verdict_view.sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if activity.later:
@@ -168,22 +168,22 @@ def detail_view(activity: Activity) -> Iterator[RenderableType]:
         yield ""
 
 
-def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], AbstractSet[tuple[str, str]]]:
-    """Return the metrics by family, with a zero for each known label value, the decisions, and the openings. Raises StoreError.
+def _read_metrics(home: Home) -> tuple[dict[str, Values], list[RecordedVerdict], AbstractSet[tuple[str, str]]]:
+    """Return the metrics by family, with a zero for each known label value, the verdicts, and the openings. Raises StoreError.
 
     Metrics of an LLM are left out if none is configured and none was ever asked.
     """
     by_family: dict[str, Values] = {
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
-    decisions: list[Decision] = []
+    past_verdicts: list[RecordedVerdict] = []
     opened: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
             for metric in past_runs.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            decisions = past_runs.find_latest(state, MAX_DECISIONS)
+            past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
             opened = frozenset(sessions.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
@@ -191,13 +191,13 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
         for name, values in OF_LLM.items():
             for value in values:
                 del by_family[name][value]
-    return by_family, decisions, opened
+    return by_family, past_verdicts, opened
 
 
 def _find_bad_marks(used: Usage, store: Store) -> frozenset[tuple[str, str]]:
     marks = store.marks(store.seqs_of(sorted(used.given_ids)))
     id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
-    return frozenset((mark.decision, id_of[mark.seq]) for mark in marks)
+    return frozenset((mark.verdict, id_of[mark.seq]) for mark in marks)
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:
@@ -266,14 +266,14 @@ def _usage_record(used: Usage, channels: Sequence[ChannelShare]) -> dict[str, ob
 def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
     since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
-    prompts = [("all", str(used.prompts), "", decision_view.sparkline(used.by_day(len)))]
+    prompts = [("all", str(used.prompts), "", verdict_view.sparkline(used.by_day(len)))]
     for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
         count = used.outcomes.get(outcome, 0)
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
-        rates = decision_view.sparkline(used.by_day(usage.rate_of(outcome)))
+        rates = verdict_view.sparkline(used.by_day(usage.rate_of(outcome)))
         prompts.append((_outcome_name(outcome), str(count), share, rates))
     yield _make_table((f"prompts{since}", "", "share", *days), prompts)
-    memories, units = (decision_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    memories, units = (verdict_view.sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
     given = [("memories", str(used.injected), _mean_text(used.injected_per_spoken), memories)]
     given += [("characters", str(used.units), _mean_text(used.units_per_spoken), units)]
     yield _make_table(("handed over", "", "each time it spoke", *days), given)
@@ -288,7 +288,7 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
         name = EVENT_NAMES.get(event, safe(event))
-        by_event.append((name, str(times.runs), *durations, decision_view.sparkline(times.by_day)))
+        by_event.append((name, str(times.runs), *durations, verdict_view.sparkline(times.by_day)))
     if by_event:
         yield _make_table(("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days)), by_event)
 

@@ -12,7 +12,7 @@ from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.typed_prompt import query_text
@@ -30,12 +30,12 @@ class Words(NamedTuple):
     asked_like: str | None = None
 
 
-def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
-    """Return the words of a decision's prompt that a memory has and lacks today.
+def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> Words:
+    """Return the words of a verdict's prompt that a memory has and lacks today.
 
     A memory with only parts of an identifier has the parts and lacks the identifier.
     """
-    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
+    text = "\n".join((query_text(verdict.prompt or ""), *verdict.borrowed))
     terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
     own = _OwnWords(memory, index.analysers)
     shared = {term: words for term in terms if (words := own.words_for(term))}
@@ -43,15 +43,15 @@ def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Wo
     asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
     has = list(dict.fromkeys(word for words in shared.values() for word in words))
     lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
-    return Words(has, lacks, _matching_question(decision, memory, index))
+    return Words(has, lacks, _matching_question(verdict, memory, index))
 
 
-def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
-    terms = [term for candidate in decision.candidates if candidate.id == memory.id for term in candidate.terms]
+def _matching_question(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> str | None:
+    terms = [term for candidate in verdict.candidates if candidate.id == memory.id for term in candidate.terms]
     added = {name: adds for name, _, adds in terms}
     if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
         return None
-    text = query_text(decision.prompt or "")
+    text = query_text(verdict.prompt or "")
     with closing(StaticEncoder.open()) as encoder:
         encode = encode_by_language(encoder.encode)
         asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]

@@ -1,4 +1,4 @@
-"""Statistics of the recorded decisions: outcomes, memories handed over, latency. Pure functions."""
+"""Statistics of the recorded verdicts: outcomes, memories handed over, latency. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.session import RESUME
 from subcog_hooks.store.past_runs import SilentCall
-from subcog_hooks.store.verdicts import GIVEN, INJECTED, POINTED, SPOKE, Decision
+from subcog_hooks.store.verdicts import GIVEN, INJECTED, POINTED, SPOKE, RecordedVerdict
 
 DAYS = 14  # days of a sparkline, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
@@ -39,12 +39,12 @@ class LineBand(NamedTuple):
     opened: int
 
 
-def lines_by_band(decisions: Sequence[Decision], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
-    """Return the bands of relevance that have lines. openings: (memory, decision) of each opened line."""
+def lines_by_band(past_verdicts: Sequence[RecordedVerdict], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
+    """Return the bands of relevance that have lines. openings: (memory, verdict) of each opened line."""
     pointed = [
-        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, decision.id) in openings)
-        for decision in decisions
-        for candidate in decision.candidates
+        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, verdict.id) in openings)
+        for verdict in past_verdicts
+        for candidate in verdict.candidates
         if candidate.outcome == POINTED
     ]
     return [
@@ -55,26 +55,26 @@ def lines_by_band(decisions: Sequence[Decision], openings: AbstractSet[tuple[str
 
 
 class Usage:
-    """The statistics of decisions.
+    """The statistics of verdicts.
 
-    since: time of the first decision, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
+    since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
     frequent first; injected, units: memories and UTF-16 units handed over with prompts; given_ids: of all memories handed over;
     times: by event.
     """
 
-    def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
+    def __init__(self, past_verdicts: Sequence[RecordedVerdict], today: date, event: str) -> None:
         """event: the name of the prompt event."""
-        self.since = min((decision.at_ms for decision in decisions), default=None)
-        asked = [decision for decision in decisions if decision.event == event]
+        self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
+        asked = [verdict for verdict in past_verdicts if verdict.event == event]
         self.prompts = len(asked)
-        self.outcomes = dict(Counter(decision.outcome for decision in asked).most_common())
-        self.injected = sum(len(decision.injected) for decision in asked)
-        self.units = sum(decision.units for decision in asked)
-        self.given_ids = {id_ for decision in decisions for id_ in decision.injected}
+        self.outcomes = dict(Counter(verdict.outcome for verdict in asked).most_common())
+        self.injected = sum(len(verdict.injected) for verdict in asked)
+        self.units = sum(verdict.units for verdict in asked)
+        self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
         self._by_day = _group_by_day(asked, today)
         self.times = {
-            name: _measure_times([decision for decision in decisions if decision.event == name], today)
-            for name in dict.fromkeys(sorted(decision.event for decision in decisions))
+            name: _measure_times([verdict for verdict in past_verdicts if verdict.event == name], today)
+            for name in dict.fromkeys(sorted(verdict.event for verdict in past_verdicts))
         }
 
     @property
@@ -94,9 +94,9 @@ class Usage:
     def units_per_spoken(self) -> float | None:
         return self.units / self.spoke if self.spoke else None
 
-    def by_day(self, figure: Callable[[Sequence[Decision]], float]) -> list[float | None]:
+    def by_day(self, figure: Callable[[Sequence[RecordedVerdict]], float]) -> list[float | None]:
         """Return a figure of each day's prompts, the last day today; None for a day without prompts."""
-        return [figure(decisions) if decisions else None for decisions in self._by_day]
+        return [figure(past_verdicts) if past_verdicts else None for past_verdicts in self._by_day]
 
 
 class ChannelShare(NamedTuple):
@@ -112,17 +112,17 @@ class ChannelShare(NamedTuple):
 
 
 def channel_shares(
-    decisions: Sequence[Decision], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
+    past_verdicts: Sequence[RecordedVerdict], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
 ) -> list[ChannelShare]:
     """Return the shares of the channels, the largest first. A memory found by several channels counts for each.
 
-    used, bad: pairs of decision id and memory id, of memories handed over.
+    used, bad: pairs of verdict id and memory id, of memories handed over.
     """
     given, used_count, bad_count = Counter[str](), Counter[str](), Counter[str]()
-    for decision in decisions:
-        for candidate in decision.candidates:
+    for verdict in past_verdicts:
+        for candidate in verdict.candidates:
             if candidate.outcome == INJECTED:
-                channels, pair = list(candidate.ranks), (decision.id, candidate.id)
+                channels, pair = list(candidate.ranks), (verdict.id, candidate.id)
                 given.update(channels)
                 used_count.update(channels if pair in used else ())
                 bad_count.update(channels if pair in bad else ())
@@ -130,42 +130,42 @@ def channel_shares(
     return sorted(parts, key=lambda part: (-part.given, part.channel))
 
 
-def find_used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
-    """Return the pairs of a decision and a memory handed over there that mattered later in the session.
+def find_used_later(past_verdicts: Sequence[RecordedVerdict], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
+    """Return the pairs of a verdict and a memory handed over there that mattered later in the session.
 
     A later prompt or tool call would have brought the memory, had the session not had it.
     """
-    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the earliest first
-    for decision in sorted(decisions, key=lambda decision: decision.at_ms):
-        if (decision.event, decision.reason) == (START_EVENT, RESUME):
+    given: dict[tuple[str, str], list[RecordedVerdict]] = {}  # by session and memory, the earliest first
+    for verdict in sorted(past_verdicts, key=lambda verdict: verdict.at_ms):
+        if (verdict.event, verdict.reason) == (START_EVENT, RESUME):
             continue  # A resumed session repeats earlier hand-overs.
-        for id_ in decision.injected if decision.session else ():
-            given.setdefault((decision.session, id_), []).append(decision)
+        for id_ in verdict.injected if verdict.session else ():
+            given.setdefault((verdict.session, id_), []).append(verdict)
     repeats = [
-        (decision.session, candidate.id, decision.at_ms)
-        for decision in decisions
-        for candidate in decision.candidates
+        (verdict.session, candidate.id, verdict.at_ms)
+        for verdict in past_verdicts
+        for candidate in verdict.candidates
         if candidate.outcome == GIVEN
     ]
     repeats += [(call.session, id_, call.at_ms) for call in silent for id_ in call.given]
     used: set[tuple[str, str]] = set()
     for session, id_, time_ms in repeats:
-        if before := [decision for decision in given.get((session, id_), ()) if decision.at_ms < time_ms]:
+        if before := [verdict for verdict in given.get((session, id_), ()) if verdict.at_ms < time_ms]:
             used.add((before[-1].id, id_))
     return used
 
 
-def rate_of(outcome: str) -> Callable[[Sequence[Decision]], float]:
-    """Return a function for the share of decisions with this outcome."""
-    return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
+def rate_of(outcome: str) -> Callable[[Sequence[RecordedVerdict]], float]:
+    """Return a function for the share of verdicts with this outcome."""
+    return lambda past_verdicts: sum(verdict.outcome == outcome for verdict in past_verdicts) / len(past_verdicts)
 
 
-def count_injected(decisions: Sequence[Decision]) -> float:
-    return float(sum(len(decision.injected) for decision in decisions))
+def count_injected(past_verdicts: Sequence[RecordedVerdict]) -> float:
+    return float(sum(len(verdict.injected) for verdict in past_verdicts))
 
 
-def count_units(decisions: Sequence[Decision]) -> float:
-    return float(sum(decision.units for decision in decisions))
+def count_units(past_verdicts: Sequence[RecordedVerdict]) -> float:
+    return float(sum(verdict.units for verdict in past_verdicts))
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -178,9 +178,9 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
-def _measure_times(decisions: Sequence[Decision], today: date) -> Times:
-    durations_ms = [decision.micros / 1000.0 for decision in decisions]
-    days = [[decision.micros / 1000.0 for decision in decisions_of_day] for decisions_of_day in _group_by_day(decisions, today)]
+def _measure_times(past_verdicts: Sequence[RecordedVerdict], today: date) -> Times:
+    durations_ms = [verdict.micros / 1000.0 for verdict in past_verdicts]
+    days = [[verdict.micros / 1000.0 for verdict in verdicts_of_day] for verdicts_of_day in _group_by_day(past_verdicts, today)]
     return Times(
         len(durations_ms),
         tuple(quantile(durations_ms, share) for share in QUANTILES),
@@ -188,10 +188,10 @@ def _measure_times(decisions: Sequence[Decision], today: date) -> Times:
     )
 
 
-def _group_by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
-    days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
-    for decision in decisions:
-        day = date(*time.localtime(decision.at_ms // 1000)[:3])
+def _group_by_day(past_verdicts: Sequence[RecordedVerdict], today: date) -> list[list[RecordedVerdict]]:
+    days: dict[date, list[RecordedVerdict]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
+    for verdict in past_verdicts:
+        day = date(*time.localtime(verdict.at_ms // 1000)[:3])
         if day in days:
-            days[day].append(decision)
+            days[day].append(verdict)
     return list(days.values())

@@ -7,7 +7,7 @@ from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.core.errors import NoDecision, UsageError
+from subcog_hooks.core.errors import NoVerdict, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
 from subcog_hooks.store import past_runs
@@ -15,16 +15,16 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
-from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 
 def mark_bad(id_: str, choice: PromptChoice) -> None:
-    """Mark a memory as wrong for a prompt. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+    """Mark a memory as wrong for a prompt. Raises NoVerdict, NoMemory, UsageError, typer.Exit."""
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
-        marked = _find_marked_decision(state, id_, choice)
+        marked = _find_marked_verdict(state, id_, choice)
     if marked.event != PROMPT_EVENT:
         fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
         fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
@@ -52,24 +52,24 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
     terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
 
 
-def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decision:
-    """Return the decision where a memory was wrong: the named one, else the latest prompt of the project.
+def _find_marked_verdict(state: State, id_: str, choice: PromptChoice) -> RecordedVerdict:
+    """Return the verdict where a memory was wrong: the named one, else the latest prompt of the project.
 
     A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
-    NoDecision, UsageError.
+    NoVerdict, UsageError.
     """
     if choice.id:
-        return lookup.find_decision(state, choice.id)
-    for candidate in choice.keep_own(past_runs.find_latest(state, MAX_DECISIONS)):
+        return lookup.find_verdict(state, choice.id)
+    for candidate in choice.keep_own(past_runs.find_latest(state, MAX_VERDICTS)):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
             return past_runs.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return choice.find(state, ONLY_PROMPTS)
 
 
 def unmark_bad(id_: str, choice: PromptChoice) -> None:
-    """Remove the marks that a memory has for a prompt or similar prompts. Raises NoDecision, NoMemory, UsageError.
+    """Remove the marks that a memory has for a prompt or similar prompts. Raises NoVerdict, NoMemory, UsageError.
 
-    Where the decision is no longer recorded, its id still identifies the mark.
+    Where the verdict is no longer recorded, its id still identifies the mark.
     """
     context.require_store(id_)
     with context.writing() as store:
@@ -81,40 +81,40 @@ def unmark_bad(id_: str, choice: PromptChoice) -> None:
         if not removed:
             hint = f"it is marked for the prompts of {_ids(existing)}; name one of them"
             raise UsageError(f"{memory.id} is not marked for that prompt", hint)
-        store.unmark(memory.seq, [mark.decision for mark in removed])
-    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
+        store.unmark(memory.seq, [mark.verdict for mark in removed])
+    terminal.say(f"no longer marked as wrong ({', '.join(mark.verdict for mark in removed)}): {lookup.memory_line(memory)}")
 
 
 def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[Mark]:
     """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
-    named = [mark for mark in made if choice.id and mark.decision.startswith(choice.id)]
-    if len({mark.decision for mark in named}) == 1:
+    named = [mark for mark in made if choice.id and mark.verdict.startswith(choice.id)]
+    if len({mark.verdict for mark in named}) == 1:
         return named
     with lookup.open_state() as state:
         prompt = choice.find(state, f"it is marked for the prompts of {_ids(made)}; name one of them")
     terms = _prompt_terms(prompt, store)
     factors = {
-        mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
+        mark.verdict: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
     }
-    exact = [mark for mark in made if mark.decision == prompt.id or not factors[mark.decision]]
-    return exact or [mark for mark in made if factors[mark.decision] < 1.0]
+    exact = [mark for mark in made if mark.verdict == prompt.id or not factors[mark.verdict]]
+    return exact or [mark for mark in made if factors[mark.verdict] < 1.0]
 
 
 def _ids(made: list[Mark]) -> str:
-    return ", ".join(dict.fromkeys(mark.decision for mark in made))
+    return ", ".join(dict.fromkeys(mark.verdict for mark in made))
 
 
-def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
-    if decision.prompt is None:
+def _prompt_terms(verdict: RecordedVerdict, store: Store) -> dict[str, float]:
+    if verdict.prompt is None:
         return {}
-    return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
+    return marks.prompt_terms("\n".join((query_text(verdict.prompt), *verdict.borrowed)), context.index_of(store))
 
 
 ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why --list` shows them"
 
 
 def learn_missed(id_: str, choice: PromptChoice) -> None:
-    """Let a memory learn a question from the prompt that missed it. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
+    """Let a memory learn a question from the prompt that missed it. Raises NoVerdict, NoMemory, UsageError, typer.Exit."""
     with lookup.open_state() as state:
         missed = choice.find(state, ONLY_PROMPTS)
         if missed.prompt is None:
@@ -137,7 +137,7 @@ def learn_missed(id_: str, choice: PromptChoice) -> None:
     embedding.start_background_jobs()
 
 
-def _require_teachable(memory: Memory, missed: Decision) -> None:
+def _require_teachable(memory: Memory, missed: RecordedVerdict) -> None:
     _require_person(memory)
     fact = ""
     if memory.status != "active":
@@ -161,7 +161,7 @@ def unlearn_missed(id_: str, choice: PromptChoice) -> None:
     """Remove the questions that a memory learned from a prompt.
 
     If the project's latest prompt taught the memory nothing or is no longer stored, the only learned
-    question is removed. Raises NoDecision, NoMemory, UsageError.
+    question is removed. Raises NoVerdict, NoMemory, UsageError.
     """
     context.require_store(id_)
     with context.writing() as store:
@@ -189,6 +189,6 @@ def _needs_at(choice: PromptChoice) -> list[str] | None:
     try:
         with lookup.open_state() as state:
             missed = choice.find(state, ONLY_PROMPTS)
-    except NoDecision:
+    except NoVerdict:
         return None
     return past_prompts.needs_of(missed) if missed.prompt is not None else None

@@ -1,4 +1,4 @@
-"""A decision as text: its prompt, its hits and how each relevance was computed."""
+"""A verdict as text: its prompt, its hits and how each relevance was computed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,7 +17,7 @@ from subcog_hooks.recall import relevance
 from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.verdicts import Candidate, Decision
+from subcog_hooks.store.verdicts import Candidate, RecordedVerdict
 from subcog_hooks.text.sanitise import cut
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -67,12 +67,12 @@ RIGHT, WRONG = "green", "red"
 FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
-def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
+def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
     """Yield the computation of the relevance of the best candidates."""
-    with_terms = [candidate for candidate in decision.candidates if candidate.terms]
+    with_terms = [candidate for candidate in verdict.candidates if candidate.terms]
     explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
     highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
-    bar = decision.settings.needed if decision.settings else 0.0
+    bar = verdict.settings.needed if verdict.settings else 0.0
     for candidate in explained:
         weights = relevance.model_weights(tuple(candidate.terms))
         yield ""
@@ -152,9 +152,9 @@ OUTCOME_REASONS = {  # outcome of a candidate in words
 
 
 class ViewData(NamedTuple):
-    """The data shown with a decision.
+    """The data shown with a verdict.
 
-    memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
+    memories: candidates that the store still has; given: by memory id, the earlier verdict that handed it over; words: by
     memory id, the words of the prompt that it has and lacks; is_explained: show the signals, the time of each stage and the
     arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
     """
@@ -163,52 +163,52 @@ class ViewData(NamedTuple):
     given: Mapping[str, str] = {}
     words: Mapping[str, Words] = {}
     is_explained: bool = False
-    look: Decision | None = None
+    look: RecordedVerdict | None = None
     opened: AbstractSet[str] = frozenset()
 
 
-def decision_view(decision: Decision, data: ViewData) -> RenderableType:
-    """Draw a decision with its reasons, candidates and times."""
-    occasion = f"in {safe(decision.project)}" if decision.project else "in no project"
-    if decision.event != PROMPT_EVENT:
-        occasion += f", at {lookup.event_name(decision)}"
+def verdict_view(verdict: RecordedVerdict, data: ViewData) -> RenderableType:
+    """Draw a verdict with its reasons, candidates and times."""
+    occasion = f"in {safe(verdict.project)}" if verdict.project else "in no project"
+    if verdict.event != PROMPT_EVENT:
+        occasion += f", at {lookup.event_name(verdict)}"
     parts: list[RenderableType] = [
-        Text(f"{safe(decision.id)}  {lookup.local_time(decision.at_ms)}  {occasion}", style=DIM),
-        Text(lookup.prompt_text(decision, PREVIEW)),
+        Text(f"{safe(verdict.id)}  {lookup.local_time(verdict.at_ms)}  {occasion}", style=DIM),
+        Text(lookup.prompt_text(verdict, PREVIEW)),
         "",
-        Text(lookup.sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
-        *_almost_lines(decision, data.given),
+        Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in _ANSWERED else "yellow"),
+        *_almost_lines(verdict, data.given),
     ]
     if look := data.look:
         parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
-    if decision.candidates:
-        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
-    if decision.intent:
-        parts += ["", *_intent(decision)]
+    if verdict.candidates:
+        parts += ["", *_candidates(verdict, data), *_words(verdict, data.words)]
+    if verdict.intent:
+        parts += ["", *_intent(verdict)]
     if data.is_explained:
-        parts += [*_signals(decision), *_stages(decision), *_strategies(decision), *arithmetic_view(decision)]
+        parts += [*_signals(verdict), *_stages(verdict), *_strategies(verdict), *arithmetic_view(verdict)]
     return Group(*parts)
 
 
-def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
-    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
-    yield from _almost_lines(decision, data.given)
-    if decision.candidates:
+def outcome_view(verdict: RecordedVerdict, data: ViewData) -> Iterator[RenderableType]:
+    """Yield the outcome of a verdict and its candidates, without its prompt, intent and times."""
+    yield Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
+    yield from _almost_lines(verdict, data.given)
+    if verdict.candidates:
         yield ""
-        yield from _candidates(decision, data)
+        yield from _candidates(verdict, data)
         if data.is_explained:
-            yield from arithmetic_view(decision)
+            yield from arithmetic_view(verdict)
 
 
 def _label_line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), text)
 
 
-def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    bar = decision.settings.needed if decision.settings else 0.0
+def _almost_lines(verdict: RecordedVerdict, given: Mapping[str, str]) -> Iterator[Text]:
+    bar = verdict.settings.needed if verdict.settings else 0.0
     handed_over = (outcomes.INJECTED, outcomes.POINTED)
-    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
+    kept_back = [candidate for candidate in verdict.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
     below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
     nearest = [candidate for candidate in below if candidate.relevance >= lookup.ALMOST_SHARE * bar][:1]
@@ -222,22 +222,22 @@ def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text
         yield Text(f"almost: {safe(candidate.id)} with {reason}")
 
 
-def _intent(decision: Decision) -> Iterator[Text]:
-    intent = decision.intent
+def _intent(verdict: RecordedVerdict) -> Iterator[Text]:
+    intent = verdict.intent
     if intent is None:
         return
-    threshold = f", {decision.settings.min_confidence:.2f} needed" if decision.settings else ""
+    threshold = f", {verdict.settings.min_confidence:.2f} needed" if verdict.settings else ""
     yield _label_line(
         "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
     )
     if intent.topics:
         yield _label_line("topics", ", ".join(map(safe, intent.topics)))
-    if decision.borrowed:
-        yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+    if verdict.borrowed:
+        yield _label_line("borrowed", ", ".join(map(safe, verdict.borrowed)) + ", from the prompt before")
 
 
-def _signals(decision: Decision) -> Iterator[Text]:
-    intent = decision.intent
+def _signals(verdict: RecordedVerdict) -> Iterator[Text]:
+    intent = verdict.intent
     if intent is None:
         return
     fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
@@ -251,29 +251,29 @@ def _signals(decision: Decision) -> Iterator[Text]:
         yield _label_line("reason", safe(intent.reasoning))
 
 
-def _stages(decision: Decision) -> Iterator[Text]:
-    longest = max((ms for _, ms in decision.stages), default=0.0)
-    for number, (name, ms) in enumerate(decision.stages):
+def _stages(verdict: RecordedVerdict) -> Iterator[Text]:
+    longest = max((ms for _, ms in verdict.stages), default=0.0)
+    for number, (name, ms) in enumerate(verdict.stages):
         drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
         drawn += draw_bar(ms / longest if longest else 0.0, _room(drawn), ACCENT)
         drawn.rstrip()
         yield drawn
-    if decision.micros:
-        yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
+    if verdict.micros:
+        yield _label_line("" if verdict.stages else "stages", f"{'in all':<8}{verdict.micros / 1000:7.1f} ms")
 
 
-def _strategies(decision: Decision) -> Iterator[Text]:
-    if decision.strategies or decision.note:
-        ran = ", ".join(decision.strategies) or "nothing"
-        yield _label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}"))
+def _strategies(verdict: RecordedVerdict) -> Iterator[Text]:
+    if verdict.strategies or verdict.note:
+        ran = ", ".join(verdict.strategies) or "nothing"
+        yield _label_line("recall", safe(f"{ran}{f'; {verdict.note}' if verdict.note else ''}"))
 
 
 def _room(label: Text) -> int:
     return max(SMALL_BAR // 2, min(BAR, terminal.out.width - label.cell_len)) if terminal.out.is_terminal else BAR
 
 
-def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    bar = decision.settings.needed if decision.settings else 0.0
+def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[RenderableType]:
+    bar = verdict.settings.needed if verdict.settings else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
     table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
@@ -281,7 +281,7 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         justify: JustifyMethod = "right" if name.startswith("to") else "left"
         table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else MAX_WRAPPED)
     table.add_column("memory", ratio=1, overflow="fold")
-    for candidate in decision.candidates:
+    for candidate in verdict.candidates:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
@@ -311,8 +311,8 @@ def _first_words(memory: Memory | None) -> Text:
     return Text(cut(safe(memory.content), lookup.MAX_CHARS))
 
 
-def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    for candidate in [candidate for candidate in decision.candidates if candidate.id in words][:MAX_WITH_WORDS]:
+def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[RenderableType]:
+    for candidate in [candidate for candidate in verdict.candidates if candidate.id in words][:MAX_WITH_WORDS]:
         comparison = words[candidate.id]
         yield ""
         yield Text.assemble(
