@@ -202,7 +202,7 @@ def divide_memories(
     need: "" for a call that changes nothing. Such a call gets lines for a file's memories: they are told when it is changed.
     """
     hits: Sequence[Hit] = search.match_words(need) if need else ()
-    first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
+    first = {hit.memory.id for hit in hits if hit.relevance == hits[0].relevance} - search.distant  # equals of a small store
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
     # Of equally close memories of a file, those that the search finds come first, in its order.
@@ -212,11 +212,11 @@ def divide_memories(
     )
     for name, memories in {**channels, PATH: by_path}.items():
         if name == ACTION:
-            told[name] = [memory for memory in memories if memory.id == first]
-            further[name] = [memory for memory in memories if memory.id != first]
+            told[name] = [memory for memory in memories if memory.id in first]
+            further[name] = [memory for memory in memories if memory.id not in first]
         else:
             (told if need or name != PATH else further)[name] = memories
-    if first and hits[0].relevance >= TOLD:
+    if hits and hits[0].memory.id in first and hits[0].relevance >= TOLD:
         told[WORDS] = [hits[0].memory]
     relevant = [hit for hit in hits if hit.relevance >= MIN_LINE_RELEVANCE]
     if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.ledger_key):
