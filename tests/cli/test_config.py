@@ -140,7 +140,7 @@ def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch:
 
 
 @pytest.fixture
-def decisions(home: Home) -> None:
+def past_verdicts(home: Home) -> None:
     """Store a hundred decisions on prompts, 17 of them spoken, after twenty older spoken ones."""
     now = now_ms()
     rows = [decided(f"old{i}", at_ms=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
@@ -150,7 +150,7 @@ def decisions(home: Home) -> None:
     keep(home, *rows)
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 @pytest.mark.parametrize(("value", "would"), [("0.1", 50), ("0.4", 12), ("1", 0), ("default", 17)])
 def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, value: str, would: int) -> None:
     done = subcog("config", "set", "surfacing.min_relevance", value)
@@ -160,14 +160,14 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, valu
     ]
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
     keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))
     message = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
     assert message.splitlines()[1] == "with it, memories would have come to 12 of the last 100 prompts; they came to 17"
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 def test_a_dry_run_of_a_threshold_changes_nothing(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
     assert done.err.splitlines() == [
@@ -194,7 +194,7 @@ def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, ho
         assert subcog("config", "get", key).out == f"{value}\n"
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.log_prompts", "false")
     assert done.err.splitlines() == ["surfacing.log_prompts = false", "stored earlier prompts are deleted"]

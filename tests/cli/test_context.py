@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.verdicts import decision_view
+from subcog_hooks.cli.verdicts import verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
@@ -28,7 +28,7 @@ NOTE = "the newest memories have no vectors yet, and are found by words alone"
 FOLLOW = """
 import sys
 from subcog_hooks.embed import models, spaces
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 
@@ -40,7 +40,7 @@ def slowly(texts):
     return first(texts)
 with Store.reader(home) as store:
     made_by = models.vector_makers(space)
-    vector_sync.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
+    vector_store.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
 """
 
 
@@ -60,7 +60,7 @@ def followed_by_another() -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def behind(subcog: Run, home: Home, make: Maker, monkeypatch: MonkeyPatch) -> Run:
     """A store with one memory that has a vector and one that has none yet."""
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     assert subcog("remember", "The office cat sleeps on the warm server rack in winter.").code == 0
     with Store.writer(home) as store:
         store.add([make("The sluice is opened at ebb.")])
@@ -98,7 +98,7 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
 
 
 def test_fix_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
+    monkeypatch.setattr(vector_store, "LONG_WAIT_MS", 30)
     with followed_by_another():
         done = behind("doctor", "--fix")
         assert (done.code, done.err.count("another process has been bringing the vectors up to date for long")) == (3, 1)
@@ -110,18 +110,18 @@ SHARES = st.floats(-2.0, 2.0)
 
 @given(SHARES, st.integers(1, 60))
 def test_a_bar_always_has_its_width(share: float, width: int) -> None:
-    assert len(decision_view.filled_bar(share, width)) == width
+    assert len(verdict_view.filled_bar(share, width)) == width
 
 
 @given(SHARES, SHARES, st.integers(1, 60))
 def test_a_larger_share_is_never_shorter(first: float, second: float, width: int) -> None:
-    low, high = (decision_view.filled_bar(share, width).rstrip() for share in sorted((first, second)))
+    low, high = (verdict_view.filled_bar(share, width).rstrip() for share in sorted((first, second)))
     assert len(low) <= len(high)
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0.0, 1e6)), max_size=30))
 def test_the_largest_value_of_a_sparkline_is_the_highest(values: list[float | None]) -> None:
-    line = decision_view.sparkline(values)
+    line = verdict_view.sparkline(values)
     numbers = [value for value in values if value is not None]
     assert len(line) == (len(values) if numbers else 0)
     if numbers and max(numbers) > 0:
@@ -129,5 +129,5 @@ def test_the_largest_value_of_a_sparkline_is_the_highest(values: list[float | No
 
 
 def test_a_bar_marks_the_threshold() -> None:
-    assert decision_view.draw_bar(0.5, 4, mark=0.5).plain == "██┃ "
-    assert decision_view.draw_bar(0.0, 4, mark=1.0).plain == "   ┃"
+    assert verdict_view.draw_bar(0.5, 4, mark=0.5).plain == "██┃ "
+    assert verdict_view.draw_bar(0.0, 4, mark=1.0).plain == "   ┃"

@@ -19,9 +19,9 @@ from subcog_hooks.cli import searching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.query_encoder import StaticEncoder
-from subcog_hooks.store import vector_store, vector_sync
-from subcog_hooks.store.schema import SCHEMA
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.store_reader import SCHEMA
+from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
 
 BILL = "Invoices are rounded to whole cents per line, never on the total."
@@ -100,7 +100,7 @@ def test_vectors_that_can_not_be_read_leave_the_answer_to_words(
 def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
     with_memories: Run, home: Home, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     for name in ("reader", "writer"):
         patient = getattr(vector_store.VectorStore, name)
         monkeypatch.setattr(vector_store.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))

@@ -32,13 +32,13 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
 
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
-    decision = latest(subcog)
+    verdict = latest(subcog)
     done = subcog("why", "missed", "rule", "--yes")
     assert done.code == 0, done.err
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     assert done.err.splitlines() == [
         f"learned: {PROMPT!r} is a question that rule answers",
-        f"`subcog why missed rule {decision} --undo` takes it back",
+        f"`subcog why missed rule {verdict} --undo` takes it back",
     ]
     assert silent(PROMPT, "after") == ["rule"]
     assert silent(OTHER, "after") == []
@@ -46,16 +46,16 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
 
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("edit", "rule", "--question", "may I merge on a Friday?")
-    decision = latest(subcog)
+    verdict = latest(subcog)
     subcog("why", "missed", "rule", "--yes")
-    done = subcog("why", "missed", "rule", decision, "--undo")
+    done = subcog("why", "missed", "rule", verdict, "--undo")
     assert (done.code, done.out) == (0, "")
     assert done.err == f"no longer a question that rule answers: {PROMPT!r}\n"
     assert questions_of(home) == [AnsweredQuestion("may I merge on a Friday?")]
     assert silent(PROMPT, "after") == []
 
 
-def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
+def test_undo_without_a_verdict_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("why", "missed", "rule", "--yes")
     silent(OTHER, "later")
     assert subcog("why", "missed", "rule", "--undo").code == 0
@@ -64,16 +64,16 @@ def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, si
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
-    decision = latest(subcog)
+    verdict = latest(subcog)
     subcog("why", "missed", "rule", "--yes")
     subcog("config", "set", "surfacing.log_prompts", "false")
     silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
-    done = subcog("why", "missed", "rule", *([decision] if is_named else []), "--undo")
+    done = subcog("why", "missed", "rule", *([verdict] if is_named else []), "--undo")
     assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
     assert questions_of(home) == []
 
 
-def test_undo_works_without_any_decision(subcog: Run, silent: Ask, home: Home) -> None:
+def test_undo_works_without_any_verdict(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("why", "missed", "rule", "--yes")
     Path(home.state_db).unlink()
     assert subcog("why", "missed", "rule", "--undo").code == 0
@@ -90,8 +90,8 @@ def test_a_forgotten_memory_learns_nothing(subcog: Run, silent: Ask, home: Home)
 def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
     silent("When does the harbour office close its books?", "later")
     other = latest(subcog)
-    decision = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
-    assert subcog("why", "missed", "rule", decision).code == 0
+    verdict = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
+    assert subcog("why", "missed", "rule", verdict).code == 0
     done = subcog("why", "missed", "rule", other, "--undo")
     assert (done.code, done.err) == (
         2,
@@ -133,11 +133,11 @@ def test_a_question_takes_no_prompt_from_another_memory(subcog: Run, ask: Ask, h
     subcog("config", "set", "surfacing.max_memories", "1")
     ask.remember(rule=RULE, window="A week has one time when deployments here are forbidden: Friday night.")
     assert ask(PROMPT, "missed") == ["window"]
-    decision = latest(subcog)
-    assert subcog("why", "missed", "rule", decision).code == 0
-    assert subcog("why", "missed", "rule", decision, "--undo").code == 0
+    verdict = latest(subcog)
+    assert subcog("why", "missed", "rule", verdict).code == 0
+    assert subcog("why", "missed", "rule", verdict, "--undo").code == 0
     assert ask(NEAR, "near") == ["window"]
-    assert subcog("why", "missed", "rule", decision).code == 1
+    assert subcog("why", "missed", "rule", verdict).code == 1
     assert questions_of(home) == []
     assert ask(NEAR, "again") == ["window"]
 

@@ -14,8 +14,8 @@ from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store.lock import ProcessLock
-from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
+from subcog_hooks.store.home_files import ProcessLock
+from subcog_hooks.store.vector_reader import ExtensionMissing, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -330,7 +330,7 @@ def test_without_sqlite_vec_there_is_one_line_and_words_alone(with_memories: Run
     def missing(_: object) -> None:
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
-    monkeypatch.setattr("subcog_hooks.store.vector_file.load_extension", missing)
+    monkeypatch.setattr("subcog_hooks.store.vector_reader.load_extension", missing)
     done = with_memories("doctor", "--fix")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1

@@ -14,14 +14,14 @@ from rich.console import Console
 
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.cli.verdicts.decision_view import MAX_EXPLAINED, ViewData, decision_view
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
+from subcog_hooks.cli.verdicts.verdict_view import MAX_EXPLAINED, ViewData, verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.past_runs import SilentCall
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import Candidate
@@ -94,7 +94,7 @@ def test_a_note_without_a_line_is_not_called_given() -> None:
     assert line.endswith("; m1 given in this session before, m2, m3 had a line, or none was left for it")
 
 
-def test_a_later_decision_did_not_give_it(subcog: Run, home: Home) -> None:
+def test_a_later_verdict_did_not_give_it(subcog: Run, home: Home) -> None:
     keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN)]))
     state = State.open(home, 1_000)
     sessions.record_given(state, "s", ["m1"], now_ms(), "d3")  # at a compaction
@@ -107,7 +107,7 @@ def test_what_the_client_loads_itself_is_not_called_given(subcog: Run, home: Hom
     assert "silent: the client puts the relevant memories before the model itself" in subcog("why").out
 
 
-def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home: Home) -> None:
+def test_what_was_given_before_names_the_verdict_that_gave_it(subcog: Run, home: Home) -> None:
     keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN), candidate("m2", 0.6, outcomes.GIVEN)]))
     state = State.open(home, 1_000)
     sessions.record_given(state, "s", ["m1"], now_ms(), "d1")
@@ -186,9 +186,9 @@ def test_any_record_can_be_shown_and_does_nothing(
     outcome: str, candidates: list[outcomes.Candidate], at_ms: int, texts: dict[str, str], stages: list[tuple[str, float]]
 ) -> None:
     shown = io.StringIO()
-    decision = decided("d\x1b", outcome, candidates, at_ms=at_ms, stages=stages, **texts)
-    Console(file=shown, width=60).print(decision_view(decision, ViewData({}, is_explained=True)), soft_wrap=True)
-    print(run_line(decision), file=shown)
+    verdict = decided("d\x1b", outcome, candidates, at_ms=at_ms, stages=stages, **texts)
+    Console(file=shown, width=60).print(verdict_view(verdict, ViewData({}, is_explained=True)), soft_wrap=True)
+    print(run_line(verdict), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
 
 
@@ -279,7 +279,7 @@ def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
     assert "Keys of service" not in out
 
 
-def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home) -> None:
+def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home) -> None:
     keep(
         home,
         decided("d1", candidates=[candidate("m1", 0.7)], at_ms=NOW + 1),
@@ -295,7 +295,7 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
     assert [row["id"] for row in subcog("why", "list", "--limit", "2", "--json").json] == ["d3", "d2"]
 
 
-def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
+def test_a_verdict_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
     keep(home, *(decided(id_, at_ms=NOW + number) for number, id_ in enumerate(("1ab", "1ac", "1a", "2b"), 1)))
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
         assert subcog("why", name, "--json").json["id"] == id_
@@ -320,7 +320,7 @@ def test_without_memories_a_mark_makes_nothing(subcog: Run, home: Home) -> None:
     assert not Path(home.memories_db).exists()
 
 
-def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:
+def test_a_verdict_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:
     keep(home)
     done = subcog("why")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
@@ -364,8 +364,8 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
-    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], settings=bars)
-    assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
+    verdict = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], settings=bars)
+    assert [would_speak(verdict, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "a memory of more than 1 would have come, the best has 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], settings=bars, intent=UNSURE)
     )

@@ -23,11 +23,11 @@ from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store import memory, vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import memory, vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Counting, Open
@@ -220,6 +220,8 @@ def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> N
 
 
 IMPATIENT = Patience(0, is_urgent=False)
+
+
 LONG = "The dredging barge is moored at pier 7 from November on. " * 20
 
 
@@ -362,7 +364,7 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
     encode = spaces.provisional_encoder(reads_on)
-    with vector_sync.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
+    with vector_store.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)
         assert vectors.final_vectors(store.by_seqs([2])[2].content_hash) == [bytes(reads_on.dimension)]  # and no passages

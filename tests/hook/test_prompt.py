@@ -17,8 +17,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import call
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import metrics
-from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store import past_runs
+from subcog_hooks.store.past_runs import Counter
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests import llm_server
@@ -29,6 +29,8 @@ from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, prin
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
+
+
 ORDER = "rename the lighthouse lamp relay of the tide sensor"
 
 
@@ -57,7 +59,7 @@ def intent_metrics(home: Home) -> dict[str, float]:
     state = State.open(home, 1_000)
     values = {
         f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-        for metric in metrics.read_metrics(state)
+        for metric in past_runs.read_metrics(state)
         if metric.name.startswith("search_intent")
     }
     state.close()

@@ -12,7 +12,7 @@ from subcog_hooks.hook import recalled, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import PROJECT, Call, decisions, printed_ids
+from tests.hook.recorded import PROJECT, Call, past_verdicts, printed_ids
 
 NOTES = {
     "money": "Prices are whole cents, never floats: a rounded float cost us a tax audit.",
@@ -21,6 +21,7 @@ NOTES = {
     "pool": "QueuePool limit reached: the turnover report keeps its connections, restart the reporter.",
     "tiles": "Map tiles are cached for a day; the supplier counts every request.",
 }
+
 
 pytestmark = pytest.mark.usefixtures("usual_settings")
 
@@ -118,7 +119,7 @@ def test_odd_characters_break_no_search(call: Call) -> None:
 
 def test_an_unrelated_edit_gets_nothing(call: Call, home: Home) -> None:
     assert call("Edit", file="src/button.css", old_string="red", new_string="margin: 0 auto;") == []
-    assert decisions(home) == []
+    assert past_verdicts(home) == []
 
 
 ERROR = """Exit code 1
@@ -130,7 +131,7 @@ def test_an_error_brings_the_note_about_it_once(call: Call, home: Home) -> None:
     (line,) = call("Bash", error=ERROR, command="make report")
     assert "pool" in line.split("]")[0]
     assert call("Bash", error=ERROR, command="make report") == []
-    assert [decision.event for decision in decisions(home)][-1] == "PostToolUseFailure"
+    assert [verdict.event for verdict in past_verdicts(home)][-1] == "PostToolUseFailure"
 
 
 def test_an_unexplained_error_or_interrupt_gets_nothing(call: Call) -> None:

@@ -8,10 +8,13 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import ACTION
 from subcog_hooks.text import actions
-from tests.hook.recorded import Call, decisions
+from tests.hook.recorded import Call, past_verdicts
 
 COMMIT = "Run the formatter before you commit."
+
+
 BROKEN = "The commit of 3 March broke the import of orders."
+
 
 Remember = Callable[..., None]
 
@@ -23,7 +26,7 @@ def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, hom
     assert call("Bash", command="cd web && git commit -am 'Round vouchers'") == ["rule"]
     assert call("Bash", command="git commit --amend") == []
     assert call("Bash", "another", command="git commit --amend") == ["rule"]
-    assert set(decisions(home)[0].candidates[0].ranks) == {ACTION}
+    assert set(past_verdicts(home)[0].candidates[0].ranks) == {ACTION}
 
 
 def test_what_is_said_of_a_memory_counts_before_its_text(call: Call, remember: Remember) -> None:

@@ -20,6 +20,8 @@ def questions_of(*questions: str) -> tuple[AnsweredQuestion, ...]:
 
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped."
+
+
 LOGIN = questions_of("how do visitors sign in to the website", "which handshake replaced passwords", "ブラウザでのログイン")
 
 
@@ -139,9 +141,16 @@ def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
 
 
 KEYS = "The signing keys of the release service are rotated every quarter by hand."
+
+
 PROMPT = "How do we rotate the signing keys?"
+
+
 PARAPHRASE = "What is the procedure for rotating our signing keys?"
+
+
 OTHER = "Who gets the release service's invoices every quarter?"
+
 
 TERMS = st.dictionaries(st.text(max_size=8), st.floats(0.0, 1.5), max_size=24)
 

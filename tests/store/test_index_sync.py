@@ -108,7 +108,7 @@ def test_command_uses_the_old_index_while_another_process_writes(
     monkeypatch.setattr(index_writer, "LOCK_WAIT_S", 0.05)
     store.add([make("alpha", id="a")])
     index = index_writer.bring_up_to_date(home, store)
-    writer = index_writer.open_writer(index)
+    writer = index_writer.IndexWriter(index)
     store.add([make("alpha", id="b")])
     assert index_writer.bring_up_to_date(home, store).watermark() < store.revision()
     writer.finish()

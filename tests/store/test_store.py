@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.lock import ProcessLock, is_held
-from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory
+from subcog_hooks.store.home_files import ProcessLock, is_held
+from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory, questions_from_json
 from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.questions import from_json
-from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, Mark, audiences_of
+from subcog_hooks.store.store_reader import SCHEMA, Filter, Mark, audiences_of
 from tests.conftest import Maker
 
 
@@ -187,23 +185,7 @@ def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
 
 
 def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
-    return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
-
-
-def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
-    first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
-    assert store.marks([first, second]) == store.marks([]) == []
-    for mark in (
-        Mark(first, "a", "{}", 2),
-        Mark(first, "b", "{}", 1),
-        Mark(second, "a", "{}", 3),
-        Mark(first, "a", '{"x": 1.0}', 4),
-    ):
-        store.mark(mark)
-    assert marks_of(store, first) == [(first, "b", "{}", 1), (first, "a", '{"x": 1.0}', 4)]
-    assert marks_of(store, first, second, 99) == [(first, "b", "{}", 1), (second, "a", "{}", 3), (first, "a", '{"x": 1.0}', 4)]
-    store.unmark(first, ["a", "c"])
-    assert marks_of(store, first, second) == [(first, "b", "{}", 1), (second, "a", "{}", 3)]
+    return [(mark.seq, mark.verdict, mark.terms, mark.made_at) for mark in store.marks(seqs)]
 
 
 def test_no_cache_follows_a_mark(store: Store, make: Maker) -> None:
@@ -304,7 +286,7 @@ def test_the_store_gives_questions_back_with_their_origins(home: Home, make: Mak
 )
 def test_anything_else_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="is no"):
-        from_json(value)
+        questions_from_json(value)
 
 
 @pytest.mark.parametrize(
@@ -328,9 +310,10 @@ def test_as_many_and_as_long_as_allowed_are_kept(make: Maker) -> None:
 
 ROOT = Path(__file__).parents[2]
 
+
 HOLD = """
 import sys
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 with ProcessLock(sys.argv[1], 0, "holding"):
     print("held", flush=True)
     sys.stdin.read()
@@ -374,3 +357,19 @@ def test_lock_file_with_foreign_content_is_emptied_and_locked(tmp_path: Path, ga
             ProcessLock(str(path), 1, "testing").__enter__()
         assert is_held(str(path))
     assert not is_held(str(path))
+
+
+def test_marks_are_kept_by_memory_and_verdict(store: Store, make: Maker) -> None:
+    first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
+    assert store.marks([first, second]) == store.marks([]) == []
+    for mark in (
+        Mark(first, "a", "{}", 2),
+        Mark(first, "b", "{}", 1),
+        Mark(second, "a", "{}", 3),
+        Mark(first, "a", '{"x": 1.0}', 4),
+    ):
+        store.mark(mark)
+    assert marks_of(store, first) == [(first, "b", "{}", 1), (first, "a", '{"x": 1.0}', 4)]
+    assert marks_of(store, first, second, 99) == [(first, "b", "{}", 1), (second, "a", "{}", 3), (first, "a", '{"x": 1.0}', 4)]
+    store.unmark(first, ["a", "c"])
+    assert marks_of(store, first, second) == [(first, "b", "{}", 1), (second, "a", "{}", 3)]

@@ -15,8 +15,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of, audiences_of
-from subcog_hooks.store.vector_reader import FIRST_QUESTION
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_reader import FIRST_QUESTION, PASSAGES
+from subcog_hooks.store.vector_store import VectorStore, texts_of
 from tests.conftest import Maker
 from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, finish, follow, put, settle, vector
 from tests.store.letters import encode, final, finals
@@ -81,9 +81,8 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     waiting = vectors.pending()
     vectors.finish([(*waiting[2], [vector(3)])])
     put(vectors, [memories[0].with_changes(content="new text")])
-    vectors.begin()
-    vectors.remove_memories([memories[1].seq])
-    vectors.commit()
+    with vectors.transaction():
+        vectors.remove_memories([memories[1].seq])
     assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in waiting) == 0
     assert vectors.counts() == (1, 1)
     assert vectors.final_vectors(memories[0].content_hash) == []
@@ -97,9 +96,8 @@ def half_final(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
     memories = store.add([make("one"), make("two")])
     put(vectors, memories)
     vectors.finish((key, content_hash, [vector(70)]) for key, content_hash in vectors.pending(1))
-    vectors.begin()
-    vectors.reach_revision(store.revision())
-    vectors.commit()
+    with vectors.transaction():
+        vectors.reach_revision(store.revision())
     return memories
 
 
@@ -118,7 +116,7 @@ def test_provisional_vectors_of_another_encoder_are_dropped(
     assert (vectors.counts(), vectors.watermark()) == ((final, 2 - final), -1)
     assert [seq for _, seq in vectors.nearest(vector(70), 5, None)] == [half_final[0].seq]
     assert vectors.problems() == []
-    assert [memory.id for memory in vectors.lacking(half_final)] == [half_final[1].id]
+    assert vectors.lacking(half_final) == [(half_final[1].seq * PASSAGES, half_final[1].content)]
 
 
 def test_a_process_that_still_has_the_old_model_finishes_nothing(
@@ -151,7 +149,7 @@ def first(text: str) -> bytes:
 def finish_all(vectors: VectorStore, store: Store) -> int:
     waiting = vectors.pending()
     memories = store.by_seqs([vectors.seq_of(key) for key, _ in waiting])
-    texts = {key: vectors.text_at(key, memories[vectors.seq_of(key)]) for key, _ in waiting}
+    texts = {key: texts_of(memories[vectors.seq_of(key)])[key] for key, _ in waiting}
     assert [content_hash for _, content_hash in waiting] == [texts[key][1] for key, _ in waiting]
     return vectors.finish((key, content_hash, [final(texts[key][0])]) for key, content_hash in waiting)
 
@@ -267,9 +265,8 @@ def test_the_nearest_of_all_are_those_of_a_comparison_one_by_one(
     memories = [make(f"{seed} {number}", project="shop" if number % 3 else None) for number in range(len(counts))]
     for number, memory in enumerate(memories, 1):
         memory.seq = number
-    vectors.begin()
-    vectors.keep_only([])
-    vectors.commit()
+    with vectors.transaction():
+        vectors.keep_only([])
     query = vector(seed)
     of = {
         m.seq: [flip(query, seed + m.seq * 99 + i, 3 + (seed + i) % 50) for i in range(n + 1)]

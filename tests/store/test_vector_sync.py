@@ -15,11 +15,11 @@ import pytest
 
 from subcog_hooks.core.errors import StoreBusy, StoreCorrupt
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_cells, vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import vector_cells, vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import (
@@ -135,10 +135,10 @@ def test_a_file_that_was_put_back_from_a_backup_follows_again(
 def test_the_size_of_the_chunks_does_not_show(
     home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(vector_sync, "FOLLOWED_AT_ONCE", chunk)
+    monkeypatch.setattr(vector_store, "FOLLOWED_AT_ONCE", chunk)
     memories = store.add([make(f"note {i}") for i in range(7)])
     sizes: list[int] = []
-    vector_sync.open_following(home, store, SPACE, DIMENSION, encode, sizes.append, made_by=MADE_BY).close()
+    vector_store.open_following(home, store, SPACE, DIMENSION, encode, sizes.append, made_by=MADE_BY).close()
     assert sum(sizes) == 7
     assert max(sizes) <= chunk
     store.update([memory.with_changes(content=f"changed {memory.id}") for memory in memories[2:5]])
@@ -220,7 +220,7 @@ def test_an_encoder_that_fails_leaves_the_file_as_it_was(home: Home, store: Stor
         raise OSError("no more memory")
 
     with pytest.raises(OSError, match="no more memory"):
-        vector_sync.open_following(home, store, SPACE, DIMENSION, broken, made_by=MADE_BY)
+        vector_store.open_following(home, store, SPACE, DIMENSION, broken, made_by=MADE_BY)
     assert rows(home) == before
     with follow(home, store) as vectors:
         assert sum(vectors.counts()) == 5
@@ -232,7 +232,7 @@ def test_memory_without_a_first_vector_waits_for_its_final(home: Home, store: St
     def nothing(texts: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(texts)
 
-    with vector_sync.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
+    with vector_store.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
         assert vectors.counts() == (0, 1)
         assert nearest_to(vectors, "x") is None
 
@@ -245,31 +245,34 @@ def test_whoever_may_parts_an_audience_that_has_grown_large(
     store.add([make(f"note {i}") for i in range(8)])
     kept = "SELECT count(*) FROM placed"
     for parts, expected in ((False, 0), (True, 8)):
-        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
+        vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
         connection = apsw.Connection(vectors_path(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
         assert connection.execute(kept).fetchall() == [(expected,)]
         connection.close()
 
 
 ROOT = Path(__file__).parents[2]
+
+
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
+
 
 WORK = """
 import random, sys
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
-vector_sync.FOLLOWED_AT_ONCE = 7
+vector_store.FOLLOWED_AT_ONCE = 7
 home, role, rounds = Home.find(), sys.argv[1], int(sys.argv[2])
 chance = random.Random(role)
 print("ready", flush=True)
 with Store.writer(home) as store:
     for number in range(rounds):
         anew = chance.random() < 0.1
-        with vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, anew=anew) as vectors:
+        with vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, anew=anew) as vectors:
             if role == "embed":
                 keys = {vectors.seq_of(key): key for key, _ in vectors.pending(20)}
                 found = store.by_seqs(list(keys))
@@ -315,7 +318,7 @@ def test_concurrent_following_and_embedding_loses_nothing(
 
 HEAL = """
 import sys
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
@@ -323,7 +326,7 @@ from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
 with Store.reader(Home.find()) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    vector_sync.open_following(Home.find(), store, SPACE, DIMENSION, encode, made_by=MADE_BY).close()
+    vector_store.open_following(Home.find(), store, SPACE, DIMENSION, encode, made_by=MADE_BY).close()
 """
 
 
@@ -355,10 +358,10 @@ def test_concurrent_processes_remake_a_damaged_file_once(
 def test_second_follower_waits_and_then_gets_an_error(
     home: Home, store: Store, notes: list[Memory], make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     follow(home, store).close()
     busy = pytest.raises(StoreBusy, match="another process has been bringing the vectors up to date for long")
-    with ProcessLock(vector_sync.lock_path(home, SPACE), 0, "following"), busy:
+    with ProcessLock(vector_store.lock_path(home, SPACE), 0, "following"), busy:
         follow(home, store)
     follow(home, store).close()
 
@@ -371,7 +374,7 @@ def test_following_goes_on_until_nothing_new_is_stored(home: Home, store: Store,
             store.add([make(left.pop())])
         return encode(texts)
 
-    following = vector_sync.open_following(home, store, SPACE, DIMENSION, encode_while_others_store, made_by=MADE_BY)
+    following = vector_store.open_following(home, store, SPACE, DIMENSION, encode_while_others_store, made_by=MADE_BY)
     with following as vectors:
         assert (vectors.watermark(), sum(vectors.counts())) == (store.revision(), 7)
 

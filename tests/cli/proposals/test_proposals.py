@@ -9,24 +9,24 @@ from subcog_hooks.cli.proposals.waiting import SLACK_MS, comes_from
 from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
 from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.redaction.masking import MASK
-from subcog_hooks.store.verdicts import BELOW, Decision
+from subcog_hooks.store.verdicts import BELOW, RecordedVerdict
 from tests.conftest import Maker
 
 OPENINGS = [("m-1", "d-prompt"), ("m-2", "d-call"), ("m-3", "d-gone")]
 
 
-def prompt(text: str | None = "When do employees receive their salary?", session: str = "s") -> Decision:
-    return Decision("d-prompt", 10, PROMPT_EVENT, session, "", BELOW, prompt=text)
+def prompt(text: str | None = "When do employees receive their salary?", session: str = "s") -> RecordedVerdict:
+    return RecordedVerdict("d-prompt", 10, PROMPT_EVENT, session, "", BELOW, prompt=text)
 
 
 def test_an_opening_at_a_prompt_can_teach() -> None:
-    call = Decision("d-call", 12, TOOL_EVENT, "s", "", BELOW)  # It has no prompt that could be learned.
+    call = RecordedVerdict("d-call", 12, TOOL_EVENT, "s", "", BELOW)  # It has no prompt that could be learned.
     opened = find_opened_prompts([call, prompt()], OPENINGS)
-    assert [(memory, decision.id) for memory, decision in opened] == [("m-1", "d-prompt")]
+    assert [(memory, verdict.id) for memory, verdict in opened] == [("m-1", "d-prompt")]
 
 
 @pytest.mark.parametrize("asked", [prompt(None), prompt(f"log in with {MASK}, please"), prompt(session="")])
-def test_an_unstored_masked_or_lone_prompt_teaches_nothing(asked: Decision) -> None:
+def test_an_unstored_masked_or_lone_prompt_teaches_nothing(asked: RecordedVerdict) -> None:
     assert find_opened_prompts([asked], OPENINGS) == []
 
 
