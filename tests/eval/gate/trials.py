@@ -25,7 +25,6 @@ from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.recall import pipeline, tuning, vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.fusion import FAVOURED_FACTOR
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.defaults import Settings, Value
@@ -99,18 +98,14 @@ class Hook:
         self._stack.close()
 
     def trials(
-        self,
-        prompts: Iterable[Prompt],
-        threshold: float = DEFAULT_THRESHOLD,
-        others: Mapping[str, Value] | None = None,
-        prior: float = FAVOURED_FACTOR,
+        self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD, others: Mapping[str, Value] | None = None
     ) -> list[Trial]:
         """Try each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
 
         Raises RuntimeError when recall did less than it should have.
         """
         settings = Settings({**(others or {}), THRESHOLD: threshold})
-        with self._instead(settings, prior):
+        with self._instead(settings):
             return [self._trial(prompt, settings) for prompt in prompts]
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
@@ -128,12 +123,10 @@ class Hook:
         return Trial(prompt, tuple(candidates), verdict.ids)
 
     @contextmanager
-    def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
+    def _instead(self, settings: Settings) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
         for_prompt = pipeline.recall_for_prompt
-        numbers = tuning.tuning_from_settings(settings)
-        numbers.prior = prior
-        sources = Sources(self._index, self._store, self._space, numbers)
+        sources = Sources(self._index, self._store, self._space, tuning.tuning_from_settings(settings))
 
         def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
             key = (text, *(getattr(sources.tuning, name) for name in Tuning.__slots__))
