@@ -87,13 +87,13 @@ def _read_file(run: LearningRun, file: TranscriptFile, pace: Pace) -> None:
     if not _goes_on(run, pace):
         return
     try:
-        start = find_start(file, learned.find_read_position(run.state, file.path) if run.state else None)
+        first = start = find_start(file, learned.find_read_position(run.state, file.path) if run.state else None)
         report.unchanged += start is None
-        report.read += start is not None
         is_noted = not options.dry_run
         while start is not None:
             reading = transcript.read_transcript(file.path, start, pace)
             digest = transcript_files.compute_digest(file.path, reading.end)
+            report.read += start == first
             # a run that goes further back reads the older turns and the rest of their file
             is_noted = is_noted and all(not turn.at_ms or turn.at_ms >= options.since for turn in reading.turns)
             position = learned.ReadPosition(

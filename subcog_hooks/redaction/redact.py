@@ -142,7 +142,7 @@ _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _SPACES = bytes.maketrans(b"\x0b\x1c\x1d\x1e\x1f", b"     ")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_UNSEEN = frozenset(masking.UNSEEN)
+_UNSEEN = frozenset(masking.UNSEEN) - frozenset("\u115f\u1160\u2800\u3164\uffa0")  # These show as a blank, which ends a word.
 _EDGES = " \t\r\n\f\v=:\"'"  # Some patterns include these signs around a secret.
 _ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")

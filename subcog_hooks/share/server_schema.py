@@ -244,9 +244,10 @@ def require_tables(connection: Connection) -> TeamTables:
     if not tables.version:
         raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
     if tables.version != VERSION:
+        anew = "its owner drops the schema subcog and runs `subcog share init`; all send their memories again"
         raise ServerError(
             f"the server's tables are of version {tables.version}, this subcog knows {VERSION}",
-            "upgrade subcog; nothing is lost",
+            "upgrade subcog; nothing is lost" if tables.version > VERSION else anew,
         )
     return tables
 

@@ -128,6 +128,7 @@ def test_an_unreadable_file_does_not_cost_the_others(subcog: Run, sessions: Path
     monkeypatch.setattr(transcript, "read_transcript", fail_once)
     done = subcog("learn")
     assert "one.jsonl cannot be read: an internal error: TypeError: what is this" in done.err
+    assert "read 1 prompt of 1 session" in done.err
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
 
 

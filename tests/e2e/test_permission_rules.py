@@ -97,15 +97,12 @@ def test_the_note_comes_beside_its_command(bare: Machine, shop: Path, settings: 
 
 
 def test_a_pattern_without_a_rule_is_refused(bare: Machine, shop: Path, settings: Path) -> None:
-    for pattern, instead in (
-        ("cd web && git push*", "git push*"),
-        ("FOO=1 git push", "git push"),
-        ("git push | cat", "git push"),
-        ("Bash(git push*)", "git push*"),
-        ("", "git push*"),
-    ):
+    for pattern in ("cd web && git push*", "FOO=1 git push", "git push | cat", "Bash(git push*)", ""):
         done = bare.run("remember", FREEZE, "--deny", pattern, cwd=shop)
-        assert (done.code, done.stderr.decode().endswith(f'; give "{instead}"\n')) == (2, True)
+        assert (done.code, done.stderr.decode().endswith('; give the beginning of one command, such as "git push*"\n')) == (
+            2,
+            True,
+        )
     done = bare.run("remember", FREEZE, "--deny", "git push", "--when", "branch=main", cwd=shop)
     assert (done.code, b"a rule of Claude Code has no conditions" in done.stderr) == (2, True)
     assert b"no memories" in bare.run("list", cwd=shop).stderr

@@ -114,28 +114,6 @@ def test_a_row_taken_back_is_not_learned_again(bare: Machine, server: LlmServer)
     assert bare.stored() == {}
 
 
-def test_after_three_of_ten_notes_later_ones_wait(bare: Machine, server: LlmServer) -> None:
-    for name in ("keys", "ferry"):
-        assert b"wait" not in bare.run("learn", "--undo", name).stderr
-    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
-    line = (
-        "3 of the last 4 noted things were taken back, so later ones wait for `subcog review` "
-        "(`subcog config set capture.sessions auto` lets them come at once again)"
-    )
-    assert line in bare.run("learn", "--undo", "pump").stderr.decode()
-    assert message(bare).endswith(f"; {line}")
-    assert message(bare) == ""
-    typed = "by the way, the harbour master is called Ann, as far as I have heard of it"
-    projects = bare.root / "user" / ".claude" / "projects"
-    transcripts.session(projects, "later", "hello", typed, folder=str(bare.root / "harbour"))
-    server.play(proposes({"later": typed}, {"later": "The harbour master is called Ann."}))
-    bare.run("learn", "--llm")
-    assert bare.stored("pending").keys() == {"The harbour master is called Ann."}
-    assert bare.run("config", "set", "capture.sessions", "auto").code == 0
-    assert bare.run("learn", "--undo", "staging").code == 0
-    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
-
-
 def test_a_proposal_without_an_answer_is_dropped_after_30_days(bare: Machine, server: LlmServer) -> None:
     at = bare.root / "harbour"
     rule = "Don't use npm here, we're on pnpm"
@@ -175,7 +153,7 @@ def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> No
     def days_later(days: int) -> set[str]:
         """Return the noted memories of a session's start after some days with 21 sessions and a run of the jobs."""
         change_state(bare, "UPDATE sought SET at = at - ?", days * DAY_MS)
-        change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
+        change_state(bare, "UPDATE proposed SET stored_at = stored_at - ?", days * DAY_MS)
         begin(f"begun {days}")
         others = json.dumps([f" {number}" for number in range(20)])
         columns = "session || value, project, source, started_at, last_at, prompts, said, units"

@@ -100,6 +100,7 @@ SENTENCES = {
     "behind": ("use {} as the token", WORD),
     "in base64": ("echo {} | base64 -d", base64.b64encode(("gh" + "p_" + MIXED[:36]).encode()).decode()),
     "with what has no width": ("it is {}", "gh" + "p_" + MIXED[:9] + "\u200b" + MIXED[9:36]),
+    "behind a blank of Braille": ("it is\u2800{}", "gh" + "p_" + MIXED[:36]),
     "nothing but chance": ("we log in with {} there", MIXED[:28]),
 }
 FAMILIES = [(f"Use {token} here.", token) for token in VENDORS.values()]

@@ -259,6 +259,9 @@ def test_another_schema_version_gets_a_line_and_no_change(team: Team) -> None:
     team.run("UPDATE subcog.server SET version = 99")
     with pytest.raises(ServerError, match=rf"of version 99, this subcog knows {server_schema.VERSION}; upgrade subcog"):
         ada.sync()
+    team.run("UPDATE subcog.server SET version = 1")
+    with pytest.raises(ServerError, match=r"of version 1, .*; its owner drops the schema subcog and runs"):
+        ada.sync()
     team.run("UPDATE subcog.server SET version = 0")
     with pytest.raises(ServerError, match="no team's memory yet"):
         ada.sync()

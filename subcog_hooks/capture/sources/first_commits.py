@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 
 from subcog_hooks.core import child_environment
@@ -34,11 +35,10 @@ def first_commit_reader(root: str, environment: Mapping[str, str]) -> Callable[[
 
 def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
     times: dict[str, int] = {}
-    commit_ms = UNDATED
-    try:
-        shallow = read_regular(os.path.join(project.git_folders(root)[-1], "shallow"), MAX_SHALLOW).decode("ascii", "replace")
-    except (OSError, IndexError):
-        shallow = ""
+    commit_ms, shallow = UNDATED, frozenset[str]()
+    with suppress(OSError, IndexError):
+        listed = read_regular(os.path.join(project.git_folders(root)[-1], "shallow"), MAX_SHALLOW)
+        shallow = frozenset(listed.decode("ascii", "replace").split())
     try:
         fields = iter(_read_git(root, environment))
     except (OSError, subprocess.SubprocessError):

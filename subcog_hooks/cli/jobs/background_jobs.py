@@ -379,7 +379,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         TEN_MINUTES_S,
         _is_on(defaults.NOTES_SETTING),
         _always,
-        _run_later("agents.claude_notes.import_in_background"),
+        _run_later("import_from.import_notes_in_background"),
     ),
     Job(
         "imports",

@@ -171,9 +171,9 @@ class _AskingRun:
         owner = self._learning.folders.owner_of(shown[0].turn.folder)
         typed = [turn.text.casefold() for turn in turns]
         audiences = (audience_of("project", owner),)
-        with context.reading() as store:
-            known = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING))) if store and owner else ()
         for part in (parts := quoting.split_turns(shown)):
+            with context.reading() as store:  # For each part anew: the answer about the part before may have been stored.
+                known = store.select(Filter(audiences=audiences, statuses=(ACTIVE, PENDING))) if store and owner else ()
             notes = quoting.select_notes({memory.id: memory.content for memory in known}, part)
             yield _UnaskedPart(file, owner, typed, part, notes, read if is_noted and part is parts[-1] else None)
 
