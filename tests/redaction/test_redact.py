@@ -291,4 +291,4 @@ def test_text_comes_back_unless_a_removal_is_reported(text: str) -> None:
 @pytest.mark.parametrize("letters", ["abcdefghi" * 20, "ABCDEFGHI" * 20, "0123456789" * 18, "-_./" * 45, "aBc" * 60])
 def test_a_long_token_of_one_kind_of_character_is_worked_through(letters: str) -> None:
     for prefix in ("xoxb-", "ghp_", "sk-", "AKIA", "token="):
-        assert redact(prefix + letters + "é").text.endswith("é")  # a backtracking pattern would not end
+        assert redact(prefix + letters + "é, yearly").text.endswith(" yearly")  # a backtracking pattern would not end
