@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.errors import ProviderError
-from subcog_hooks.llm import providers, ranking
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.store import state_values
@@ -34,7 +34,7 @@ class ModelRanking:
         if notes:
             try:
                 with context.open_state() as state:
-                    ids = ranking.rank_notes(
+                    ids = ask.rank_notes(
                         state_values.RANKING_JOB, query, notes, self.provider, state, context.settings(), RANK_S
                     )
                 self.by = f"{self.provider.name} ({self.provider.model})"

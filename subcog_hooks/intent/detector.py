@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.intent.classifier import Classification
+    from subcog_hooks.llm.ask import Outcome, Race
     from subcog_hooks.llm.providers import Provider
-    from subcog_hooks.llm.race import Outcome, Race
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.state import State
 
@@ -168,13 +168,13 @@ class Detection:
     ) -> None:
         """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import breaker, race
+        from subcog_hooks.llm import ask
 
         now = now_ms()
         question = classifier.build_question(prompt)
         self._provider = provider
-        self._key = breaker.answer_key(provider, question)
-        kept = breaker.find_cached_answer(state, self._key, now) if state else None
+        self._key = ask.answer_key(provider, question)
+        kept = ask.find_cached_answer(state, self._key, now) if state else None
         self.answer = classifier.parse_answer(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
@@ -184,7 +184,7 @@ class Detection:
             self.reason = "no time was left"
             return
         try:
-            may_ask = state is None or breaker.may_call(state, provider.circuit, now)
+            may_ask = state is None or ask.may_call(state, provider.circuit, now)
         except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
         if may_ask:
@@ -197,7 +197,7 @@ class Detection:
             if keep_late is not None:
                 keep = keep_answer
                 seconds -= self._seconds_since_start() + COPYING_S
-            self._race = race.start_race(provider, question, classifier.parse_answer, seconds, keep)
+            self._race = ask.Race(provider, question, classifier.parse_answer, seconds, keep)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
@@ -217,7 +217,7 @@ class Detection:
 
         timed_out_by = ""
         if self._race is not None:
-            from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
+            from subcog_hooks.llm.ask import TIMEOUT  # loaded by `ask`
 
             allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed_seconds() * 1000.0
             self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
@@ -277,18 +277,18 @@ class Detection:
         if self._outcome is None or self._provider is None:
             return
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import breaker  # loaded by `ask`, like the others
-        from subcog_hooks.llm.race import TIMEOUT
+        from subcog_hooks.llm import ask  # loaded by `ask`, like the others
+        from subcog_hooks.llm.ask import TIMEOUT
 
         if self._is_our_delay or (self._is_abandoned and self._outcome.status == TIMEOUT):
             return
         now = now_ms()
         if self._outcome.answer is None:
-            breaker.record_call_failure(state, self._provider.circuit, now)
+            ask.record_call_failure(state, self._provider.circuit, now)
             return
-        breaker.record_call_success(state, self._provider.circuit)
+        ask.record_call_success(state, self._provider.circuit)
         if keeps_answers:
-            breaker.cache_answer(state, self._key, classifier.answer_to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
+            ask.cache_answer(state, self._key, classifier.answer_to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
 
     def _seconds_since_start(self) -> float:
         return time.perf_counter() - self._started

@@ -16,7 +16,7 @@ from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Examined
 from subcog_hooks.intent.keywords import FiredSignal, Reading
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
-from subcog_hooks.llm.race import ERROR, SUCCESS
+from subcog_hooks.llm.ask import ERROR, SUCCESS
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import metrics
 from subcog_hooks.store.state import State

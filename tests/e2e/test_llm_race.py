@@ -18,7 +18,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
-from subcog_hooks.llm import breaker, providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.store import metrics
 from subcog_hooks.store.memory import now_ms
@@ -336,7 +336,7 @@ def fail_three_times(track: Track) -> None:
     track.reset()
     for _ in range(MAX_RUNS):
         track.machine.prompt(QUESTION)
-        if count_rows(track, "llm_failures") >= breaker.FAILURES:
+        if count_rows(track, "llm_failures") >= ask.FAILURES:
             return
     track.skip_if_busy()
     raise AssertionError("no three failures were noted")
@@ -357,20 +357,20 @@ def test_after_its_rest_one_request_tries_the_server(machine: Machine) -> None:
         provider = providers.provider_of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
-        breaker.open_breaker(state, provider.circuit, now_ms() - 1)
+        ask.open_breaker(state, provider.circuit, now_ms() - 1)
         asked = len(server.requests)
         for _ in range(3):
             machine.prompt(QUESTION)
         assert len(server.requests) <= asked + 1
         server.play(says(*COMPARISON))
         for _ in range(MAX_RUNS):
-            breaker.open_breaker(state, provider.circuit, now_ms() - 1)
+            ask.open_breaker(state, provider.circuit, now_ms() - 1)
             machine.prompt(QUESTION)
-            if breaker.open_until(state, provider.circuit) is None:
+            if ask.open_until(state, provider.circuit) is None:
                 break
         else:
             track.skip_if_busy()
-        assert breaker.open_until(state, provider.circuit) is None
+        assert ask.open_until(state, provider.circuit) is None
         state.close()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.llm import breaker
+from subcog_hooks.llm import ask
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, LOOK_EVENT, MOVED_ON, NOTHING_FOUND, WAITING, Decision
@@ -391,7 +391,7 @@ def test_the_calls_of_a_day_are_counted_and_bound_it(paid: Machine, server: LlmS
 
 def test_a_model_that_has_failed_is_named_as_not_asked(paid: Machine, server: LlmServer) -> None:
     with closing(State.open(Home(str(paid.home)), 1_000)) as state:
-        breaker.open_breaker(state, f"llm.at_rest openai {server.url_v1} small", now_ms() + breaker.OPEN_MS)
+        ask.open_breaker(state, f"llm.at_rest openai {server.url_v1} small", now_ms() + ask.OPEN_MS)
     silent(paid)
     (look,) = looked(paid)
     assert (look.reason, server.requests) == ("openai has failed a short while ago", [])

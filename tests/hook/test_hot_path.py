@@ -13,7 +13,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS
-from subcog_hooks.llm import breaker, providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.store import job_record
 from subcog_hooks.store.memory import now_ms
@@ -62,7 +62,7 @@ BUDGETS = {
     "brief": (60, 9_500),
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
-OF_LLM_CALLS = {"llm.breaker", "llm.race", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
+OF_LLM_CALLS = {"llm.ask", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
 OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.second_looks"}
 OF_CUES = {"cues.conditions", "cues.triggers", "cues.globs"}
 SOCKETS = {"socket", "_socket", "ssl", "_ssl", "select", "selectors", "http", "http.client", "urllib", "urllib.parse"}
@@ -294,7 +294,7 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     assert provider is not None
     state = State.open(home, 1_000)
     answer = classifier.answer_to_text(classifier.Classification("comparison", 0.9))
-    breaker.cache_answer(state, breaker.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
+    ask.cache_answer(state, ask.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()
     assert b'intent=\\"comparison' in done.out
@@ -319,4 +319,4 @@ def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
     done = run(payload(QUESTION))
     assert "store.second_looks" in done.own
     assert not ({"subprocess"} | SOCKETS) & done.modules
-    assert not (OF_LLM_CALLS | {"llm.ranking"}) & done.own
+    assert not OF_LLM_CALLS & done.own

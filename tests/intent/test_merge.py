@@ -20,7 +20,7 @@ from subcog_hooks.intent.kinds import (
     TYPES,
     Intent,
 )
-from subcog_hooks.llm.race import TIMEOUT
+from subcog_hooks.llm.ask import TIMEOUT
 
 MIN = 0.5
 

@@ -9,7 +9,7 @@ from subcog_hooks.cli.terminal.output import pluralize, safe
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.errors import EXIT_CONFIG, ConfigError, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.llm import breaker, providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
 from subcog_hooks.store import hook_traces, job_record, recorded_decisions, state_values, verdicts
@@ -153,5 +153,5 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
     """Return the seconds until an LLM may be asked again; 0.0 if it may now, or if state.db is unreadable."""
     until, now = None, now_ms()
     with suppress(StoreError), context.existing_state(home) as state:
-        until = breaker.open_until(state, provider.circuit) if state else None
-    return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
+        until = ask.open_until(state, provider.circuit) if state else None
+    return (until - now) / 1000 if until is not None and ask.is_open(until, now) else 0.0
