@@ -24,9 +24,8 @@ from typing import Any, NamedTuple  # of JSON
 
 from scripts.intent import record
 from subcog_hooks.intent import classifier, detector
-from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Detection
-from subcog_hooks.intent.kinds import NONE
+from subcog_hooks.intent.keywords import NONE, Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import Settings
 
@@ -58,13 +57,13 @@ def by_keywords(prompt: str) -> Verdict:
     return _verdict(Detection(prompt), was_asked=False)
 
 
-def by_model(answer: Classification | None) -> Verdict:
+def by_model(answer: Intent | None) -> Verdict:
     """Return what the model alone says: nothing where it did not answer."""
     label = answer.type if answer else NONE
     return Verdict(label, label != NONE, was_asked=True)
 
 
-def by_both(prompt: str, answer: Classification | None) -> Verdict:
+def by_both(prompt: str, answer: Intent | None) -> Verdict:
     """Return what the hook makes of both. The model is not asked where the hook would not."""
     detected = Detection(prompt)
     if detected.reading.prompt is None or detector.reason_to_skip_llm(detected.reading, prompt, float(Settings({})[SKIP])):
@@ -76,8 +75,8 @@ def by_both(prompt: str, answer: Classification | None) -> Verdict:
 def _verdict(detected: Detection, *, was_asked: bool) -> Verdict:
     settings = Settings({})
     examined = detected.settle(extract_topics(detected.reading.words()), settings, 0.0)
-    helps = detector.is_enough(examined.intent, settings) and not examined.is_vetoed
-    return Verdict((examined.intent.type or NONE) if helps else NONE, helps, was_asked)
+    helps = examined.is_enough(settings) and not examined.is_vetoed
+    return Verdict((examined.type or NONE) if helps else NONE, helps, was_asked)
 
 
 def figures(labels: Sequence[str], verdicts: Sequence[Verdict]) -> Figures:
@@ -96,7 +95,7 @@ def figures(labels: Sequence[str], verdicts: Sequence[Verdict]) -> Figures:
     return Figures(round(right, 3), round(precision, 3), round(recall, 3), round(f1, 3), calls)
 
 
-def simulated(rows: Iterable[Mapping[str, Any]], accuracy: float) -> dict[str, Classification]:
+def simulated(rows: Iterable[Mapping[str, Any]], accuracy: float) -> dict[str, Intent]:
     """Return answers that are right with this probability, by the prompt's id; the same in every run."""
     rows = list(rows)
     labels = [str(row["label"]) for row in rows]
@@ -106,11 +105,11 @@ def simulated(rows: Iterable[Mapping[str, Any]], accuracy: float) -> dict[str, C
         label = str(row["label"])
         if dice.random() >= accuracy:
             label = dice.choice([other for other in labels if other != label])
-        answers[str(row["id"])] = Classification(label, accuracy)
+        answers[str(row["id"])] = Intent(label, accuracy)
     return answers
 
 
-def read_answers(path: Path, deadline: float) -> dict[str, Classification]:
+def read_answers(path: Path, deadline: float) -> dict[str, Intent]:
     """Return the recorded answers that came within so many seconds, by the prompt's id."""
     answers = {}
     for line in record.lines_of(path):
@@ -125,7 +124,7 @@ def answered(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Mapping[str,
     return [row for row in rows if str(row["id"]) in known]
 
 
-def compared(rows: Sequence[Mapping[str, Any]], answers: Mapping[str, Classification]) -> dict[str, Figures]:
+def compared(rows: Sequence[Mapping[str, Any]], answers: Mapping[str, Intent]) -> dict[str, Figures]:
     """Return the figures of the words alone, of the model alone and of both."""
     labels = [str(row["label"]) for row in rows]
     return {

@@ -6,7 +6,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.hook import choose, recall_sources
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
-from subcog_hooks.intent.kinds import GENERAL, NONE
+from subcog_hooks.intent.keywords import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import Answer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.intent.detector import Examined
+    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.defaults import Settings
@@ -95,7 +95,7 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
 
 def _verdict_of_offer(
     reading: PromptReading,
-    examined: Examined,
+    examined: Intent,
     answer: Answer,
     offer: Offer | None,
     *,
@@ -121,7 +121,7 @@ def _verdict_of_offer(
 
 def _offer_hits(
     reading: PromptReading,
-    examined: Examined,
+    examined: Intent,
     hits: Sequence[Hit],
     numbers: tuning.Tuning,
     held_back: Sequence[choose.Judgement] = (),
@@ -132,10 +132,9 @@ def _offer_hits(
 
     held_back: judgements on other hits; index: counts the memories in scope, None for no search.
     """
-    call, intent = reading.call, examined.intent
-    settings = call.settings
+    call, settings = reading.call, reading.call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
-    pipeline.weigh_for_prompt(hits, intent, position, numbers)
+    pipeline.weigh_for_prompt(hits, examined, position, numbers)
     recall_sources.discount_absent(hits, call)
     is_small = (
         index is not None
@@ -148,7 +147,7 @@ def _offer_hits(
         choose.max_memories_for(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.remove_repeats(relevant, numbers),
-        attributes={"intent": intent.type if intent.type != NONE else GENERAL},
+        attributes={"intent": examined.type if examined.type != NONE else GENERAL},
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
         held_back=held_back,
@@ -158,9 +157,9 @@ def _offer_hits(
     )
 
 
-def _pointer_threshold(examined: Examined, settings: Settings) -> float:
+def _pointer_threshold(examined: Intent, settings: Settings) -> float:
     """Return the relevance that a line needs; 0.0 where the prompt gets no lines."""
-    is_about_something = bool(examined.intent.topics) and not examined.is_vetoed
+    is_about_something = bool(examined.topics) and not examined.is_vetoed
     return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
 
 
@@ -186,9 +185,9 @@ def _recall_prompt(reading: PromptReading, sources: Sources) -> Answer:
     return answer
 
 
-def _new_topics(topics: tuple[str, ...], examined: Examined) -> list[str]:
+def _new_topics(topics: tuple[str, ...], examined: Intent) -> list[str]:
     own = {topic.casefold() for topic in topics}
-    return [topic for topic in examined.intent.topics if topic.casefold() not in own]
+    return [topic for topic in examined.topics if topic.casefold() not in own]
 
 
 def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.intent.detector import NOTHING_SURELY
-from subcog_hooks.intent.keywords import END, QUESTION
+from subcog_hooks.intent.keywords import END, NOTHING_SURELY, QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

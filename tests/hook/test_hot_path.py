@@ -13,6 +13,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.store import job_record
@@ -293,7 +294,7 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     provider = providers.provider_of(loading.load(home), home)
     assert provider is not None
     state = State.open(home, 1_000)
-    answer = classifier.answer_to_text(classifier.Classification("comparison", 0.9))
+    answer = classifier.answer_to_text(Intent("comparison", 0.9))
     ask.cache_answer(state, ask.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()

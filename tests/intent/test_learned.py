@@ -31,9 +31,9 @@ def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
         first = examine_with(home, state, asking(server))
         second = examine_with(home, state, asking(server))
         assert len(server.requests) == 1
-    assert (first.intent.llm_status, second.intent.llm_status) == ("success", "cached")
+    assert (first.llm_status, second.llm_status) == ("success", "cached")
     for name in ("type", "confidence", "topics", "keywords", "source"):
-        assert getattr(second.intent, name) == getattr(first.intent, name)
+        assert getattr(second, name) == getattr(first, name)
     assert (second.llm_seconds, second.llm_reason) == (None, "")
     assert metric_values(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
 
@@ -100,7 +100,7 @@ def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None
         result = examine_with(home, state, settings)
         assert len(server.requests) == ask.FAILURES
     assert result.llm_reason == "it failed too often lately"
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
     assert metric_values(state)[STARTED] == ask.FAILURES
 
 

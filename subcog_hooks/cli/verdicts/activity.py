@@ -17,7 +17,7 @@ from subcog_hooks.cli.verdicts.usage import ChannelShare, LineBand, Usage
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import detector
-from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
+from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
