@@ -11,7 +11,7 @@ from subcog_hooks.cli.terminal import context, progress
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, spaces
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_sync
@@ -34,11 +34,11 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
     """
     home = context.home()
     try:
-        count = sum(_embed_space(home, store, space, afresh=afresh) for space in spaces.spaces_in_use(home, context.settings()))
+        count = sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
-    background.forget_failure(home)
+    catch_up.forget_failure(home)
     return count
 
 
@@ -48,7 +48,7 @@ def embed_briefly(store: Store, space: Space) -> int:
     They are left to another process that is at work on them and does not give way.
     """
     home = context.home()
-    if not background.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
+    if not catch_up.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
         return 0
     ends_at = time.monotonic() + BRIEF_S
     try:
@@ -68,7 +68,7 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with models.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:

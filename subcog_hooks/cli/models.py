@@ -10,7 +10,7 @@ from subcog_hooks.cli.terminal import context, progress
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, models
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
@@ -138,7 +138,7 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
     space = models.find_space(home, name)
     if not space.is_packaged:  # going back to the packaged model always works
         models.verify_model(space)
-    background.forget_failure(home)
+    catch_up.forget_failure(home)
     config.write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     terminal.say(f"`subcog search` compares with {space.model} from now on" + _pending_remark(home, pending))
@@ -148,7 +148,7 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
 def _pending_remark(home: Home, pending: int) -> str:
     if not pending:
         return ""
-    if background.is_enabled(loading.load(home)) and detached.may_start():
+    if catch_up.is_enabled(loading.load(home)) and detached.may_start():
         memories = pluralize(pending, "memory is", "memories are")
         return f"; {memories} embedded in the background, `subcog models list` counts them"
     return f"; {pluralize(pending, 'memory waits', 'memories wait')} for `subcog doctor --fix` to be embedded"
@@ -169,5 +169,5 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
         VectorStore.remove(home, space.name)  # vectors first: a process that writes them looks for the model before
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
-    background.forget_failure(home, space)
+    catch_up.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")

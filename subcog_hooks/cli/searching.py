@@ -20,8 +20,7 @@ from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
-from subcog_hooks.embed.by_language import encode_between, encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import search as recall_search
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from subcog_hooks.cli.model_rank import ModelRanking
-    from subcog_hooks.embed.by_language import Encode
+    from subcog_hooks.embed.query_encoder import Encode
 
 
 if TYPE_CHECKING:

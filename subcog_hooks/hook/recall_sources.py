@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.embed import query_encoder
-from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.query_encoder import encode_by_language
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources

@@ -168,7 +168,7 @@ def _read_vectors(sent: Sequence[bytes]) -> list[bytes]:
 
 def _static_vectors(texts: Mapping[str, str], long_ids: AbstractSet[str]) -> dict[str, list[bytes]]:
     """Return the static encoders' vectors of texts, by id. long_ids: the texts with passages. Raises ModelError."""
-    from subcog_hooks.embed.bulk import encode_many  # It loads numpy, 65 ms.
+    from subcog_hooks.embed.documents import encode_many  # It loads numpy, 65 ms.
 
     foreign = {id_: text for id_, text in texts.items() if is_foreign(text)}
     made = dict(zip(foreign, documents.encode_with_passages(list(foreign.values())), strict=True))

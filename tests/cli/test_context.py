@@ -27,13 +27,13 @@ NOTE = "the newest memories have no vectors yet, and are found by words alone"
 
 FOLLOW = """
 import sys
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 
 space, home = models.PACKAGED, Home.find()
-first = spaces.provisional_encoder(space)
+first = models.provisional_encoder(space)
 def slowly(texts):
     print("following", flush=True)
     sys.stdin.readline()

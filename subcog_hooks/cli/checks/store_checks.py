@@ -11,7 +11,7 @@ from subcog_hooks.cli.terminal.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home, is_open_to_others
-from subcog_hooks.embed import background, catch_up, models, pull, spaces
+from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.recall.exact import MAX_JUDGED
@@ -113,14 +113,14 @@ def check_models(home: Home, store: Store, findings: Findings) -> None:
         models.chosen_space(home, settings)
     except ModelError as error:
         findings.bad(str(error), EXIT_MODEL)
-    for space in spaces.spaces_in_use(home, settings):
+    for space in models.spaces_in_use(home, settings):
         try:
             models.verify_model(space)
             findings.good(f"model {space.model} ({space.name})")
         except ModelError as error:
             findings.bad(str(error), EXIT_MODEL)
         _check_vectors(home, store, space, findings)
-    if failure := background.last_failure(home):
+    if failure := catch_up.last_failure(home):
         findings.note(f"the last process that embedded ended early: {failure}")
 
 
@@ -162,7 +162,7 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
     elif is_held(catch_up.lock_of(home, space)):
         findings.good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
     else:
-        is_left = background.is_enabled(loading.load(home)) and detached.may_start()
+        is_left = catch_up.is_enabled(loading.load(home)) and detached.may_start()
         next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
         if is_held(home.jobs_lock):
             next_step = "the process at rest"

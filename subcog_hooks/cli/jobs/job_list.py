@@ -11,7 +11,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background
+from subcog_hooks.embed import catch_up
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import learned, lessons, state_values
@@ -118,7 +118,7 @@ def _synchronise_team(home: Home, pace: JobPace) -> str:
 
 
 def _embed_memories(home: Home, pace: JobPace) -> str:
-    count = background.embed_all_pending(home, pace)
+    count = catch_up.embed_all_pending(home, pace)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 
@@ -132,7 +132,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
-    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories, LIGHT_S),
+    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, catch_up.is_embedding_due, _embed_memories, LIGHT_S),
 )
 
 

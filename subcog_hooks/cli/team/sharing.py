@@ -22,7 +22,7 @@ from subcog_hooks.core.errors import (
     UsageError,
 )
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
@@ -129,7 +129,7 @@ def _exchange_vectors(
     if not work.arrived and not is_waiting:
         return
     try:
-        with spaces.open_vectors(context.home(), work.store, PACKAGED) as own:
+        with models.open_vectors(context.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
                     server_vectors.receive_vectors(server, tables.vector_schema, project, arrived, own, advance)

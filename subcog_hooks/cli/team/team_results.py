@@ -10,8 +10,7 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, day, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.core.log import to_json
-from subcog_hooks.embed.by_language import encode_between, encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall.fusion import adaptive_alpha

@@ -6,8 +6,7 @@ import operator
 from contextlib import closing
 from typing import NamedTuple
 
-from subcog_hooks.embed.by_language import encode_by_language, unit_vector
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language, unit_vector
 from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store.index import LexicalIndex
