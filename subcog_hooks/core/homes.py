@@ -34,7 +34,7 @@ def find_home(folder: str = "", *, is_typed: bool = False) -> tuple[Home, str]:
             return home, ""
     except OSError:
         pass  # The system does not know this user.
-    from subcog_hooks.core.accepted_homes import find_fault, usual_home  # Few people name a home.
+    from subcog_hooks.core.repository_variables import find_fault, usual_home  # Few people name a home.
 
     fault = find_fault(home.root, folder, is_typed=is_typed)
     if not fault:

@@ -11,8 +11,8 @@ from itertools import islice
 
 from subcog_hooks.capture.sources.source_reading import read_settings
 from subcog_hooks.clients.description import list_clients
-from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.files import leads_out
+from subcog_hooks.core.repository_variables import is_users_own
 from subcog_hooks.learn.client_rows import DATABASE, database_of, list_sessions, open_session
 from subcog_hooks.store import project
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.files import read_regular
+from subcog_hooks.core.repository_variables import is_users_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core import paths
-from subcog_hooks.core.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import STARTED_IN
+from subcog_hooks.core.repository_variables import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
 
 PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "why do we use PKCE?"}'
 

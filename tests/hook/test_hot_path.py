@@ -71,7 +71,7 @@ SEARCH = {"tantivy", "re2"}
 
 QUESTION = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
 ORDER = "commit the change"
-FOR_NAMED_HOMES = {"core.accepted_homes", "core.repository_variables"}  # SUBCOG_HOME is set here; few users set it
+FOR_NAMED_HOMES = {"core.repository_variables"}  # SUBCOG_HOME is set here; few users set it
 WATCHDOG = 1  # threads
 MEANING = 1  # the thread that searches vectors beside words
 
