@@ -9,7 +9,7 @@ import time
 import apsw
 
 from subcog_hooks.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
-from subcog_hooks.core.paths import create_private_file
+from subcog_hooks.core.files import create_private_file
 from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False

@@ -9,8 +9,14 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.files import leads_out, read_regular
-from subcog_hooks.core.paths import account_folder, find_repository, folders_at_hand, make_private_folder
+from subcog_hooks.core.files import (
+    account_folder,
+    find_repository,
+    folders_at_hand,
+    leads_out,
+    make_private_folder,
+    read_regular,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import sys
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import MAX_BYTES
 from subcog_hooks.hook.watchdog import MAX_WORK_MS, Output, end_in_time, process_age_ms
 

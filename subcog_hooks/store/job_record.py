@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core import light_json
-from subcog_hooks.core.files import read_regular
-from subcog_hooks.core.paths import PRIVATE_FILE
+from subcog_hooks.core.files import PRIVATE_FILE, read_regular
 from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ import apsw
 
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.core.paths import make_private_folder
+from subcog_hooks.core.files import make_private_folder
 
 
 class ProcessLock:

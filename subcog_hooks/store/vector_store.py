@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.files import make_private_folder
 from subcog_hooks.store import vector_file
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
@@ -26,6 +26,8 @@ from subcog_hooks.store.vector_reader import _DELETED, _FROM_STATUS, _LAST_KEY, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from subcog_hooks.core.paths import Home
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay
 

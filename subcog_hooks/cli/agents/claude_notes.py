@@ -12,8 +12,8 @@ from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.core import repository_variables
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.files import read_regular
-from subcog_hooks.core.paths import PRIVATE_FILE, Home
+from subcog_hooks.core.files import PRIVATE_FILE, read_regular
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store.memory import AGENT, PENDING
 

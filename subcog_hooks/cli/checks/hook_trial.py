@@ -14,7 +14,8 @@ from subcog_hooks.cli.terminal.output import safe, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError
-from subcog_hooks.core.paths import Home, working_folder
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.settings import loading

@@ -9,8 +9,8 @@ from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, terminal
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
-from subcog_hooks.core.homes import find_home
-from subcog_hooks.core.paths import Home, is_open_to_others
+from subcog_hooks.core.files import is_open_to_others
+from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
