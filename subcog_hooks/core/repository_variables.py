@@ -107,17 +107,6 @@ def find_setter(*variables: str) -> str:
     return next(filter(None, map(repository.setter_of, variables)), "")
 
 
-def find_home_setter(named: str, session_folder: str) -> tuple[str, str]:
-    """Return the file around these folders that sets the variable of the home, or may, and the variable; "" for none.
-
-    named: the value of SUBCOG_HOME, which `~` makes depend on the person's folder.
-    """
-    repository = ProjectVariables(session_folder, (*MENTIONING, *SERVERS))
-    variables = (*(["SUBCOG_HOME"] if named else []), *(() if os.path.isabs(named) else USER_FOLDER))
-    setters = ((repository.setter_of(variable), variable) for variable in variables)
-    return next(filter(lambda setter: setter[0], setters), ("", ""))
-
-
 def drop_set_variables(*prefixes: str) -> list[str]:
     """Remove the variables with these prefixes that a repository at hand sets from this process's environment.
 
@@ -197,8 +186,10 @@ def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
         if is_relative or any(_share_repository(real, other) for other in at_hand):
             fault = f"{'SUBCOG_HOME' if named else 'HOME'} leads into this repository,"
     if not fault:
-        setter, variable = find_home_setter(named, folder)
-        fault = f"{setter} can set {variable}" if setter else ""
+        repository = ProjectVariables(folder, (*MENTIONING, *SERVERS))
+        variables = (*(["SUBCOG_HOME"] if named else []), *(() if os.path.isabs(named) else USER_FOLDER))  # `~` may name it.
+        faults = (f"{setter} can set {variable}" for variable in variables if (setter := repository.setter_of(variable)))
+        fault = next(faults, "")
     return "" if fault and is_accepted_home(home) else fault
 
 

@@ -269,7 +269,9 @@ def is_embedding_due(home: Home) -> bool:
 
 def _is_space_due(home: Home, space: Space) -> bool:
     """Return whether a memory waits, no process works on it, and the model has not just failed. It takes 2 ms."""
-    if is_held(lock_of(home, space)) or _has_just_failed(home, space):
+    failure = _read_failures(home).get(space.name)
+    has_just_failed = failure and failure.get("files") == _stamp(space) and now_ms() - failure.get("at", 0) < RETRY_MS
+    if has_just_failed or is_held(lock_of(home, space)):
         return False
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
@@ -365,11 +367,6 @@ def forget_failure(home: Home, space: Space | None = None) -> None:
     failures = _read_failures(home)
     if failures:
         _write_failures(home, {name: failure for name, failure in failures.items() if space and name != space.name})
-
-
-def _has_just_failed(home: Home, space: Space) -> bool:
-    failure = _read_failures(home).get(space.name)
-    return bool(failure and failure.get("files") == _stamp(space) and now_ms() - failure.get("at", 0) < RETRY_MS)
 
 
 def _stamp(space: Space) -> str:

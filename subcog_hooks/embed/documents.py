@@ -139,7 +139,11 @@ class DocumentEmbedder:
             raise ModelError(
                 f"{space.model} cannot be loaded from {space.folder}: {first_line(error)}", space.remedy
             ) from error
-        self._reads = self._limit_tokens()
+        truncation = (self._tokenizer.truncation if self._tokenizer else None) or {}  # The packaged model has 256 tokens.
+        length = int(truncation.get("max_length", _USUAL_TOKENS))
+        if self._tokenizer is not None and length > MAX_TOKENS:
+            self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._reads = min(length, MAX_TOKENS)  # tokens of a text
         self._splitter: Tokenizer | None = None
 
     def _load_by_fastembed(self) -> None:
@@ -158,18 +162,6 @@ class DocumentEmbedder:
         self._tokenizer = getattr(model.model, "tokenizer", None)  # every text model of fastembed 0.9 has one
         self._of_document = lambda text: next(iter(model.passage_embed([text])))
         self._of_query = lambda text: next(iter(model.query_embed([text])))
-
-    def _limit_tokens(self) -> int:
-        """Return the number of tokens of a text that the model reads, and limit it to MAX_TOKENS.
-
-        tokenizer_config.json has it: 256 for the packaged model.
-        """
-        tokenizer = self._tokenizer
-        truncation = (tokenizer.truncation if tokenizer else None) or {}
-        length = int(truncation.get("max_length", _USUAL_TOKENS))
-        if tokenizer is not None and length > MAX_TOKENS:
-            tokenizer.enable_truncation(MAX_TOKENS)
-        return min(length, MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> Iterator[bytes]:
         """Yield the vector of each text, in their order: int8, one byte a dimension, the largest scaled to 127.

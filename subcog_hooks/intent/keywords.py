@@ -425,7 +425,10 @@ def read_prompt(prompt: str) -> Reading:
     for name in cue_names:
         for kind, weight in enumerate(CUES[name]):
             logits[kind] += weight
-    probabilities = _softmax(logits)
+    top = max(logits)
+    powers = [exp(logit - top) for logit in logits]
+    total = sum(powers)
+    probabilities = [power / total for power in powers]
     confidence = round(min(MAX_CONFIDENCE, 1.0 - probabilities[_NONE]), 4)
     intent_type = NONE
     if confidence >= MIN_TYPE_CONFIDENCE:
@@ -436,10 +439,3 @@ def read_prompt(prompt: str) -> Reading:
     fired.sort(key=lambda signal: (signal.family != intent_type, -signal.weight, signal.name))
     texts = dict.fromkeys(signal.text for signal in fired if signal.family in (intent_type, SEEKING))
     return Reading(Intent(intent_type, confidence, keywords=tuple(texts)), fired, cue_names, probabilities, prepared)
-
-
-def _softmax(logits: list[float]) -> list[float]:
-    top = max(logits)
-    powers = [exp(logit - top) for logit in logits]
-    total = sum(powers)
-    return [power / total for power in powers]

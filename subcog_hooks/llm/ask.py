@@ -189,7 +189,13 @@ class Race:
     def _run(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> None:
         """Make one call from beginning to end, as the thread's function."""
         try:
-            self._result = self._call_provider(provider, question, read, seconds)
+            answer = read(providers.ask_provider(provider, question, seconds, self._wait_in_copy))
+            if answer is None:
+                self._result = self._failure(ERROR, f"{provider.base_url} answered nothing that can be used")
+            else:
+                self._result = Outcome(SUCCESS, self.elapsed_seconds(), answer)
+                if self._is_copy and self._keep_late is not None:
+                    self._keep_late(answer)
         except ProviderTimeout as error:
             self._result = self._failure(TIMEOUT, error.message)
         except ProviderGone as error:
@@ -202,14 +208,6 @@ class Race:
             if self._is_copy:
                 os._exit(0)
             self._ended.release()
-
-    def _call_provider(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Outcome:
-        answer = read(providers.ask_provider(provider, question, seconds, self._wait_in_copy))
-        if answer is None:
-            return self._failure(ERROR, f"{provider.base_url} answered nothing that can be used")
-        if self._is_copy and self._keep_late is not None:
-            self._keep_late(answer)
-        return Outcome(SUCCESS, self.elapsed_seconds(), answer)
 
     def _wait_in_copy(self) -> float:
         """Let a copy of this process wait for the late answer: return its deadline there. Raise TimeoutError here.
