@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core import repository_variables
-from subcog_hooks.core.paths import STARTED_IN
+from subcog_hooks.core.files import STARTED_IN
 from subcog_hooks.core.repository_variables import find_setter
 
 ADDRESS = "ANTHROPIC_BASE_URL"

@@ -15,7 +15,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, models, pull, spaces
+from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store import memory, vector_store
@@ -36,27 +36,27 @@ def pending(store: Store, make: Maker, following: Open) -> None:
 
 
 def test_in_an_empty_home_nothing_is_due(home: Home) -> None:
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     assert not (Path(home.log) / "hook.log").exists()
 
 
 def test_work_is_due_from_a_new_memory_until_it_is_embedded(home: Home, store: Store, make: Maker, following: Open) -> None:
     following()
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     store.add([make("The gate is shut.")])  # the vectors have not followed yet
-    assert background.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
     following()
-    assert background.is_embedding_due(home)
-    assert background.embed_all_pending(home) == 1
+    assert catch_up.is_embedding_due(home)
+    assert catch_up.embed_all_pending(home) == 1
     assert following().counts() == (1, 0)
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
 
 
 @pytest.mark.usefixtures("pending")
 def test_it_is_not_due_while_another_process_is_at_it(home: Home) -> None:
     with ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"):
-        assert not background.is_embedding_due(home)
-    assert background.is_embedding_due(home)
+        assert not catch_up.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
 
 
 class Ending(Pace):
@@ -82,12 +82,12 @@ def test_a_broken_model_is_noted_until_it_works_again(
     os.truncate(tmp_path / "model" / "model.onnx", 1_000)
     with monkeypatch.context() as broken:
         broken.setattr(SPACE, "folder", str(tmp_path / "model"))
-        background.embed_all_pending(home)
-    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in background.last_failure(home)
+        catch_up.embed_all_pending(home)
+    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in catch_up.last_failure(home)
     assert f"embedding ended early: {SPACE.model}" in Path(log.log_path(home)).read_text()
     assert following().counts() == (0, 1)
-    background.embed_all_pending(home)
-    assert background.last_failure(home) == ""
+    catch_up.embed_all_pending(home)
+    assert catch_up.last_failure(home) == ""
     assert following().counts() == (1, 0)
 
 
@@ -105,7 +105,7 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
     command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, preexec_fn=small_disk, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert f"{vectors.path}" in background.last_failure(home)
+    assert f"{vectors.path}" in catch_up.last_failure(home)
     assert vectors.counts() == (0, 60)
     assert vectors.problems() == []
 
@@ -115,7 +115,7 @@ def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
-    background.embed_all_pending(home)
+    catch_up.embed_all_pending(home)
     assert following().counts() == (1, 0)
     assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.log_path(home)).read_text()
     assert PACKAGED is SPACE
@@ -154,19 +154,19 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
 
 def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
-    assert background.embed_all_pending(home, pace) == 4
+    assert catch_up.embed_all_pending(home, pace) == 4
     assert (counts(home, SPACE), pace.pauses) == ((4, 2), 4)  # one pause behind each vector
-    assert background.last_failure(home) == ""
-    assert background.is_embedding_due(home)
-    assert background.embed_all_pending(home) == 8
+    assert catch_up.last_failure(home) == ""
+    assert catch_up.is_embedding_due(home)
+    assert catch_up.embed_all_pending(home) == 8
     assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
 
 
 def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     after_the_first_group_of(chosen_model, lambda: Path(home.config).write_text(""), monkeypatch)
-    background.embed_all_pending(home)
+    catch_up.embed_all_pending(home)
     assert counts(home, chosen_model) == (2, 4)
-    assert background.last_failure(home) == ""
+    assert catch_up.last_failure(home) == ""
 
 
 @pytest.mark.parametrize("is_its_turn", [False, True])
@@ -178,8 +178,8 @@ def test_a_model_removed_meanwhile_is_no_failure(
         models.remove_model(home, chosen_model)
 
     after_the_first_group_of(chosen_model if is_its_turn else SPACE, remove, monkeypatch)
-    background.embed_all_pending(home)
-    assert (counts(home, SPACE), background.last_failure(home)) == ((6, 0), "")
+    catch_up.embed_all_pending(home)
+    assert (counts(home, SPACE), catch_up.last_failure(home)) == ((6, 0), "")
     assert not os.path.exists(chosen_model.folder)
     assert not os.path.exists(vectors_path(home, chosen_model.name))
 
@@ -187,16 +187,16 @@ def test_a_model_removed_meanwhile_is_no_failure(
 def test_vectors_made_during_a_models_removal_are_deleted(
     home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first_vectors = spaces.provisional_encoder
+    first_vectors = models.provisional_encoder
 
     def remove_before(space: Space) -> vector_store.Encode:
         if space.name == chosen_model.name:
             models.remove_model(home, chosen_model)
         return first_vectors(space)
 
-    monkeypatch.setattr(spaces, "provisional_encoder", remove_before)
-    background.embed_all_pending(home)
-    assert background.last_failure(home) == ""
+    monkeypatch.setattr(models, "provisional_encoder", remove_before)
+    catch_up.embed_all_pending(home)
+    assert catch_up.last_failure(home) == ""
     assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
@@ -220,9 +220,9 @@ class Removing(Pace):
 
 def test_a_model_removed_between_two_turns_leaves_no_file(home: Home, chosen_model: Space) -> None:
     pace = Removing(home, chosen_model)
-    assert background.embed_all_pending(home, pace) == 8
+    assert catch_up.embed_all_pending(home, pace) == 8
     assert pace.remover
-    assert background.last_failure(home) == ""
+    assert catch_up.last_failure(home) == ""
     for folder in (home.models, home.index):
         assert [name for name in os.listdir(folder) if chosen_model.name in name] == []
 
@@ -235,8 +235,8 @@ def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:
     path = os.path.join(chosen_model.folder, "onnx", "model.onnx")
     with open(path, "r+b") as file:
         file.write(b"\xff" * 1_000)
-    background.embed_all_pending(home)
-    assert f"{chosen_model.model} cannot be loaded" in background.last_failure(home)
+    catch_up.embed_all_pending(home)
+    assert f"{chosen_model.model} cannot be loaded" in catch_up.last_failure(home)
     return path
 
 
@@ -245,35 +245,35 @@ def test_a_failed_model_rests_until_a_change_or_for_a_day(
 ) -> None:
     path = run_with_a_broken_model(home, chosen_model)
     assert counts(home, SPACE) == (6, 0)
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     with monkeypatch.context() as later:
-        later.setattr(background, "now_ms", lambda: memory.now_ms() + background.RETRY_MS + 1)
-        assert background.is_embedding_due(home)
+        later.setattr(catch_up, "now_ms", lambda: memory.now_ms() + catch_up.RETRY_MS + 1)
+        assert catch_up.is_embedding_due(home)
     os.utime(path)
-    assert background.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
 
 
 def test_a_disk_that_was_full_does_not_keep_it_from_being_due(home: Home, chosen_model: Space) -> None:
     os.makedirs(home.index)
-    background.record_failure(home, chosen_model, StoreError("the disk is full"))
-    assert background.last_failure(home) == f"{chosen_model.model}: the disk is full"
-    assert background.is_embedding_due(home)
+    catch_up.record_failure(home, chosen_model, StoreError("the disk is full"))
+    assert catch_up.last_failure(home) == f"{chosen_model.model}: the disk is full"
+    assert catch_up.is_embedding_due(home)
 
 
 def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chosen_model: Space) -> None:
     run_with_a_broken_model(home, chosen_model)
-    noted = background.last_failure(home)
+    noted = catch_up.last_failure(home)
     with (
         ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"),
         ProcessLock(catch_up.lock_of(home, chosen_model), 0, "embedding"),
     ):
-        background.embed_all_pending(home)
-    assert background.last_failure(home) == noted
+        catch_up.embed_all_pending(home)
+    assert catch_up.last_failure(home) == noted
 
 
 def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> None:
     os.makedirs(home.index, exist_ok=True)
     for text in ("the disk is full", "[1]", '{"minilm": 3}', ""):
-        Path(home.index, background.FAILURE).write_text(text)
-        assert background.last_failure(home) == ""
-        assert background.is_embedding_due(home)
+        Path(home.index, catch_up.FAILURE).write_text(text)
+        assert catch_up.last_failure(home) == ""
+        assert catch_up.is_embedding_due(home)

@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ModelError, StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import catch_up, spaces
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import Space
@@ -210,7 +210,7 @@ def test_a_lock_dies_with_its_owner(work: Work) -> None:
 def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make: Maker, reads_on: Space) -> None:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
-    encode = spaces.provisional_encoder(reads_on)
+    encode = models.provisional_encoder(reads_on)
     with vector_store.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)

@@ -72,7 +72,7 @@ def pieces_of_library(text: str) -> list[str]:
     return [piece for word in words if word != [multilingual_encoder.BEGIN] for piece in word][:MAX_TOKENS]
 
 
-def packed_names(packed: multilingual_encoder.PackedPieces) -> dict[int, str]:
+def packed_names(packed: MultilingualEncoder) -> dict[int, str]:
     """The piece of each row."""
     names = {}
     for piece, _ in PIECES:
@@ -91,8 +91,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def packed(path: str) -> Iterator[multilingual_encoder.PackedPieces]:
-    opened = multilingual_encoder.PackedPieces(path)
+def packed(path: str) -> Iterator[MultilingualEncoder]:
+    opened = MultilingualEncoder(path)
     yield opened
     opened.close()
 
@@ -111,12 +111,12 @@ def copy(path: str, tmp_path: Path) -> Path:
     return copied
 
 
-def cut(packed: multilingual_encoder.PackedPieces, text: str) -> list[str]:
+def cut(packed: MultilingualEncoder, text: str) -> list[str]:
     names = packed_names(packed)
     return [names[row] for row in Segmenter(packed.bucket, packed.unknown).piece_rows(text, MAX_TOKENS)]
 
 
-def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
+def test_texts_of_every_kind_are_cut_as_by_the_library(packed: MultilingualEncoder) -> None:
     names, segmenter = packed_names(packed), Segmenter(packed.bucket, packed.unknown)
     without_blanks = TEXTS[5] * 60
     assert len(pieces_of_library(without_blanks)) == MAX_TOKENS
@@ -127,12 +127,12 @@ def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_enco
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([piece for piece, _ in PIECES] + [" ", "\ue000"])).map("".join))
 def test_any_pieces_side_by_side_are_cut_as_by_the_library(path: str, text: str) -> None:
-    packed = multilingual_encoder.PackedPieces(path)
+    packed = MultilingualEncoder(path)
     assert cut(packed, text) == pieces_of_library(text)
     packed.close()
 
 
-def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: multilingual_encoder.PackedPieces) -> None:
+def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: MultilingualEncoder) -> None:
     encoder = MultilingualEncoder.open(path)
     rows = {piece: row for (piece, _), row in zip(PIECES, pieces.weigh_rows(PIECES, ROWS), strict=True)}
     for text in TEXTS:
@@ -164,7 +164,7 @@ def test_needs_in_other_languages_lie_near_english_notes(packaged: MultilingualE
 def test_the_packaged_file_is_whole() -> None:
     from subcog_hooks.embed.multilingual_encoder import PACKAGED
 
-    packing.check_encoder(PACKAGED, multilingual_encoder.PackedPieces)
+    packing.check_encoder(PACKAGED, MultilingualEncoder)
     assert os.path.getsize(PACKAGED) < 13_500_000
 
 
@@ -196,10 +196,10 @@ def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
     with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary is not text"):
         MultilingualEncoder.open(str(copy)).encode(" ".join(TEXTS))
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        packing.check_encoder(str(copy), multilingual_encoder.PackedPieces)
+        packing.check_encoder(str(copy), MultilingualEncoder)
 
 
-def test_a_piece_without_a_cost_is_named(packed: multilingual_encoder.PackedPieces, copy: Path) -> None:
+def test_a_piece_without_a_cost_is_named(packed: MultilingualEncoder, copy: Path) -> None:
     words = [piece for piece, _ in PIECES if piece.startswith(multilingual_encoder.BEGIN) and len(piece) > 1]
     last = next(word for word in words if packed.bucket(packing.bucket_key(word)).rpartition("\n")[2].startswith(f"{word}\t"))
     whole = copy.read_bytes()

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import MAX_END, Classification, answer_to_text, build_question, parse_answer
-from subcog_hooks.intent.kinds import MAX_TOPICS, TYPES
+from subcog_hooks.intent.classifier import MAX_END, answer_to_text, build_question, parse_answer
+from subcog_hooks.intent.keywords import MAX_TOPICS, TYPES, Intent
 
 GOOD = '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy", "staging"]}'
 
@@ -112,10 +112,7 @@ def test_a_label_may_be_spelled_in_several_ways() -> None:
         ("HowTo", "howto"),
         ("how-to", "howto"),
         ("HOW_TO", "howto"),
-        (" Troubleshooting. ", "troubleshoot"),
-        ("Explain", "explanation"),
-        ("compare", "comparison"),
-        ("no intent", "none"),
+        (" Troubleshoot. ", "troubleshoot"),
     ]
     failures = [
         (label, kind, actual)
@@ -130,40 +127,30 @@ def test_an_unknown_label_is_no_answer() -> None:
     assert [(label, actual) for label in cases if (actual := parse_answer(answer_text(intent_type=label))) is not None] == []
 
 
-def test_the_label_may_stand_under_another_name() -> None:
-    for key in ("intent", "type", "label", "Intent Type", "intent-type", "intentType"):
-        assert read(json.dumps({key: "location", "Confidence": 0.6})) == ("location", 0.6, ())
-
-
 def test_a_confidence_may_be_written_in_several_ways() -> None:
-    cases = [
-        *((0.8, 0.8), (1, 1.0), (0, 0.0), ("0.8", 0.8), (" 0,8 ", 0.8), ("85%", 0.85), ("85 %", 0.85), ("1%", 0.01)),
-        *((80, 0.8), (100.0, 1.0), ("95", 0.95), ("9%", 0.09), (10, 0.1), (-0.1, 0.0), (0.123456789, 0.1235)),
-    ]
+    cases = [*((0.8, 0.8), (1, 1.0), (0, 0.0), (80, 0.8), (100.0, 1.0), (10, 0.1), (0.123456789, 0.1235))]
     found = [read(answer_text(confidence=written)) for written, _ in cases]
     assert found == [("howto", confidence, ("deploy",)) for _, confidence in cases]
 
 
 def test_without_a_confidence_there_is_no_answer() -> None:
-    cases: list[object] = [None, True, "high", "", "%", [], {}, -1, 1.2, 2, 8, "8.5", 9.99, 101, 1e308, 10**400]
+    cases: list[object] = [None, True, "high", "", "0.8", [], {}, -0.1, 1.2, 2, 8, 9.99, 101, 1e308, 10**400]
     cases += [float("nan"), float("inf"), "nan", "-inf", "1e999"]
     assert [written for written in cases if parse_answer(answer_text(confidence=written)) is not None] == []
 
 
 def test_topics_may_be_written_in_several_ways() -> None:
-    cases = [
+    cases: list[tuple[object, tuple[str, ...]]] = [
         (None, ()),
         ([], ()),
         ("deploy", ("deploy",)),
-        ("deploy, staging; db\nPKCE", ("deploy", "staging", "db", "PKCE")),
+        ("deploy, staging", ("deploy", "staging")),
         (["a", "A", " a ", "b"], ("a", "b")),
-        (["a", ["b", ["c"]]], ("a", "b", "c")),
-        ([{"name": "a"}, {"topic": "b"}, {"weight": 1}], ("a", "b")),
-        ([101, 2.5, True, None, "E0308"], ("101", "2.5", "E0308")),
+        ([["a"], {"name": "b"}, 101, True, None, "E0308"], ("E0308",)),
         (list("abcdefgh"), tuple("abcde")),
         (["  two\twords ", "", "a\x00\x1b[31mb", "z\ud800"], ("two words", "a [31mb", "z")),
         (["x" * 61, "y" * 60], ("y" * 60,)),
-        ({"topic": "a"}, ("a",)),
+        ({"topic": "a"}, ()),
         (False, ()),
     ]
     failures = [
@@ -188,7 +175,7 @@ answers_like = st.fixed_dictionaries(
 )
 
 
-def is_sound(answer: Classification | None) -> bool:
+def is_sound(answer: Intent | None) -> bool:
     if answer is None:
         return True
     "".join(answer.topics).encode("utf-8")

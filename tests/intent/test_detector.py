@@ -37,8 +37,8 @@ def test_without_an_llm_the_words_alone_tell(home: Home, state: State, setting: 
     with LlmServer(NO) as server:
         result = examine_with(home, state, asking(server, **setting))
     assert server.requests == []
-    assert (result.intent.llm_status, result.intent.source, result.intent.type) == ("off", "keyword", "howto")
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert (result.llm_status, result.source, result.type) == ("off", "keyword", "howto")
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
     assert (result.answer, result.llm_seconds, result.llm_reason) == (None, None, "")
     assert metric_values(state) == BY_WORDS
 
@@ -46,7 +46,7 @@ def test_without_an_llm_the_words_alone_tell(home: Home, state: State, setting: 
 def test_words_that_are_as_sure_as_is_set_are_taken_as_they_are(home: Home, state: State) -> None:
     sure = keywords.read_prompt(QUESTION).intent.confidence
     with LlmServer(YES) as server:
-        intent = examine_with(home, state, asking(server, search_intent__llm_skip_confidence=sure)).intent
+        intent = examine_with(home, state, asking(server, search_intent__llm_skip_confidence=sure))
         assert (intent.llm_status, intent.source, intent.type, server.requests) == ("skipped", "keyword", "howto", [])
         assert status(home, state, asking(server, search_intent__llm_skip_confidence=sure + 0.001)) == "success"
 
@@ -56,7 +56,7 @@ def test_of_a_prompt_that_nobody_typed_nobody_is_asked(home: Home, state: State,
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server), prompt)
     assert server.requests == []
-    assert (result.intent.type, result.intent.confidence, result.intent.llm_status) == ("none", 0.0, "off")
+    assert (result.type, result.confidence, result.llm_status) == ("none", 0.0, "off")
     assert metric_values(state) == BY_WORDS
 
 
@@ -64,7 +64,7 @@ def test_a_prompt_too_long_for_the_secret_check_is_not_sent(home: Home, state: S
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN + 1, "."))
         assert server.requests == []
-        assert (result.intent.llm_status, result.llm_reason) == ("skipped", "the prompt is too long")
+        assert (result.llm_status, result.llm_reason) == ("skipped", "the prompt is too long")
         assert status(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN, ".")) == "success"
 
 
@@ -75,8 +75,8 @@ def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, sta
         result = begun.settle(("session",), settings, 0.0)
         begun.record_metrics(result, state)
     assert server.requests == []
-    assert (result.intent.llm_status, result.llm_reason) == ("skipped", "no time was left")
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert (result.llm_status, result.llm_reason) == ("skipped", "no time was left")
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
     assert metric_values(state) == BY_WORDS
 
 
@@ -93,7 +93,7 @@ def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, promp
     with LlmServer(llm_server.never()) as server:
         result = examine_with(home, state, asking(server), prompt)
         assert server.requests == []
-    assert (result.intent.llm_status, result.llm_reason, result.intent.type) == ("skipped", reason, "none")
+    assert (result.llm_status, result.llm_reason, result.type) == ("skipped", reason, "none")
     assert metric_values(state) == BY_WORDS
 
 
@@ -104,9 +104,9 @@ def test_an_answer_is_merged_and_counted(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server))
     words = keywords.read_prompt(QUESTION).intent
-    assert (result.intent.type, result.intent.source, result.intent.llm_status) == ("troubleshoot", "hybrid", "success")
-    assert result.intent.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
-    assert result.intent.topics[:2] == ("session token", "cookie")
+    assert (result.type, result.source, result.llm_status) == ("troubleshoot", "hybrid", "success")
+    assert result.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
+    assert result.topics[:2] == ("session token", "cookie")
     assert result.answer is not None
     assert result.llm_seconds is not None
     assert (result.answer.type, result.llm_reason, result.timed_out_by) == ("troubleshoot", "", "")
@@ -118,8 +118,8 @@ def test_where_no_signal_of_a_type_fired_the_answer_stands_alone(home: Home, sta
     assert all(signal.family == "none" for signal in keywords.read_prompt(ORDER).fired)
     with LlmServer(says("howto", 0.66)) as server:
         result = examine_with(home, state, asking(server), ORDER)
-    assert (result.intent.source, result.intent.confidence) == ("llm", 0.66)
-    assert result.intent.topics == extract_topics(keywords.read_prompt(ORDER).words())
+    assert (result.source, result.confidence) == ("llm", 0.66)
+    assert result.topics == extract_topics(keywords.read_prompt(ORDER).words())
     assert metric_values(state)[f'{DURATION}{{source="llm"}}'] == 1
 
 
@@ -146,7 +146,7 @@ def test_an_unsure_answer_silences_nothing_and_a_sure_no_does(
     with LlmServer(says(kind, confidence, ["topic"])) as server:
         settings = asking(server)
         result = examine_with(home, state, settings, prompt)
-    assert result.intent.llm_status == "success"
+    assert result.llm_status == "success"
     assert result.is_vetoed is (kind == "none" and confidence >= 0.5)
     assert (result.is_enough(settings) and result.may_speak(settings)) is speaks
 
@@ -167,9 +167,9 @@ def test_a_failure_leaves_what_the_words_say(home: Home, state: State, behaviour
     with LlmServer(behaviour) as server:
         result = examine_with(home, state, asking(server))
     words = keywords.read_prompt(QUESTION).intent
-    assert (result.intent.llm_status, result.intent.source) == (expected, "keyword")
-    assert (result.intent.type, result.intent.confidence) == (words.type, words.confidence)
-    assert result.intent.topics == extract_topics(keywords.read_prompt(QUESTION).words())
+    assert (result.llm_status, result.source) == (expected, "keyword")
+    assert (result.type, result.confidence) == (words.type, words.confidence)
+    assert result.topics == extract_topics(keywords.read_prompt(QUESTION).words())
     assert result.answer is None
     assert result.llm_reason
     assert metric_values(state) == call(expected)
@@ -179,7 +179,7 @@ def test_a_failure_leaves_what_the_words_say(home: Home, state: State, behaviour
 def test_the_setting_ends_the_wait(home: Home, state: State, behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server:
         result = examine_with(home, state, asking(server, search_intent__llm_timeout_ms=SHORT_MS))
-    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
+    assert (result.llm_status, result.type, result.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
     assert result.llm_seconds is not None
     assert result.llm_seconds >= SHORT_MS / 1000.0
     assert metric_values(state) == call("timeout", "llm_timeout_ms")
@@ -193,7 +193,7 @@ def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State,
         result = begun.settle(extract_topics(begun.reading.words()), settings, left_ms)
         assert metric_values(state) == {}  # before it is kept
         begun.record_metrics(result, state)
-    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "deadline")
+    assert (result.llm_status, result.type, result.timed_out_by) == ("timeout", "howto", "deadline")
     assert metric_values(state) == call("timeout", "deadline")
 
 
@@ -201,7 +201,7 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
     with LlmServer(YES, llm_server.fails(500)) as server:
         settings = asking(server)
         statuses = [
-            detector.examine_prompt(prompt, settings, home, state, may_be_shown).intent.llm_status
+            detector.examine_prompt(prompt, settings, home, state, may_be_shown).llm_status
             for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)
         ]
     assert statuses == ["success", "cached", "error", "error", "error", "resting"]
@@ -232,4 +232,4 @@ def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
             begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
             result = begun.settle((), settings, LONG_MS)
-            assert (result.intent.type, result.intent.confidence, result.intent.topics) == ("none", 0.0, ())
+            assert (result.type, result.confidence, result.topics) == ("none", 0.0, ())

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import read_prompt
-from subcog_hooks.intent.kinds import (
+from subcog_hooks.intent.keywords import (
     COMPARISON,
     EXPLANATION,
     GENERAL,
@@ -23,6 +22,7 @@ from subcog_hooks.intent.kinds import (
     TROUBLESHOOT,
     TYPES,
     Intent,
+    read_prompt,
 )
 from subcog_hooks.settings.keys import KEYS
 

@@ -3,7 +3,7 @@
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier, detector, keywords
 from subcog_hooks.intent.detector import ANSWER_KEPT_MS, COMPLETED, DURATION, HOUR_MS, STARTED
-from subcog_hooks.llm import breaker
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.memory import now_ms
@@ -31,9 +31,9 @@ def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
         first = examine_with(home, state, asking(server))
         second = examine_with(home, state, asking(server))
         assert len(server.requests) == 1
-    assert (first.intent.llm_status, second.intent.llm_status) == ("success", "cached")
+    assert (first.llm_status, second.llm_status) == ("success", "cached")
     for name in ("type", "confidence", "topics", "keywords", "source"):
-        assert getattr(second.intent, name) == getattr(first.intent, name)
+        assert getattr(second, name) == getattr(first, name)
     assert (second.llm_seconds, second.llm_reason) == (None, "")
     assert metric_values(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
 
@@ -52,9 +52,9 @@ def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         assert status(home, state, settings) == "success"
-        key = breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
-    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
-    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
+        key = ask.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
+    assert ask.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
+    assert ask.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
 def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state: State) -> None:
@@ -74,9 +74,9 @@ def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state:
 def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        breaker.cache_answer(
+        ask.cache_answer(
             state,
-            breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
+            ask.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
             "not JSON",
             now_ms(),
             HOUR_MS,
@@ -89,19 +89,19 @@ def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State
 
 def end_rest(state: State, settings: Settings, home: Home) -> None:
     """Let the provider's rest be over."""
-    breaker.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
+    ask.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
 
 
 def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
     with LlmServer(llm_server.fails(500), llm_server.resets(), llm_server.garbage()) as server:
         settings = asking(server)
         assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
-        assert len(server.requests) == breaker.FAILURES
+        assert len(server.requests) == ask.FAILURES
         result = examine_with(home, state, settings)
-        assert len(server.requests) == breaker.FAILURES
+        assert len(server.requests) == ask.FAILURES
     assert result.llm_reason == "it failed too often lately"
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
-    assert metric_values(state)[STARTED] == breaker.FAILURES
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert metric_values(state)[STARTED] == ask.FAILURES
 
 
 def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
@@ -118,7 +118,7 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
+            ask.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
         end_rest(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()

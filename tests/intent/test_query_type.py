@@ -288,6 +288,12 @@ def test_it_loads_only_quotes_and_the_vocabulary() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ast.literal_eval(loaded.stdout) == [
-        *("__future__", "subcog_hooks.core", "subcog_hooks.core.files", "subcog_hooks.intent.query_type"),
+        *(
+            "__future__",
+            "subcog_hooks.core",
+            "subcog_hooks.core.errors",
+            "subcog_hooks.core.files",
+            "subcog_hooks.intent.query_type",
+        ),
         *("subcog_hooks.text", "subcog_hooks.text.prompt_needs", "subcog_hooks.text.vocabulary"),
     ]

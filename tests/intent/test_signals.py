@@ -7,8 +7,7 @@ import pytest
 
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import GAP, NAMES, split_prompt
-from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
+from subcog_hooks.intent.keywords import GAP, NAMES, NONE, SEEKING, TYPES, split_prompt
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.typed_prompt import prepare_prompt
 from tests.intent.signal_examples import signal_examples

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.keywords import MAX_TOPICS
 from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, extract_topics
 
 anything = st.text(st.characters(exclude_categories=()))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.intent.classifier import build_question, parse_answer
-from subcog_hooks.llm import race
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.providers import Provider
 from tests import llm_server
 from tests.llm.asked import ENDED, SECONDS
@@ -25,8 +25,8 @@ def provider_at(server: LlmServer, model: str = "m") -> Provider:
     return Provider("openai", server.url_v1, model, "")
 
 
-def start_call(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> race.Race:
-    return race.start_race(provider, build_question(prompt), parse_answer, seconds)
+def start_call(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> ask.Race:
+    return ask.Race(provider, build_question(prompt), parse_answer, seconds)
 
 
 def test_an_answer_in_time_is_a_success() -> None:
@@ -119,7 +119,7 @@ def test_without_a_thread_it_is_disconnected() -> None:
 
 def test_a_mistake_of_ours_is_an_outcome() -> None:
     nothing: Any = None
-    outcome = race.start_race(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse_answer, SECONDS).join(SECONDS)
+    outcome = ask.Race(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse_answer, SECONDS).join(SECONDS)
     assert (outcome.status, outcome.reason) == ("error", "an internal error: AttributeError")
 
 
@@ -139,10 +139,10 @@ import sys, os
 sys.path.insert(0, sys.argv[1])
 bare = set(sys.modules)
 from subcog_hooks.intent import classifier
-from subcog_hooks.llm import race
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.providers import Provider
 before = set(sys.modules) - bare
-call = race.start_race(Provider("openai", sys.argv[2], "m", ""), classifier.build_question(""), classifier.parse_answer, 60.0)
+call = ask.Race(Provider("openai", sys.argv[2], "m", ""), classifier.build_question(""), classifier.parse_answer, 60.0)
 print([sorted(before), call.join(float(sys.argv[3])).status], flush=True)
 """
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.intent.kinds import Intent
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import logit, pipeline, relevance
 from subcog_hooks.recall.hits import BEGUN, Hit
 from subcog_hooks.recall.relevance import LONGEST_NOTE, OF_NOTES, is_note

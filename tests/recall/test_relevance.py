@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent.kinds import Intent
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.logit import CHANNELS
 from subcog_hooks.recall.relevance import (

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.embed.by_language import encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.recall import candidates
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.hits import SEMANTIC

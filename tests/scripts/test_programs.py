@@ -11,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.hook": "",
-    "scripts.bench.intent": "",
     "scripts.bench.peers": "",
     "scripts.bench.public": "",
     "scripts.bench.recall": "",
@@ -22,8 +21,6 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.encoder.build_multilingual_encoder": "",
     "scripts.encoder.build_query_encoder": "",
     "scripts.intent.fit": "scipy",
-    "scripts.intent.hybrid": "",
-    "scripts.intent.record": "",
     "scripts.learn.fit": "numpy",
     "scripts.redaction.catalogue": "kingfisher_sdk",
     "scripts.relevance.fit": "scipy",
@@ -68,20 +65,6 @@ def test_the_hook_is_measured_beside_a_bare_interpreter(tmp_path: Path) -> None:
     (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
     assert (size["memories"], len(size["hook_ms"])) == (100, 3)
     assert size["hook_median_ms"] > size["bare_median_ms"] > 0.0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs os.wait4")
-def test_prompts_are_measured_beside_the_process_that_embeds(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    options = ["--subcog", str(Path(sys.executable).with_name("subcog")), "--embedding", "--sizes", "2000", "--runs", "1"]
-    for _ in range(ATTEMPTS):
-        done = run("scripts.bench.hook", *options, "--json", str(file))
-        size = json.loads(file.read_text(encoding="utf-8"))["sizes"][0] if done.returncode == 0 else {}
-        if size.get("share"):  # others may leave it none of the processor
-            break
-    assert done.returncode == 0, done.stderr
-    assert (len(size["single_ms"]), len(size["series_quiet_ms"])) == (1, 5)
-    assert 0.0 < size["share"] < 1.5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
