@@ -1,4 +1,4 @@
-"""Record a hook call: turn its verdict into the verdict that is stored, without secrets."""
+"""Record a hook call: turn its verdict into the record that is stored, without secrets."""
 
 from __future__ import annotations
 
