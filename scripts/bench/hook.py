@@ -6,7 +6,6 @@ edit of a file that this memory is about brings it and of another file nothing, 
 stops; of runs that a busy machine has ended at their deadline few may be among them. The hook is the command that `subcog init`
 registers, or with --console-script the one that the plugin runs. `subcog search` is measured as a process, too, and as a script
 calls it (--fast --json). With --load other processes keep the processors busy; then what did not speak is counted, not refused.
-With --embedding nothing but prompts is measured, in turn while the process at rest embeds the memories and while it does not.
 The figures are printed and, with --json, written; nothing is judged. Linux and macOS.
 
 Without --subcog the package of this checkout is installed into a fresh virtual environment of its own: an editable
@@ -24,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,8 +45,6 @@ PROMPT = "How do we rotate the signing keys of the webhook gateway, and how long
 ORDER = "commit this"
 OF_TARGET, OF_NOTHING = "ops/rotation/keys/next.yaml", "lib/button.css"  # files
 SEARCHES: tuple[list[str], ...] = ([], ["--fast"])  # with the neural model, and as a script does
-IN_A_ROW = 5  # prompts of a quick series, behind one that comes after a quiet while
-QUIET_S = 2.0  # before that one: what paused for the last prompt is at work again
 MOST_LATE = 0.1  # runs that a busy machine may end at their deadline, of those that have to bring the memory
 
 
@@ -86,23 +83,19 @@ class Plan(NamedTuple):
 
 def main() -> None:
     options = _options()
-    measure, table = (_measure_embedding, _embedding_table) if options.embedding else (_measure, _table)
     signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
-    before = _baseline(options.baseline) if options.baseline else {}
     with tempfile.TemporaryDirectory(prefix="subcog-bench-") as folder:
         try:
             subcog = find_subcog(options.subcog) if options.subcog is not None else install_subcog(folder)
             environment = describe_environment(subcog)
             hook = [subcog.command, "hook"] if options.console_script else registered_command(subcog, folder)
             plan = Plan(subcog, hook, options.runs, options.search_runs, options.load, options.stores)
-            sizes = [measure(plan, size, folder) for size in options.sizes]
+            sizes = [_measure(plan, size, folder) for size in options.sizes]
         except (Failed, OSError, subprocess.SubprocessError) as error:
             sys.exit(f"scripts.bench.hook: {error}")
     show_progress("")
-    print(table(sizes))
+    print(_table(sizes))
     print(_described(environment, plan))
-    if before:
-        print("\n" + _compared(sizes, before))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             told = {"environment": environment, "runs": options.runs, "load": options.load, "command": hook, "sizes": sizes}
@@ -125,13 +118,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--search-runs", type=parse_positive, default=20, help="of the search for each size (default 20)")
     parser.add_argument("--sizes", type=parse_sizes, default=[100, 10_000, 100_000], help="default 100,10000,100000")
     parser.add_argument("--load", type=int, default=0, metavar="N", help="processes that do nothing but keep a processor busy")
-    parser.add_argument("--embedding", action="store_true", help="measure prompts while the process at rest embeds")
     parser.add_argument(
         "--stores", default="", metavar="DIR", help="keep the stores in this folder, and use those that are there"
     )
     parser.add_argument("--console-script", action="store_true", help="measure `subcog hook`, as the plugin runs it")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
-    parser.add_argument("--baseline", metavar="FILE", help="compare with an earlier --json file")
     return parser.parse_args()
 
 
@@ -192,81 +183,6 @@ def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[s
     write_memories(path, size)
     show_progress(f"{size:,} memories: importing")
     return home, project, environment, import_memories(subcog, path, project, environment)
-
-
-def _measure_embedding(plan: Plan, size: int, folder: str) -> dict[str, object]:
-    """Return the figures of prompts beside the process that embeds, and without it: one after a quiet while, then a series."""
-    home, project, environment, _ = _import(plan.subcog, size, folder)
-    case = _cases(project)[0]
-    provisional = os.path.join(folder, "provisional")
-    shutil.copytree(os.path.join(home, "index"), provisional)
-    single: dict[bool, list[float]] = {False: [], True: []}
-    series: dict[bool, list[float]] = {False: [], True: []}
-    shares: list[float] = []  # of a processor, which the process at rest had
-    for number in range(-1, plan.runs):  # the first is the warm-up
-        for embeds in (number % 2 == 0, number % 2 == 1):
-            shutil.rmtree(os.path.join(home, "index"))
-            shutil.copytree(provisional, os.path.join(home, "index"))  # so that there is always enough to embed
-            with _embedding(plan.subcog, home, environment, shares) if embeds else nullcontext():
-                time.sleep(QUIET_S)
-                ms = [_hook(plan.hook, case, f"{number}-{embeds}-{at}", project, environment).ms for at in range(1 + IN_A_ROW)]
-            if number >= 0:
-                single[embeds].append(ms[0])
-                series[embeds] += ms[1:]
-        show_progress(f"{size:,} memories: run {number + 1} of {plan.runs}")
-    shutil.rmtree(home)
-    shutil.rmtree(provisional)
-    figures: dict[str, object] = {"memories": size, "share": round(quantile(shares, 0.5), 2)}
-    for key, found in (("single", single), ("series", series)):
-        quiet, beside = (quantile(found[embeds], 0.5) for embeds in (False, True))
-        figures |= {f"{key}_quiet_median_ms": round(quiet, 2), f"{key}_median_ms": round(beside, 2)}
-        figures |= {f"{key}_p95_ms": round(quantile(found[True], 0.95), 2), f"{key}_ratio": round(beside / quiet, 3)}
-        figures |= {f"{key}_quiet_ms": found[False], f"{key}_ms": found[True]}
-    return figures
-
-
-@contextmanager
-def _embedding(subcog: Subcog, home: str, environment: dict[str, str], shares: list[float]) -> Iterator[None]:
-    """Embed meanwhile, in the process that works at rest, which has begun with it and does not end before. Raises Failed.
-
-    shares: takes how much of a processor it had, pauses counted in.
-    """
-    began = time.monotonic()
-    at_rest = subprocess.Popen(
-        [subcog.command, "at-rest"], env=environment | {"SUBCOG_BACKGROUND": "1"}, cwd=home, start_new_session=True
-    )
-    try:
-        folder = os.path.join(home, "index")
-        before = _newest_vectors(folder)
-        while _newest_vectors(folder) == before:
-            if at_rest.poll() is not None:
-                raise Failed("the process at rest ended before it had embedded anything")
-            time.sleep(0.05)
-        _give_least_share(at_rest.pid)
-        yield
-        if at_rest.poll() is not None:
-            raise Failed("the process at rest ended too early: take more memories")
-    finally:
-        at_rest.kill()
-        if at_rest.returncode is None:
-            _, status, usage = os.wait4(at_rest.pid, 0)
-            at_rest.returncode = os.waitstatus_to_exitcode(status)
-            shares.append((usage.ru_utime + usage.ru_stime) / (time.monotonic() - began))
-
-
-def _give_least_share(process: int) -> None:
-    """Give a process with a session of its own the share that a process at rest takes where nothing is said of the machine."""
-    try:
-        with open(f"/proc/{process}/autogroup", "w", encoding="ascii") as file:
-            file.write("19")
-    except OSError:
-        pass  # a system that shares in no such way
-
-
-def _newest_vectors(folder: str) -> float:
-    """Return when vectors were last written."""
-    files = [name for name in os.listdir(folder) if name.startswith("vectors-") and not name.endswith(".lock")]
-    return max(os.stat(os.path.join(folder, name)).st_mtime for name in files if not name.endswith("-shm"))
 
 
 @contextmanager
@@ -410,27 +326,6 @@ COLUMNS = (
 )
 
 
-EMBEDDING_COLUMNS = (
-    ("memories", "memories", ",d"),
-    ("share of a processor", "share", ".2f"),
-    *(
-        (f"{title}{more}", f"{key}_{figure}", form)
-        for title, key in (("after a while", "single"), ("in a row", "series"))
-        for more, figure, form in (
-            (", quiet ms", "quiet_median_ms", ".1f"),
-            (" ms", "median_ms", ".1f"),
-            (" p95", "p95_ms", ".1f"),
-            (" ratio", "ratio", ".2f"),
-        )
-    ),
-)
-
-
-def _embedding_table(sizes: list[dict[str, object]]) -> str:
-    rows = [[title for title, _, _ in EMBEDDING_COLUMNS]]
-    return align(rows + [[format(size[key], form) for _, key, form in EMBEDDING_COLUMNS] for size in sizes])
-
-
 def _table(sizes: list[dict[str, object]]) -> str:
     rows = [[title for title, _, _ in COLUMNS]]
     rows += [[format(size[key], form) for _, key, form in COLUMNS] for size in sizes]
@@ -446,29 +341,6 @@ def _described(environment: dict[str, object], plan: Plan) -> str:
         f"commit {environment['commit']}; {environment['implementation']} {environment['python']}, "
         f"{environment['platform']}, {environment['cpu']}, {environment['cores']} cores"
     )
-
-
-def _baseline(path: str) -> dict[object, dict[str, float]]:
-    """Read the sizes of an earlier --json file, by their number of memories."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return {size["memories"]: size for size in json.load(file)["sizes"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        sys.exit(f"scripts.bench.hook: {path} is no baseline: {error!r}")
-
-
-def _compared(sizes: list[dict[str, object]], before: dict[object, dict[str, float]]) -> str:
-    rows = [["memories", "ratio before", "now", "difference", "pairwise before", "now", "difference"]]
-    for size in sizes:
-        then = before.get(size["memories"])
-        if then is None:
-            continue
-        row = [format(size["memories"], ",d")]
-        for key in ("ratio", "pairwise_ratio"):
-            now = float(str(size[key]))
-            row += [f"{then[key]:.2f}", f"{now:.2f}", f"{now - then[key]:+.2f}"]
-        rows.append(row)
-    return align(rows)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ import psutil
 
 from scripts.bench.figures import parse_positive, quantile
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import spaces
-from subcog_hooks.embed.bulk import encode_many
+from subcog_hooks.embed import models
+from subcog_hooks.embed.documents import encode_many
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall.fusion import Tuning
@@ -111,7 +111,7 @@ def measure_sync(url: str, files: Sequence[str], count: int) -> None:
 
 def finish_vectors(home: Home, store: Store) -> None:
     """Make every vector final, by the static encoder: the model itself would take minutes, and is not what is measured."""
-    with spaces.open_vectors(home, store, PACKAGED) as own:
+    with models.open_vectors(home, store, PACKAGED) as own:
         waiting = own.pending()
         for start in range(0, len(waiting), AT_ONCE):
             part = waiting[start : start + AT_ONCE]
@@ -138,7 +138,7 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         outcome = work.run()
         note("memories")
         if state.without_vectors(PROJECT, "", 1):
-            with spaces.open_vectors(home, store, PACKAGED) as own:
+            with models.open_vectors(home, store, PACKAGED) as own:
                 note("own first vectors")
                 sending.send_vectors(work, own, PROJECT)
                 note("vectors")

@@ -22,8 +22,7 @@ from scipy.optimize import minimize
 from scripts.tables import write_rows
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import NAMES, find_cues, split_prompt
-from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
+from subcog_hooks.intent.keywords import MAX_CONFIDENCE, NAMES, NONE, SEEKING, TYPES, find_cues, split_prompt
 from subcog_hooks.text.typed_prompt import prepare_prompt
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed.by_language import encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.intent import keywords
 from subcog_hooks.recall import candidates, pipeline

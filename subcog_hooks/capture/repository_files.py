@@ -5,10 +5,9 @@ import os
 import re
 from collections.abc import Iterable
 
-from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.files import NotRegular, leads_out, read_regular
-from subcog_hooks.core.paths import account_folder, find_repository
+from subcog_hooks.core.files import NotRegular, account_folder, find_repository, leads_out, read_regular
+from subcog_hooks.core.repository_variables import is_users_own
 from subcog_hooks.cues import globs
 from subcog_hooks.store.memory import FILE, Memory
 from subcog_hooks.store.project import Project, find_project

@@ -15,7 +15,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.core.paths import working_folder
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import dry_run
 from subcog_hooks.hook import session as hook_session

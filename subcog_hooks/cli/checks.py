@@ -25,12 +25,12 @@ from subcog_hooks.core.errors import (
     StoreError,
     StoreTooNew,
 )
-from subcog_hooks.core.homes import find_home
-from subcog_hooks.core.paths import Home, is_open_to_others
-from subcog_hooks.embed import background, catch_up, models, pull, spaces
+from subcog_hooks.core.files import is_open_to_others
+from subcog_hooks.core.paths import Home, find_home
+from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
-from subcog_hooks.llm import breaker, providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
@@ -119,14 +119,14 @@ def check_models(home: Home, store: Store) -> Iterator[Remark]:
         models.chosen_space(home, settings)
     except ModelError as error:
         yield bad(str(error), EXIT_MODEL)
-    for space in spaces.spaces_in_use(home, settings):
+    for space in models.spaces_in_use(home, settings):
         try:
             models.verify_model(space)
             yield good(f"model {space.model} ({space.name})")
         except ModelError as error:
             yield bad(str(error), EXIT_MODEL)
         yield from _check_vectors(home, store, space)
-    if failure := background.last_failure(home):
+    if failure := catch_up.last_failure(home):
         yield note(f"the last process that embedded ended early: {failure}")
 
 
@@ -167,7 +167,7 @@ def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
     elif is_held(catch_up.lock_of(home, space)):
         yield good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
     else:
-        is_left = background.is_enabled(loading.load(home)) and detached.may_start()
+        is_left = catch_up.is_enabled(loading.load(home)) and detached.may_start()
         next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
         if is_held(home.jobs_lock):
             next_step = "the process at rest"
@@ -352,8 +352,8 @@ def check_llm(home: Home, settings: Settings) -> Iterator[Remark]:
         return
     until, now = None, now_ms()
     with suppress(StoreError), context.existing_state(home) as state:
-        until = breaker.open_until(state, provider.circuit) if state else None
-    if until is not None and breaker.is_open(until, now):
+        until = ask.open_until(state, provider.circuit) if state else None
+    if until is not None and ask.is_open(until, now):
         yield note(f"{name}; it failed too often, and is not asked for {(until - now) / 1000:.0f} s more")
     else:
         yield good(name)

@@ -25,7 +25,8 @@ from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError, UsageError
-from subcog_hooks.core.paths import Home, working_folder
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import pull
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.hook.payload import TRIAL

@@ -16,7 +16,7 @@ from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
@@ -41,11 +41,11 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
     """
     home = context.home()
     try:
-        count = sum(_embed_space(home, store, space, afresh=afresh) for space in spaces.spaces_in_use(home, context.settings()))
+        count = sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
-    background.forget_failure(home)
+    catch_up.forget_failure(home)
     return count
 
 
@@ -55,7 +55,7 @@ def embed_briefly(store: Store, space: Space) -> int:
     They are left to another process that is at work on them and does not give way.
     """
     home = context.home()
-    if not background.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
+    if not catch_up.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
         return 0
     ends_at = time.monotonic() + BRIEF_S
     try:
@@ -75,7 +75,7 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
+    with models.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
@@ -187,11 +187,11 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
     space = models.find_space(home, name)
     if not space.is_packaged:  # going back to the packaged model always works
         models.verify_model(space)
-    background.forget_failure(home)
+    catch_up.forget_failure(home)
     write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     remark = ""
-    if pending and background.is_enabled(loading.load(home)) and detached.may_start():
+    if pending and catch_up.is_enabled(loading.load(home)) and detached.may_start():
         memories = pluralize(pending, "memory is", "memories are")
         remark = f"; {memories} embedded in the background, `subcog models list` counts them"
     elif pending:
@@ -217,5 +217,5 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
         VectorStore.remove(home, space.name)  # vectors first: a process that writes them looks for the model before
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
-    background.forget_failure(home, space)
+    catch_up.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")

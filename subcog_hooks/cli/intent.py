@@ -16,8 +16,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.intent import detector
-from subcog_hooks.intent.detector import Examined
-from subcog_hooks.intent.kinds import NONE
+from subcog_hooks.intent.keywords import NONE, Intent
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.recall import words
@@ -66,7 +65,7 @@ def _decide(text: str, settings: Settings, store: Store | None) -> RecordedVerdi
         return None
 
 
-def examine_prompts(texts: Iterable[str]) -> Iterator[Examined]:
+def examine_prompts(texts: Iterable[str]) -> Iterator[Intent]:
     """Yield the intent of each prompt, as the hook detects it. Raises ConfigError where an LLM is set, but cannot be used."""
     settings = context.settings()
     if settings["search_intent.use_llm"]:
@@ -83,7 +82,7 @@ def examine_prompts(texts: Iterable[str]) -> Iterator[Examined]:
             yield _examine_prompt(text, settings, state, rarity_of)
 
 
-def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
+def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Intent:
     """Return the intent as the hook detects it, without its deadline, and without an unusable state."""
     try:
         return detector.examine_prompt(text, settings, context.home(), state, disclosure.disclosable_text, rarity_of)
@@ -94,30 +93,30 @@ def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_o
         return detector.examine_prompt(text, settings, context.home(), None, disclosure.disclosable_text, rarity_of)
 
 
-def intent_record(text: str, examined: Examined, explain: Settings | None = None) -> dict[str, object]:
+def intent_record(text: str, examined: Intent, explain: Settings | None = None) -> dict[str, object]:
     """Return an intent as the object that scripts read.
 
     explain: settings; adds the signals, the LLM's answer, and the hook's reaction with these settings.
     """
-    detected = examined.intent
     record: dict[str, object] = {
-        "intent_type": detected.type,
-        "confidence": detected.confidence,
-        "topics": list(detected.topics),
-        "keywords": list(detected.keywords),
-        "source": detected.source,
-        "llm_status": detected.llm_status,
+        "intent_type": examined.type,
+        "confidence": examined.confidence,
+        "topics": list(examined.topics),
+        "keywords": list(examined.keywords),
+        "source": examined.source,
+        "llm_status": examined.llm_status,
         "query_type": classify_query(text),
         "elapsed_ms": round(examined.seconds * 1000, 1),
     }
     if explain is not None:
-        answer = examined.answer
+        answer, reading = examined.answer, examined.reading
+        assert reading is not None
         record["explain"] = {
             "signals": [
                 {"name": signal.name, "family": signal.family, "weight": signal.weight, "text": signal.text}
-                for signal in examined.reading.fired
+                for signal in reading.fired
             ],
-            "shape": examined.reading.cues,
+            "shape": reading.cues,
             "llm": {
                 "intent_type": answer.type if answer else None,
                 "confidence": answer.confidence if answer else None,
@@ -132,49 +131,50 @@ def intent_record(text: str, examined: Examined, explain: Settings | None = None
     return record
 
 
-def intent_view(text: str, examined: Examined, *, explain: bool = False) -> RenderableType:
+def intent_view(text: str, examined: Intent, *, explain: bool = False) -> RenderableType:
     """Return an intent for people; explain: with the signals and the LLM's answer."""
-    detected = examined.intent
     line = Text()
-    line.append(detected.type, style=DIM if detected.type == NONE else ACCENT)
-    line.append(f"  {detected.confidence:.2f}")
-    if detected.topics:
-        line.append("  topics: " + ", ".join(map(safe, detected.topics)))
-    about = [f"told by {detected.source}", f"llm {detected.llm_status}", f"{classify_query(text)} query"]
+    line.append(examined.type, style=DIM if examined.type == NONE else ACCENT)
+    line.append(f"  {examined.confidence:.2f}")
+    if examined.topics:
+        line.append("  topics: " + ", ".join(map(safe, examined.topics)))
+    about = [f"told by {examined.source}", f"llm {examined.llm_status}", f"{classify_query(text)} query"]
     about.append(f"{examined.seconds * 1000:.1f} ms")
-    if detected.keywords and not explain:
-        about.insert(0, "signals: " + ", ".join(detected.keywords))
+    if examined.keywords and not explain:
+        about.insert(0, "signals: " + ", ".join(examined.keywords))
     parts: list[RenderableType] = [line, Text("; ".join(about), style=DIM)]
     if explain:
         parts += ["", *_explanation_rows(examined)]
     return Group(*parts)
 
 
-def _explanation_rows(examined: Examined) -> list[RenderableType]:
+def _explanation_rows(examined: Intent) -> list[RenderableType]:
+    reading = examined.reading
+    assert reading is not None
     signals = plain_table()
     for name in ("signal", "family", "weight", "in the prompt"):
         is_short = name in ("family", "weight")
         signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=is_short, overflow="fold")
-    for signal in examined.reading.fired:
+    for signal in reading.fired:
         signals.add_row(Text(signal.name), Text(signal.family, style=ACCENT), f"{signal.weight:+.2f}", Text(safe(signal.text)))
     return [
-        signals if examined.reading.fired else Text("no signal fired"),
+        signals if reading.fired else Text("no signal fired"),
         "",
-        Text("shape  ", style=DIM) + Text(", ".join(examined.reading.cues) or "none"),
+        Text("shape  ", style=DIM) + Text(", ".join(reading.cues) or "none"),
         Text("llm    ", style=DIM) + Text(_llm_summary(examined)),
         Text("merge  ", style=DIM) + Text(examined.row),
     ]
 
 
-def _llm_summary(examined: Examined) -> str:
+def _llm_summary(examined: Intent) -> str:
     duration = "" if examined.llm_seconds is None else f" after {examined.llm_seconds * 1000:.0f} ms"
     reason = f": {safe(examined.llm_reason)}" if examined.llm_reason else ""
     if examined.answer is None:
-        return f"{examined.intent.llm_status}{duration}{reason}"
+        return f"{examined.llm_status}{duration}{reason}"
     answer = examined.answer
     topics = f", topics: {', '.join(map(safe, answer.topics))}" if answer.topics else ""
     reasoning = f': "{safe(answer.reasoning)}"' if answer.reasoning else ""
-    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.intent.llm_status}{duration}{reasoning}"
+    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.llm_status}{duration}{reasoning}"
 
 
 def intent(

@@ -18,7 +18,7 @@ from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, p
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
-from subcog_hooks.core.paths import working_folder
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.hook import dry_run
 from subcog_hooks.redaction.redact import describe_removed

@@ -20,8 +20,7 @@ from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, ProviderError, StoreError, UsageError
 from subcog_hooks.embed import models
-from subcog_hooks.embed.by_language import encode_between, encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
@@ -41,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from subcog_hooks.embed.by_language import Encode
+    from subcog_hooks.embed.query_encoder import Encode
     from subcog_hooks.llm.providers import Provider
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
@@ -314,14 +313,14 @@ def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -
 
     The order stays where no ranking is possible. Raises StoreError.
     """
-    from subcog_hooks.llm import ranking
+    from subcog_hooks.llm import ask
     from subcog_hooks.store import state_values
 
     ranked = results.ModelRanking()
     if notes := [hit.memory for hit in answer.hits[:RANK_DEPTH]]:
         try:
             with context.open_state() as state:
-                ids = ranking.rank_notes(state_values.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
+                ids = ask.rank_notes(state_values.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
             ranked = results.ModelRanking(f"{provider.name} ({provider.model})", {id_: rank for rank, id_ in enumerate(ids, 1)})
         except ProviderError as error:
             ranked = results.ModelRanking(note=f"not ranked: {error.message}")

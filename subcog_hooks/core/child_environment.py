@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.core.paths import account_folder
+from subcog_hooks.core.files import account_folder
 from subcog_hooks.core.repository_variables import ProjectVariables
 
 TYPE_CHECKING = False

@@ -9,7 +9,8 @@ import time
 import apsw
 
 from subcog_hooks.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
-from subcog_hooks.core.paths import create_private_file
+from subcog_hooks.core.files import create_private_file
+from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,20 +19,21 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x73756263  # "subc": marks our files among SQLite databases
 
 
+NO_UPGRADES: Mapping[int, str] = {}
+
+
+@record
 class Schema:
-    """The schema of a database file: the script that creates it, its version, and the safety of its commits."""
+    """The schema of a database file: the script that creates it, its version, and the safety of its commits.
 
-    __slots__ = ("script", "synchronous", "upgrades", "version")
+    synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9). upgrades: the scripts that bring a file
+    to this version, by the version of the file.
+    """
 
-    def __init__(self, script: str, version: int, synchronous: str, upgrades: Mapping[int, str] | None = None) -> None:
-        """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
-
-        upgrades: the scripts that bring a file to this version, by the version of the file.
-        """
-        self.script = script
-        self.version = version
-        self.synchronous = synchronous
-        self.upgrades = upgrades or {}
+    script: str
+    version: int
+    synchronous: str
+    upgrades: Mapping[int, str] = NO_UPGRADES
 
 
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:

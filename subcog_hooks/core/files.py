@@ -1,4 +1,4 @@
-"""Reading files: regular ones within a size, and the tables of words, patterns and weights, `NAME.tsv` beside a module.
+"""Files and folders: regular files within a size, private ones, the folders at hand, and tables, `NAME.tsv` beside a module.
 
 In a table a line is a row, a tab ends a cell, and a line that begins with `#` is a comment. Nothing is escaped. Reading 200
 rows takes .1 ms, as long as importing them from a Python module with cached bytecode.
@@ -6,7 +6,14 @@ rows takes .1 ms, as long as importing them from a Python module with cached byt
 
 import os
 import stat
+import sys
 
+from subcog_hooks.core.errors import StoreError
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+USERS_FILE = "/etc/passwd"  # the users of this machine
+STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _EINVAL = 22  # on every system; `import errno` for one number
 
@@ -50,6 +57,68 @@ def leads_out(path: str, folder: str) -> bool:
     """Return whether a path, all links followed, lies outside of a folder."""
     real, around = (os.path.join(os.path.normcase(os.path.realpath(name)), "") for name in (path, folder))
     return not real.startswith(around)
+
+
+def make_private_folder(path: str) -> None:
+    """Make `path` with mode 0700; an existing folder keeps its mode. Raises StoreError."""
+    try:
+        os.makedirs(path, PRIVATE_FOLDER, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be made: {error.strerror}", "check the path and its permissions") from error
+
+
+def create_private_file(path: str) -> None:
+    """Make an empty file that only the user can read, where none is. Raises OSError."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
+
+
+def account_folder() -> str:
+    """Return the user folder that the system has registered, independent of the environment. Raises OSError."""
+    if sys.platform == "win32":
+        import winreg  # only there, and only for this
+
+        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Volatile Environment") as key:
+            return str(winreg.QueryValueEx(key, "USERPROFILE")[0])
+    user = str(os.getuid()).encode()
+    with open(USERS_FILE, "rb") as file:  # The library's function opens a socket, to a cache that few systems have.
+        for fields in (line.rstrip(b"\n").split(b":") for line in file):
+            if len(fields) > 5 and fields[2] == user:
+                return os.fsdecode(fields[5])
+    import pwd  # The user is known elsewhere: by a directory server, or on macOS.
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError as error:
+        raise OSError("the system does not know this user") from error
+
+
+def folders_at_hand() -> set[str]:
+    """Return the working folder of this process and the client's start folder, without removed ones."""
+    return {working_folder(), os.environ.get(STARTED_IN, "")} - {""}
+
+
+def working_folder() -> str:
+    """Return the working folder, "" where it has been removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def find_repository(path: str) -> str:
+    """Return the nearest folder with `.git` among a path and those around it, "" for none."""
+    while not os.path.lexists(os.path.join(path, ".git")):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return ""
+    return path
+
+
+def is_open_to_others(path: str) -> bool:
+    """Return whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
+    if os.name == "nt":
+        return False
+    return bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)
 
 
 def read_rows(module_file: str, name: str) -> list[list[str]]:

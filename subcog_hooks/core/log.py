@@ -5,7 +5,8 @@ The log holds facts only: never a prompt, a memory or the environment."""
 import os
 import time
 
-from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.files import make_private_folder
+from subcog_hooks.core.paths import Home
 
 _CODES = (
     *range(0x20),

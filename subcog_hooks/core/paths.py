@@ -1,18 +1,12 @@
-"""The paths of one user's home folder of memories, and the folders at hand."""
+"""The home of a hook or a command, and the paths in it. A repository may have set the variables of its process."""
 
 from __future__ import annotations
 
 import os
-import stat
-import sys
 
 from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.files import account_folder, make_private_folder
 from subcog_hooks.core.records import record
-
-PRIVATE_FOLDER = 0o700
-PRIVATE_FILE = 0o600
-USERS_FILE = "/etc/passwd"  # the users of this machine
-STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 
 
 class _Inside:
@@ -52,23 +46,14 @@ class Home:
     def find(cls) -> Home:
         """Return the home of this process. Raises StoreError when no folder can hold it, or its name is not UTF-8."""
         named = os.environ.get("SUBCOG_HOME")
-        if named:
-            return cls._home_at(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
         user = os.path.expanduser("~")
-        if not os.path.isabs(user):
+        if not named and not os.path.isabs(user):
             raise StoreError("there is no home folder for this user", "set HOME, or SUBCOG_HOME to a folder")
-        return cls._home_at(os.path.join(user, ".subcog"), "HOME")
-
-    @classmethod
-    def _home_at(cls, root: str, variable: str) -> Home:
-        """Return the home at this path.
-
-        Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path.
-        """
+        root = os.path.abspath(os.path.expanduser(named)) if named else os.path.join(user, ".subcog")
         try:
-            root.encode()
+            root.encode()  # SQLite and tantivy take no other path.
         except UnicodeEncodeError as error:
-            printable = root.encode("utf-8", "replace").decode()
+            printable, variable = root.encode("utf-8", "replace").decode(), "SUBCOG_HOME" if named else "HOME"
             raise StoreError(f"{printable} is not UTF-8", f"set {variable} to a folder whose name is") from error
         return cls(root)
 
@@ -84,63 +69,38 @@ class Home:
         make_private_folder(self.root)
 
 
-def make_private_folder(path: str) -> None:
-    """Make `path` with mode 0700; an existing folder keeps its mode. Raises StoreError."""
+IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
+ANY_AGENT = "AI_AGENT"  # several clients set it, Claude Code too
+AGENTS = (  # variables that clients set for the commands of their agents
+    *(IN_AN_AGENT, "GEMINI_CLI", "QWEN_CODE", "CODEX_THREAD_ID", "CODEX_SANDBOX_NETWORK_DISABLED", "OPENCODE"),
+    *("CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID", ANY_AGENT),
+)
+
+
+def find_agent() -> str:
+    """Return the variable by which an agent's client marks this command, "" for a person's."""
+    return next(filter(os.environ.get, AGENTS), "")
+
+
+def find_home(folder: str = "", *, is_typed: bool = False) -> tuple[Home, str]:
+    """Return the home, and a line about an ignored variable, "" for none. Raises StoreError where there is no home.
+
+    folder: the session's folder, as the client reports it; is_typed: a person typed the command, so that a home in the
+    repository counts, too, if no file sets the variable.
+    """
+    home = Home.find()
     try:
-        os.makedirs(path, PRIVATE_FOLDER, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be made: {error.strerror}", "check the path and its permissions") from error
+        if not os.environ.get("SUBCOG_HOME") and os.path.expanduser("~") == account_folder():
+            return home, ""
+    except OSError:
+        pass  # The system does not know this user.
+    from subcog_hooks.core.repository_variables import find_fault, usual_home  # Few people name a home.
 
-
-def create_private_file(path: str) -> None:
-    """Make an empty file that only the user can read, where none is. Raises OSError."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
-
-
-def account_folder() -> str:
-    """Return the user folder that the system has registered, independent of the environment. Raises OSError."""
-    if sys.platform == "win32":
-        import winreg  # only there, and only for this
-
-        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Volatile Environment") as key:
-            return str(winreg.QueryValueEx(key, "USERPROFILE")[0])
-    user = str(os.getuid()).encode()
-    with open(USERS_FILE, "rb") as file:  # The library's function opens a socket, to a cache that few systems have.
-        for fields in (line.rstrip(b"\n").split(b":") for line in file):
-            if len(fields) > 5 and fields[2] == user:
-                return os.fsdecode(fields[5])
-    import pwd  # The user is known elsewhere: by a directory server, or on macOS.
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError as error:
-        raise OSError("the system does not know this user") from error
-
-
-def folders_at_hand() -> set[str]:
-    """Return the working folder of this process and the client's start folder, without removed ones."""
-    return {working_folder(), os.environ.get(STARTED_IN, "")} - {""}
-
-
-def working_folder() -> str:
-    """Return the working folder, "" where it has been removed."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return ""
-
-
-def find_repository(path: str) -> str:
-    """Return the nearest folder with `.git` among a path and those around it, "" for none."""
-    while not os.path.lexists(os.path.join(path, ".git")):
-        path, below = os.path.dirname(path), path
-        if path == below:
-            return ""
-    return path
-
-
-def is_open_to_others(path: str) -> bool:
-    """Return whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
-    if os.name == "nt":
-        return False
-    return bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)
+    fault = find_fault(home.root, folder, is_typed=is_typed)
+    if not fault:
+        return home, ""
+    own = usual_home()
+    if not own:
+        raise StoreError("the home cannot be told from a folder of this repository", "unset SUBCOG_HOME and HOME")
+    line = f"{fault} to a home that `subcog init` has not accepted, so it is ignored; the home is {own}"
+    return Home(own), f"{line}; to accept {home.root}, run `subcog init` in a terminal of your own"

@@ -34,16 +34,6 @@ _FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
 
 
 @contextmanager
-def _hide_ipv6() -> Iterator[None]:
-    """Let a library import urllib3 without its probe socket for IPv6: we make no requests through it."""
-    has_ipv6, socket.has_ipv6 = socket.has_ipv6, False
-    try:
-        yield
-    finally:
-        socket.has_ipv6 = has_ipv6
-
-
-@contextmanager
 def defer_import(name: str, **given: object) -> Iterator[None]:
     """Load a library that others import inside the block only when an attribute outside of `given` is used."""
     if name in sys.modules:
@@ -84,8 +74,9 @@ def import_onnx_runtime() -> tuple[Any, type[Tokenizer]]:
 def import_text_embedding() -> type[TextEmbedding]:
     """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
     import_onnx_runtime()
+    has_ipv6, socket.has_ipv6 = socket.has_ipv6, False  # urllib3 would open a socket to find out; we make no requests by it
     try:
-        with _hide_ipv6(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about its dependencies, on which no user can act
             from fastembed import TextEmbedding
             from loguru import logger
@@ -93,6 +84,8 @@ def import_text_embedding() -> type[TextEmbedding]:
         raise ModelError("models other than the packaged one need fastembed", 'install "subcog[models]"') from error
     except (ImportError, OSError) as error:  # no build for this system, or a broken one
         raise ModelError(f"fastembed cannot be imported: {first_line(error)}", "reinstall subcog") from error
+    finally:
+        socket.has_ipv6 = has_ipv6
     logger.disable("fastembed")
     return TextEmbedding
 

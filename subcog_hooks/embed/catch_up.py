@@ -1,31 +1,36 @@
-"""Replacing provisional vectors by final ones of the neural model, by one process at a time for each space."""
+"""The final vectors of memories: one process at a time replaces provisional ones in each space, also in the background."""
 
 from __future__ import annotations
 
+import json
 import os
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 
 from subcog_hooks.core import log
-from subcog_hooks.core.deadline import FULL_PACE
-from subcog_hooks.core.errors import ModelError
-from subcog_hooks.embed import documents
+from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogError
+from subcog_hooks.core.files import read_regular
+from subcog_hooks.core.records import record
+from subcog_hooks.embed import documents, models
+from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock, is_held
-from subcog_hooks.store.vector_store import texts_of
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_reader import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore, texts_of
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
-    from subcog_hooks.core.deadline import Pace
     from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.documents import DocumentEmbedder
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.store.store import Store
-    from subcog_hooks.store.vector_store import VectorStore
+    from subcog_hooks.settings.defaults import Settings
 
     Progress = Callable[[int], None]
 
@@ -39,7 +44,7 @@ LENGTH_WITH_PASSAGES = 400  # characters of about 110 tokens; longer texts have 
 PLAIN_TEXT = "The gate is shut."  # a text that every model takes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Patience:
     """Sharing of the work with other processes.
 
@@ -47,7 +52,7 @@ class Patience:
     """
 
     wait_ms: int
-    is_urgent: bool = field(kw_only=True)
+    is_urgent: bool
 
 
 FOREGROUND = Patience(120_000, is_urgent=True)  # the process at work gives way within its group
@@ -113,9 +118,7 @@ def embed_pending(
     largest = (GROUP_TEXTS, GROUP_CHARACTERS) if patience.is_urgent else (QUIET_TEXTS, QUIET_CHARACTERS)
     work = _Work(store, vectors, space, load, progress, largest, lambda: pace.pause(is_awaited))
     try:
-        if not patience.is_urgent:
-            return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
-        with ProcessLock(urgent_lock, patience.wait_ms, "embedding"):
+        with ProcessLock(urgent_lock, patience.wait_ms, "embedding") if patience.is_urgent else nullcontext():
             return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
     finally:
         if work.refused:
@@ -133,68 +136,60 @@ def _work_in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Calla
     return done
 
 
+@record
 class _Work:
-    """The work of one process on one space."""
+    """The work of one process on one space.
 
-    __slots__ = ("_embedder", "_largest", "_load", "_pause", "_progress", "_space", "_store", "_vectors", "refused")
+    load: makes the model; largest: texts and characters of a group; pause: called before the next vector; refused: texts.
+    """
 
-    def __init__(
-        self,
-        store: Store,
-        vectors: VectorStore,
-        space: Space,
-        load: Callable[[], DocumentEmbedder],
-        progress: Progress | None,
-        largest: tuple[int, int],
-        pause: Callable[[], None],
-    ) -> None:
-        self.refused = 0  # texts
-        self._store = store
-        self._vectors = vectors
-        self._space = space
-        self._load = load
-        self._largest = largest  # group: texts, characters
-        self._pause = pause  # before the next vector
-        self._progress = progress
-        self._embedder: DocumentEmbedder | None = None
+    store: Store
+    vectors: VectorStore
+    space: Space
+    load: Callable[[], DocumentEmbedder]
+    progress: Progress | None
+    largest: tuple[int, int]
+    pause: Callable[[], None]
+    refused: int = 0
+    embedder: DocumentEmbedder | None = None
 
     def waiting(self) -> list[tuple[int, str]]:
-        return [] if self._vectors.is_gone() else self._vectors.pending()
+        return [] if self.vectors.is_gone() else self.vectors.pending()
 
     def turn(self, is_to_stop: Callable[[], bool]) -> int:
         """Embed the pending memories. Return the number of texts."""
         done = 0
         waiting = self.waiting()
-        max_read = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
+        max_read = PACKAGED_READS if self.space.is_packaged else GROUP_CHARACTERS
         for start in range(0, len(waiting), MEMORIES_AT_ONCE):
             texts = self._texts(waiting[start : start + MEMORIES_AT_ONCE])
-            for group in _split_in_groups(texts, max_read, self._largest):
-                if is_to_stop() or self._vectors.is_gone():
+            for group in _split_in_groups(texts, max_read, self.largest):
+                if is_to_stop() or self.vectors.is_gone():
                     return done
-                done += (count := self._vectors.finish(self._vectors_of_group(group)))
-                if self._progress:
-                    self._progress(count)
+                done += (count := self.vectors.finish(self._vectors_of_group(group)))
+                if self.progress:
+                    self.progress(count)
         return done
 
     def _texts(self, chunk: list[tuple[int, str]]) -> dict[str, tuple[str, list[int]]]:
         """Return the text and the keys of each content hash, without memories that were changed or purged meanwhile."""
-        memories = self._store.by_seqs([self._vectors.seq_of(key) for key, _ in chunk])
+        memories = self.store.by_seqs([self.vectors.seq_of(key) for key, _ in chunk])
         texts: dict[str, tuple[str, list[int]]] = {}
         for key, content_hash in chunk:
-            memory = memories.get(self._vectors.seq_of(key))
+            memory = memories.get(self.vectors.seq_of(key))
             text, its_hash = texts_of(memory).get(key, ("", "")) if memory is not None else ("", "")
             if its_hash == content_hash:
                 texts.setdefault(content_hash, (text, []))[1].append(key)
         return texts
 
     def _vectors_of_group(self, group: list[tuple[str, str, list[int]]]) -> list[tuple[int, str, list[bytes]]]:
-        vectors_by_hash = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
+        vectors_by_hash = {content_hash: self.vectors.final_vectors(content_hash) for content_hash, _, _ in group}
         new = [(content_hash, text) for content_hash, text, _ in group if not vectors_by_hash[content_hash]]
-        if self._space.is_packaged and (foreign := [(content_hash, text) for content_hash, text in new if is_foreign(text)]):
+        if self.space.is_packaged and (foreign := [(content_hash, text) for content_hash, text in new if is_foreign(text)]):
             its_vectors = documents.encode_with_passages([text for _, text in foreign])
             for (content_hash, _), vectors in zip(foreign, its_vectors, strict=True):
                 vectors_by_hash[content_hash] = vectors
-                self._pause()
+                self.pause()
             new = [(content_hash, text) for content_hash, text in new if not vectors_by_hash[content_hash]]
         if new:
             new_vectors = self._embed_texts([text for _, text in new])
@@ -202,7 +197,7 @@ class _Work:
         return [(key, content_hash, vectors_by_hash[content_hash]) for content_hash, _, keys in group for key in keys]
 
     def _embed_texts(self, texts: list[str]) -> list[list[bytes]]:
-        embedder = self._embedder = self._embedder or self._load()
+        embedder = self.embedder = self.embedder or self.load()
         parts = [[text, *embedder.passages(text)] for text in texts]
         try:
             vectors = iter(list(self._with_pauses(embedder.embed([part for of_text in parts for part in of_text]))))
@@ -217,7 +212,7 @@ class _Work:
             vectors = list(embedder.embed([whole]))
         except ModelError:
             self.refused += 1
-            return [bytes(self._space.dimension)]
+            return [bytes(self.space.dimension)]
         try:
             return vectors + list(self._with_pauses(embedder.embed(its_passages)))
         except ModelError:
@@ -226,7 +221,7 @@ class _Work:
     def _with_pauses(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
         for vector in vectors:
             yield vector
-            self._pause()
+            self.pause()
 
 
 def _split_in_groups(
@@ -241,7 +236,9 @@ def _split_in_groups(
     characters = 0
     for content_hash, (text, keys) in texts.items():
         group.append((content_hash, text, keys))
-        characters += min(len(text), max_read) + _passage_characters(text)
+        characters += min(len(text), max_read)
+        if len(text) > LENGTH_WITH_PASSAGES:
+            characters += min(len(text) * documents.WINDOW // documents.STEP, documents.MAX_PASSAGES * LENGTH_WITH_PASSAGES)
         if len(group) == max_texts or characters >= max_characters:
             yield group
             group, characters = [], 0
@@ -249,7 +246,156 @@ def _split_in_groups(
         yield group
 
 
-def _passage_characters(text: str) -> int:
-    if len(text) <= LENGTH_WITH_PASSAGES:
+FAILURE = "embedding.failure"  # in the index's folder: the reason for an early end, by space
+MAX_FAILURES = 64 * 1024  # bytes
+RETRY_MS = 24 * 3_600_000  # a failed model is tried again after this time, or when its files have changed
+
+
+def is_enabled(settings: Settings) -> bool:
+    """Return whether the user wants memories to be embedded in the background."""
+    return bool(settings["embedding.background"])
+
+
+def is_embedding_due(home: Home) -> bool:
+    """Return whether a memory waits for its final vector. An error goes to the log, and counts as not due."""
+    if not os.path.exists(home.memories_db):
+        return False
+    try:
+        return any(_is_space_due(home, space) for space in models.spaces_in_use(home, loading.load(home)))
+    except (SubcogError, OSError) as error:
+        log.write_line(home, f"memories without vectors could not be counted: {error}")
+        return False
+
+
+def _is_space_due(home: Home, space: Space) -> bool:
+    """Return whether a memory waits, no process works on it, and the model has not just failed. It takes 2 ms."""
+    failure = _read_failures(home).get(space.name)
+    has_just_failed = failure and failure.get("files") == _stamp(space) and now_ms() - failure.get("at", 0) < RETRY_MS
+    if has_just_failed or is_held(lock_of(home, space)):
+        return False
+    try:
+        with VectorStore.reader(home, space.name, space.dimension) as vectors:
+            if vectors.pending(1):
+                return True
+            embedded_revision = vectors.watermark()
+    except ExtensionMissing:
+        return False
+    except StoreError:
+        embedded_revision = -1  # there are no vectors yet, or they have to be made anew
+    with Store.reader(home) as store:
+        return embedded_revision < store.revision()
+
+
+def embed_all_pending(home: Home, pace: Pace = FULL_PACE) -> int:
+    """Make every space's pending vectors, with the pauses and the end that `pace` gives. Return the number of texts.
+
+    The reason for an unfinished space goes to the log and to `doctor`.
+    """
+    try:
+        models.chosen_space(home, loading.load(home))
+    except SubcogError as error:
+        log.write_line(home, str(error))
+    done = 0
+    seen: set[str] = set()
+    # The spaces are listed again each time: the user may have chosen another one meanwhile.
+    while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
+        if not pace.goes_on():
+            break
+        seen.add(new[0].name)
+        done += _embed_space(home, new[0], pace)
+        if not any(space.name == new[0].name for space in models.installed_spaces(home)):
+            VectorStore.remove(home, new[0].name)  # made here just after `models remove` had deleted them
+            remove_locks(home, new[0])  # made anew as well
+    return done
+
+
+def _embed_space(home: Home, space: Space, pace: Pace) -> int:
+    """Make a space's pending vectors. Return the number of texts."""
+    try:
+        with (
+            Store.reader(home) as store,
+            models.open_vectors(home, store, space, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors,
+        ):
+            done = embed_pending(
+                home,
+                store,
+                vectors,
+                space,
+                lambda: documents.DocumentEmbedder(space),
+                BACKGROUND,
+                is_wanted=lambda: _is_in_use(home, space),
+                pace=pace,
+            )
+            if done:
+                vector_store.part_cells_anew(home, space.name, vectors)
+            is_sound = done > 0 or not vectors.pending(1)  # The model works, or had nothing to do.
+    except StoreBusy:
+        return 0  # another process works on it
+    except Exception as error:  # noqa: BLE001 - a background process has no terminal
+        if not _is_in_use(home, space):
+            return 0  # it was removed meanwhile
+        log.write_line(home, f"embedding ended early: {space.model}: {error}")
+        record_failure(home, space, error)
         return 0
-    return min(len(text) * documents.WINDOW // documents.STEP, documents.MAX_PASSAGES * LENGTH_WITH_PASSAGES)
+    if is_sound:
+        forget_failure(home, space)
+    return done
+
+
+def _spaces_in_use(home: Home) -> list[Space]:
+    return models.spaces_in_use(home, loading.load(home))
+
+
+def _is_in_use(home: Home, space: Space) -> bool:
+    return any(space.name == wanted.name for wanted in _spaces_in_use(home))
+
+
+def last_failure(home: Home) -> str:
+    """Return the reasons why the last run ended early, "" when it did not."""
+    return "; ".join(str(failure.get("why")) for failure in _read_failures(home).values())
+
+
+def record_failure(home: Home, space: Space, error: Exception) -> None:
+    """Record why a space's vectors were not finished; for a failing model, with the stamp of its files."""
+    files = _stamp(space) if isinstance(error, ModelError) else ""
+    reason = " ".join(f"{space.model}: {error}".split())
+    _write_failures(home, {**_read_failures(home), space.name: {"why": reason, "files": files, "at": now_ms()}})
+
+
+def forget_failure(home: Home, space: Space | None = None) -> None:
+    """Delete the failure of a finished space, None for all spaces."""
+    failures = _read_failures(home)
+    if failures:
+        _write_failures(home, {name: failure for name, failure in failures.items() if space and name != space.name})
+
+
+def _stamp(space: Space) -> str:
+    """Return sizes and times of a model's files, so that changed files are tried again."""
+    entries = []
+    for folder, _, names in os.walk(space.folder):
+        for name in names:
+            status = os.stat(os.path.join(folder, name))
+            entries.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+    return ", ".join(sorted(entries)) or "none"
+
+
+def _read_failures(home: Home) -> dict[str, dict[str, Any]]:
+    try:
+        failures = json.loads(read_regular(os.path.join(home.index, FAILURE), MAX_FAILURES))
+    except (OSError, ValueError):
+        return {}
+    return (
+        {name: failure for name, failure in failures.items() if isinstance(failure, dict)} if isinstance(failures, dict) else {}
+    )
+
+
+def _write_failures(home: Home, failures: dict[str, dict[str, Any]]) -> None:
+    path = os.path.join(home.index, FAILURE)
+    try:
+        if failures:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(failures, file)
+        elif os.path.exists(path):
+            os.unlink(path)
+    except OSError:
+        pass  # the disk is full; the log has the failure if there was room

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
     Scales = np.ndarray[tuple[int], np.dtype[np.float32]]
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Literal, Self
 
 ENCODER_FORMAT = 1  # raised when the layout changes: a file of another format is refused
 MAGIC = b"subcogQE"
@@ -71,6 +71,12 @@ class PackedFile:
     magic: bytes
     version: int  # of the layout
     fields: int  # number of them
+    packaged: str  # the path of the encoder that is a part of subcog
+
+    @classmethod
+    def open(cls, path: str = "") -> Self:
+        """Return the encoder packed in `path`, the packaged one for "". Raises EncoderUnusable."""
+        return cls(path or cls.packaged)
 
     def __init__(self, path: str) -> None:
         """Open `path`. Raises EncoderUnusable."""

@@ -1,4 +1,4 @@
-"""The installed embedding models: the packaged one, and the models that the user has pulled with pull.py."""
+"""The installed embedding models, the spaces that memories are embedded in, and the vectors there. pull.py installs models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from subcog_hooks.core.files import read_regular
 from subcog_hooks.embed import multilingual_encoder, query_encoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.store import vector_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any  # of JSON that `pull` has written
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.settings.defaults import Settings
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import Encode, Progress, VectorStore
+
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
 MAX_DESCRIPTION = 1_000_000  # bytes; pulled models have some twenty files
@@ -45,8 +49,14 @@ def installed_spaces(home: Home) -> list[Space]:
         names = sorted(os.listdir(home.models))
     except OSError:
         names = []
-    pulled = (_described_space(os.path.join(home.models, name)) for name in names if not name.startswith(PARTIAL_PREFIX))
-    return [PACKAGED, *(space for space in pulled if space is not None)]
+    spaces = [PACKAGED]
+    for name in names:
+        folder = os.path.join(home.models, name)
+        description = {} if name.startswith(PARTIAL_PREFIX) else _read_description(folder)
+        model, dimension = description.get("model"), description.get("dimension")
+        if isinstance(model, str) and isinstance(dimension, int):
+            spaces.append(Space(name, model, dimension, folder))
+    return spaces
 
 
 def find_space(home: Home, name: str) -> Space:
@@ -208,14 +218,6 @@ def write_description(space: Space, source: str) -> None:
         json.dump(description, file, indent=1)
 
 
-def _described_space(folder: str) -> Space | None:
-    description = _read_description(folder)
-    model, dimension = description.get("model"), description.get("dimension")
-    if not isinstance(model, str) or not isinstance(dimension, int):
-        return None
-    return Space(os.path.basename(folder), model, dimension, folder)
-
-
 def _read_description(folder: str) -> dict[str, Any]:
     try:
         description = light_json.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION).decode())
@@ -229,3 +231,51 @@ def _file_size(path: str) -> int:
         return os.path.getsize(path)
     except OSError:
         return 0
+
+
+def spaces_in_use(home: Home, settings: Settings) -> list[Space]:
+    """Return the packaged space, which the hook uses, and the user's space if its model is installed."""
+    try:
+        chosen = chosen_space(home, settings)
+    except ModelError:  # a search raises it
+        chosen = PACKAGED
+    return [PACKAGED] if chosen.is_packaged else [PACKAGED, chosen]
+
+
+def open_vectors(
+    home: Home,
+    store: Store,
+    space: Space,
+    progress: Progress | None = None,
+    *,
+    anew: bool = False,
+    parts: bool = False,
+    wait_ms: int | None = None,
+) -> VectorStore:
+    """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
+    return vector_store.open_following(
+        home,
+        store,
+        space.name,
+        space.dimension,
+        provisional_encoder(space),
+        progress,
+        made_by=vector_makers(space),
+        anew=anew,
+        parts=parts,
+        wait_ms=wait_ms,
+    )
+
+
+def provisional_encoder(space: Space) -> Encode:
+    """Return the encoder that gives a space's new memories their first vectors.
+
+    They are static in the packaged space; others have none.
+    """
+
+    def encode(texts: Sequence[str]) -> list[bytes | None]:
+        from subcog_hooks.embed import documents  # most callers have no new texts
+
+        return documents.encode_provisionally(texts)
+
+    return encode if space.is_packaged else lambda texts: [None] * len(texts)

@@ -52,47 +52,6 @@ _MAX_CACHED = 100_000  # words, and beginnings; some 20 MB
 _FAR = sys.maxsize  # more than any way to cut a word costs
 
 
-class PackedPieces(PackedFile):
-    """An open packed multilingual encoder.
-
-    dimension: of the vectors; pieces: number of rows; unknown: cost of a character that is no piece.
-    """
-
-    __slots__ = ("_buckets", "_index", "_record", "_rows", "_vocabulary", "dimension", "pieces", "unknown")
-
-    magic, version, fields = MAGIC, FORMAT, 6
-
-    def _use_fields(self, fields: list[int]) -> int:
-        self.dimension, self.pieces, self._buckets, self.unknown = fields
-        if self._buckets > _MAX_BUCKETS:
-            return -1
-        self._index = self.read_bytes(_OFFSET * (self._buckets + 1), HEADER)
-        self._vocabulary = HEADER + len(self._index)
-        self._rows = self._vocabulary + int.from_bytes(self._index[-_OFFSET:], "little")
-        self._record = self.dimension * BITS // 8 + SCALE
-        return -1 if self.dimension % COLUMNS else self._rows + self.pieces * self._record
-
-    def bucket(self, key: str) -> str:
-        """Return the bucket of a piece's first characters, "" for an empty one. Raises EncoderUnusable."""
-        number = hash_key(key, self._buckets) * _OFFSET
-        start = int.from_bytes(self._index[number : number + _OFFSET], "little")
-        end = int.from_bytes(self._index[number + _OFFSET : number + 2 * _OFFSET], "little")
-        if start == end:
-            return ""
-        if not start < end <= start + _MAX_BUCKET:
-            raise self.damage("a part of its vocabulary has no end")
-        try:
-            return self.read_bytes(end - start, self._vocabulary + start).decode()
-        except UnicodeDecodeError as error:
-            raise self.damage("a part of its vocabulary is not text") from error
-
-    def row(self, number: int) -> bytes:
-        """Return the record of a piece. Raises EncoderUnusable."""
-        if not 0 <= number < self.pieces:
-            raise self.damage(f"there is no piece {number}")
-        return self.read_bytes(self._record, self._rows + number * self._record)
-
-
 def hash_key(key: str, buckets: int) -> int:
     return int.from_bytes(key.encode("utf-8", "surrogatepass"), "little") % buckets
 
@@ -205,19 +164,49 @@ def _walk_back(steps: list[tuple[int, int]], start: int, end: int) -> list[int]:
     return rows[::-1]
 
 
-class MultilingualEncoder(PackedPieces):
-    """An open encoder."""
+class MultilingualEncoder(PackedFile):
+    """An open packed multilingual encoder.
 
-    __slots__ = ("_segmenter",)
+    dimension: of the vectors; pieces: number of rows; unknown: cost of a character that is no piece.
+    """
+
+    __slots__ = ("_buckets", "_index", "_record", "_rows", "_segmenter", "_vocabulary", "dimension", "pieces", "unknown")
+
+    magic, version, fields, packaged = MAGIC, FORMAT, 6, PACKAGED
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._segmenter = Segmenter(self.bucket, self.unknown)
 
-    @classmethod
-    def open(cls, path: str = PACKAGED) -> MultilingualEncoder:
-        """Return the encoder packed in `path`. Raises EncoderUnusable."""
-        return cls(path)
+    def _use_fields(self, fields: list[int]) -> int:
+        self.dimension, self.pieces, self._buckets, self.unknown = fields
+        if self._buckets > _MAX_BUCKETS:
+            return -1
+        self._index = self.read_bytes(_OFFSET * (self._buckets + 1), HEADER)
+        self._vocabulary = HEADER + len(self._index)
+        self._rows = self._vocabulary + int.from_bytes(self._index[-_OFFSET:], "little")
+        self._record = self.dimension * BITS // 8 + SCALE
+        return -1 if self.dimension % COLUMNS else self._rows + self.pieces * self._record
+
+    def bucket(self, key: str) -> str:
+        """Return the bucket of a piece's first characters, "" for an empty one. Raises EncoderUnusable."""
+        number = hash_key(key, self._buckets) * _OFFSET
+        start = int.from_bytes(self._index[number : number + _OFFSET], "little")
+        end = int.from_bytes(self._index[number + _OFFSET : number + 2 * _OFFSET], "little")
+        if start == end:
+            return ""
+        if not start < end <= start + _MAX_BUCKET:
+            raise self.damage("a part of its vocabulary has no end")
+        try:
+            return self.read_bytes(end - start, self._vocabulary + start).decode()
+        except UnicodeDecodeError as error:
+            raise self.damage("a part of its vocabulary is not text") from error
+
+    def row(self, number: int) -> bytes:
+        """Return the record of a piece. Raises EncoderUnusable."""
+        if not 0 <= number < self.pieces:
+            raise self.damage(f"there is no piece {number}")
+        return self.read_bytes(self._record, self._rows + number * self._record)
 
     def encode(self, text: str) -> bytes:
         """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a piece.

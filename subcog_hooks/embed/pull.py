@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
-from subcog_hooks.core.homes import find_agent
-from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.files import make_private_folder
+from subcog_hooks.core.paths import Home, find_agent
 from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.block import RenderedBlock
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.intent.detector import Detection, Examined
+    from subcog_hooks.intent.detector import Detection
+    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.exact import ExactMatches
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.defaults import Settings
@@ -80,7 +81,7 @@ def relevance_threshold(min_relevance: float, *, is_enough: bool, is_seeking: bo
     return Threshold(usual, usual if is_enough else DOUBTFUL_FACTOR * usual)
 
 
-def threshold_for_prompt(examined: Examined, settings: Settings, *, is_small: bool) -> Threshold:
+def threshold_for_prompt(examined: Intent, settings: Settings, *, is_small: bool) -> Threshold:
     """Return the relevance that a memory needs with this prompt's intent and these settings.
 
     is_small: at most a few dozen memories are in scope. A prompt that asks for nothing gets only memories with a cue.
@@ -300,7 +301,7 @@ class Verdict:
     note: str | None = None
     remarks: Sequence[str] = ()
     detected: Detection | None = None
-    examined: Examined | None = None
+    examined: Intent | None = None
     borrowed: Sequence[str] = ()
     error: Exception | None = None
     ids: tuple[str, ...] = ()

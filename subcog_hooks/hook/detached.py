@@ -112,11 +112,11 @@ def make_keeper(home: Home) -> Callable[[str, str], None] | None:
 def keep_late_answer() -> None:
     """Keep the answer on standard input. Raises ValueError, KeyError, StoreError."""
     from subcog_hooks.intent.detector import ANSWER_KEPT_MS
-    from subcog_hooks.llm import breaker
+    from subcog_hooks.llm import ask
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
 
     fields: Any = light_json.loads(os.read(0, MAX_INPUT_BYTES).decode())
     state = State.open(Home.find(), WRITE_WAIT_MS)
-    breaker.cache_answer(state, fields["key"], fields["answer"], now_ms(), ANSWER_KEPT_MS)
+    ask.cache_answer(state, fields["key"], fields["answer"], now_ms(), ANSWER_KEPT_MS)
     state.close()

@@ -6,8 +6,8 @@ import os
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
-from subcog_hooks.core.homes import find_home
-from subcog_hooks.core.paths import working_folder
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook import deliver, recalled, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL

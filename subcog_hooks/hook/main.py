@@ -14,7 +14,7 @@ import time
 from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import MAX_BYTES, session_of
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.written_dates import day_after_end
-from subcog_hooks.embed import spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.redaction.redact import describe_removed
@@ -125,7 +125,7 @@ def update_index(home: Home, log: Callable[[str], None]) -> None:
             if sum(store.counts().values()) > MAX_INDEXED_ANEW:
                 LexicalIndex.open(home)  # It raises where the whole index must be rebuilt.
             index_writer.bring_up_to_date(home, store)
-            spaces.open_vectors(home, store, PACKAGED).close()
+            models.open_vectors(home, store, PACKAGED).close()
     except Exception as error:  # noqa: BLE001 - the next command does it
         log(f"index or vectors will follow a typed note with the next command: {error}")
 

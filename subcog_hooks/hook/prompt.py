@@ -134,7 +134,7 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
 
 def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: Sequence[str]) -> bool:
     words = detected.reading
-    if detector.is_enough(words.intent, settings) or detector.is_unclear(words):
+    if words.intent.is_enough(settings) or words.is_unclear:
         return True
     is_about_something = len(topics) >= MIN_ORDER_TOPICS or not all(topic.isalpha() and topic.islower() for topic in topics)
     return is_about_something and bool(settings["surfacing.maybe_relevance"])

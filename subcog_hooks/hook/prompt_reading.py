@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.hook.payload import text_of
-from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.keywords import MAX_TOPICS
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import EVERYTHING
 from subcog_hooks.store import sessions

@@ -6,14 +6,14 @@ import os
 
 from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.embed import query_encoder
-from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.query_encoder import encode_by_language
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.deliver import deliver
 from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
-from subcog_hooks.intent.kinds import GENERAL, NONE
+from subcog_hooks.intent.keywords import GENERAL, NONE
 from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.intent.detector import Examined
+    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.defaults import Settings
 
@@ -149,7 +149,7 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
 
 def _verdict_of_offer(
     reading: PromptReading,
-    examined: Examined,
+    examined: Intent,
     answer: Answer,
     offer: Offer | None,
     *,
@@ -175,7 +175,7 @@ def _verdict_of_offer(
 
 def _offer_hits(
     reading: PromptReading,
-    examined: Examined,
+    examined: Intent,
     hits: Sequence[Hit],
     numbers: fusion.Tuning,
     held_back: Sequence[choose.Judgement] = (),
@@ -186,10 +186,9 @@ def _offer_hits(
 
     held_back: judgements on other hits; index: counts the memories in scope, None for no search.
     """
-    call, intent = reading.call, examined.intent
-    settings = call.settings
+    call, settings = reading.call, reading.call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
-    pipeline.weigh_for_prompt(hits, intent, position, numbers)
+    pipeline.weigh_for_prompt(hits, examined, position, numbers)
     discount_absent(hits, call)
     is_small = (
         index is not None
@@ -202,7 +201,7 @@ def _offer_hits(
         choose.max_memories_for(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.remove_repeats(relevant, numbers),
-        attributes={"intent": intent.type if intent.type != NONE else GENERAL},
+        attributes={"intent": examined.type if examined.type != NONE else GENERAL},
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
         held_back=held_back,
@@ -212,9 +211,9 @@ def _offer_hits(
     )
 
 
-def _pointer_threshold(examined: Examined, settings: Settings) -> float:
+def _pointer_threshold(examined: Intent, settings: Settings) -> float:
     """Return the relevance that a line needs; 0.0 where the prompt gets no lines."""
-    is_about_something = bool(examined.intent.topics) and not examined.is_vetoed
+    is_about_something = bool(examined.topics) and not examined.is_vetoed
     return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
 
 
@@ -240,9 +239,9 @@ def _recall_prompt(reading: PromptReading, sources: Sources) -> Answer:
     return answer
 
 
-def _new_topics(topics: tuple[str, ...], examined: Examined) -> list[str]:
+def _new_topics(topics: tuple[str, ...], examined: Intent) -> list[str]:
     own = {topic.casefold() for topic in topics}
-    return [topic for topic in examined.intent.topics if topic.casefold() not in own]
+    return [topic for topic in examined.topics if topic.casefold() not in own]
 
 
 def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Record a hook call: turn its verdict into the verdict that is stored, without secrets."""
+"""Record a hook call: turn its verdict into the record that is stored, without secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Judgement, Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.intent.detector import Examined
+    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.hits import Hit
 
 MAX_MASKED = 100_000  # characters of a prompt that is searched for secrets; a longer prompt is not stored.
@@ -113,7 +113,7 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     if record.intent is not None and record.intent.topics:
         earlier = LastPrompt(record.intent.topics, record.intent.confidence)
         sessions.keep_last_prompt(state, call.session, earlier, call.now_ms)
-    elif record.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
+    elif record.outcome in UNREAD or (verdict.examined is not None and verdict.examined.topics):
         sessions.forget_topics(state, call.session)  # A follow-up must not borrow from a prompt before this one.
 
 
@@ -141,7 +141,7 @@ def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdic
         record.settings = bars_from_settings(reading.call.settings)
     record.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
-        topics = _topics_without_secrets(verdict.examined.intent.topics, reading.prompt, shown)
+        topics = _topics_without_secrets(verdict.examined.topics, reading.prompt, shown)
         answer = verdict.examined.answer
         record.intent = _intent_record(verdict.examined, topics, answer.reasoning if answer and shown is not None else "")
     return record
@@ -194,20 +194,20 @@ def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | Non
     return [topic for topic in topics if topic.casefold() in stored or topic.casefold() not in whole]
 
 
-def _intent_record(examined: Examined, topics: Sequence[str], reasoning: str) -> PromptIntent:
-    intent, reading = examined.intent, examined.reading
+def _intent_record(intent: Intent, topics: Sequence[str], reasoning: str) -> PromptIntent:
+    assert intent.reading is not None
     return PromptIntent(
         intent.type,
         intent.confidence,
-        examined.certainty,
+        intent.certainty,
         topics,
         source=intent.source,
         llm_status=intent.llm_status,
-        llm_ms=None if examined.llm_seconds is None else round(examined.llm_seconds * 1000.0, 1),
+        llm_ms=None if intent.llm_seconds is None else round(intent.llm_seconds * 1000.0, 1),
         reasoning=reasoning,
-        row=examined.row,
-        signals=[(signal.name, signal.family, signal.weight) for signal in reading.fired[:MAX_SIGNALS]],
-        cues=reading.cues,
+        row=intent.row,
+        signals=[(signal.name, signal.family, signal.weight) for signal in intent.reading.fired[:MAX_SIGNALS]],
+        cues=intent.reading.cues,
     )
 
 

@@ -10,8 +10,8 @@ import os
 import sys
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.core.homes import find_agent, find_home
-from subcog_hooks.core.paths import working_folder
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import find_agent, find_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

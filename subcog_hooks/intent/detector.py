@@ -10,7 +10,7 @@ import time
 
 from subcog_hooks.core.errors import ConfigError, StoreBusy
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
+from subcog_hooks.intent.keywords import CACHED, NONE, NOTHING_SURELY, OFF, RESTING, SKIPPED, Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store.memory import now_ms
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.intent.classifier import Classification
+    from subcog_hooks.llm.ask import Outcome, Race
     from subcog_hooks.llm.providers import Provider
-    from subcog_hooks.llm.race import Outcome, Race
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.state import State
 
@@ -35,8 +34,6 @@ ANSWER_KEPT_MS = 24 * HOUR_MS
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt for an LLM: searching more for secrets takes too long
 COPYING_S = 0.005  # The call ends this much before the wait for it, so that a copy of the process can wait on.
 FAIR_S = 0.1  # A call with less time before the deadline has not failed: the hook was late, on a busy machine.
-ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
-NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
 
 # The metrics have S0's names.
 STARTED = "search_intent_llm_started"
@@ -47,98 +44,16 @@ DURATION = "search_intent_detection_duration_seconds"
 BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # the limit that a call exceeded
 
 
-class Examined:
-    """An intent and its origin.
-
-    reading: the detector's reading of the prompt. answer: of the LLM, None without one; llm_seconds: the wait for it, None when
-    no LLM was asked; llm_reason: the reason for a missing answer, else ""; timed_out_by: the exceeded limit, else "". row,
-    certainty, is_vetoed: of the merge. seconds: from the prompt to the intent.
-    """
-
-    __slots__ = (
-        "answer",
-        "certainty",
-        "intent",
-        "is_vetoed",
-        "llm_reason",
-        "llm_seconds",
-        "reading",
-        "row",
-        "seconds",
-        "timed_out_by",
-    )
-
-    def __init__(self, intent: Intent, reading: keywords.Reading, row: str, seconds: float) -> None:
-        self.intent = intent
-        self.reading = reading
-        self.row = row
-        self.seconds = seconds
-        self.certainty = intent.confidence
-        self.is_vetoed = False
-        self.answer: Classification | None = None
-        self.llm_seconds: float | None = None
-        self.llm_reason = ""
-        self.timed_out_by = ""
-
-    def is_enough(self, settings: Settings) -> bool:
-        """Return whether the confidence says that memories could help."""
-        return is_enough(self.intent, settings)
-
-    def may_speak(self, settings: Settings) -> bool:
-        """Return whether the hook searches for memories. A low confidence needs stronger evidence; a veto silences it."""
-        if self.is_vetoed or not self.intent.topics:
-            return False
-        return self.is_enough(settings) or is_unclear(self.reading)
-
-    @property
-    def is_about_code(self) -> bool:
-        """True for a question that reading the code answers: a definition or a location, not a reason."""
-        return self.intent.type in ABOUT_CODE and "why" not in map(str.lower, self.reading.words())
-
-    @property
-    def is_seeking(self) -> bool:
-        """True for a prompt that asks for a memory: "what did we decide", "last time"."""
-        return any(signal.family == SEEKING for signal in self.reading.fired)
-
-
-def is_enough(intent: Intent, settings: Settings) -> bool:
-    """Return whether the confidence says that memories could help, even if it is too low to name a type.
-
-    The type does not matter, because relevance decides anyway.
-    """
-    return intent.confidence >= float(settings["search_intent.min_confidence"])
-
-
-def is_unclear(reading: keywords.Reading) -> bool:
-    """Return whether a prompt's words leave open if memories help: a title, an error code, an order.
-
-    There a memory's own evidence decides, if it is strong. A surer question stays under a higher min_confidence.
-    """
-    return NOTHING_SURELY <= reading.intent.confidence < keywords.UNREAD_CONFIDENCE
-
-
 class Detection:
     """The detection for one prompt: the reading of its words, and the call of an LLM, if any.
 
-    status: of the LLM so far. fault: the reason why the configured provider cannot be asked. is_follow_up: the prompt has
-    borrowed topics of an earlier one, which the LLM is not shown.
+    status: of the LLM so far; reason: why it has no answer. fault: the reason why the configured provider cannot be asked.
+    is_follow_up: the prompt has borrowed topics of an earlier one, which the LLM is not shown.
     """
 
     __slots__ = (
-        "_is_abandoned",
-        "_is_our_delay",
-        "_key",
-        "_outcome",
-        "_provider",
-        "_race",
-        "_seconds",
-        "_started",
-        "answer",
-        "fault",
-        "is_follow_up",
-        "reading",
-        "reason",
-        "status",
+        *("_has_failed", "_key", "_outcome", "_provider", "_race", "_seconds", "_started"),
+        *("answer", "fault", "is_follow_up", "reading", "reason", "status"),
     )
 
     def __init__(self, prompt: str) -> None:
@@ -147,14 +62,13 @@ class Detection:
         self._seconds = self._seconds_since_start()
         self.status = OFF
         self.reason = ""
-        self.answer: Classification | None = None
+        self.answer: Intent | None = None
         self.fault: ConfigError | None = None
+        self.is_follow_up = False
         self._provider: Provider | None = None
         self._race: Race | None = None
         self._outcome: Outcome | None = None
-        self.is_follow_up = False
-        self._is_abandoned = False
-        self._is_our_delay = False
+        self._has_failed = True  # without an answer; False where the time was ours
         self._key = ""
 
     @property
@@ -162,111 +76,103 @@ class Detection:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
-    def ask(
+    def skip(self, reason: str) -> None:
+        """Ask no LLM, for a reason."""
+        self.status, self.reason = SKIPPED, reason
+
+    def start_call(
         self, provider: Provider, prompt: str, state: State | None, seconds: float, keep_late: KeepLate | None = None
     ) -> None:
         """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import breaker, race
+        from subcog_hooks.llm import ask
 
         now = now_ms()
         question = classifier.build_question(prompt)
         self._provider = provider
-        self._key = breaker.answer_key(provider, question)
-        kept = breaker.find_cached_answer(state, self._key, now) if state else None
+        key = self._key = ask.answer_key(provider, question)
+        kept = ask.find_cached_answer(state, key, now) if state else None
         self.answer = classifier.parse_answer(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
             return
         if seconds <= 0.0:
-            self.status = SKIPPED
-            self.reason = "no time was left"
+            self.skip("no time was left")
             return
         try:
-            may_ask = state is None or breaker.may_call(state, provider.circuit, now)
+            may_ask = state is None or ask.may_call(state, provider.circuit, now)
         except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
-        if may_ask:
+        if not may_ask:
+            self.status, self.reason = RESTING, "it failed too often lately"
+            return
+        keep = None
+        if keep_late is not None:
+            keep = lambda answer: keep_late(key, classifier.answer_to_text(answer))  # noqa: E731
+            seconds -= self._seconds_since_start() + COPYING_S
+        self._race = ask.Race(provider, question, classifier.parse_answer, seconds, keep)
 
-            def keep_answer(answer: Classification) -> None:
-                if keep_late is not None:
-                    keep_late(self._key, classifier.answer_to_text(answer))
-
-            keep = None
-            if keep_late is not None:
-                keep = keep_answer
-                seconds -= self._seconds_since_start() + COPYING_S
-            self._race = race.start_race(provider, question, classifier.parse_answer, seconds, keep)
-        else:
-            self.status = RESTING
-            self.reason = "it failed too often lately"
-
-    def settle(self, words: tuple[str, ...], settings: Settings, left_ms: float) -> Examined:
+    def settle(self, words: tuple[str, ...], settings: Settings, left_ms: float) -> Intent:
         """Return the intent, after at most `left_ms` of waiting. words: the topics of the prompt's words."""
         plain = self.reading.intent
         plain.topics = words
-        if not self.may_change:
-            if not words:
-                plain = Intent(NONE, 0.0, (), plain.keywords)
-            plain.llm_status = self.status
-            examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
-            examined.llm_reason = self.reason
-            return examined
-        from subcog_hooks.intent.classifier import Classification, merge_intents
+        if self.may_change:
+            timed_out_by = self._end_race(settings, left_ms)
+            intent = self._merge_answer(plain, words, float(settings["search_intent.min_confidence"]))
+            intent.timed_out_by, intent.answer, intent.seconds = timed_out_by, self.answer, self._seconds_since_start()
+            intent.llm_seconds = self._outcome.seconds if self._outcome else None
+        else:
+            intent = plain if words else Intent(NONE, 0.0, (), plain.keywords)
+            intent.row = "no LLM was asked" if words else "no topics"
+            intent.certainty, intent.seconds = intent.confidence, self._seconds
+        intent.llm_status, intent.llm_reason, intent.reading = self.status, self.reason, self.reading
+        return intent
 
-        timed_out_by = ""
-        if self._race is not None:
-            from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
+    def _end_race(self, settings: Settings, left_ms: float) -> str:
+        """Wait for the call, if there is one. Return the limit that it exceeded, "" for none."""
+        if self._race is None:
+            return ""
+        from subcog_hooks.llm.ask import TIMEOUT  # loaded by `start_call`
 
-            allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed_seconds() * 1000.0
-            self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
-            self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
-            if self.status == TIMEOUT:
-                timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
-                self._is_our_delay = timed_out_by == BY_DEADLINE and self._outcome.seconds < FAIR_S
-        min_confidence = float(settings["search_intent.min_confidence"])
+        allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed_seconds() * 1000.0
+        outcome = self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
+        self.status, self.answer, self.reason = outcome.status, outcome.answer, outcome.reason
+        if self.status != TIMEOUT:
+            return ""
+        if allowed_ms <= left_ms:
+            return BY_SETTING
+        self._has_failed = outcome.seconds >= FAIR_S
+        return BY_DEADLINE
+
+    def _merge_answer(self, plain: Intent, words: tuple[str, ...], min_confidence: float) -> Intent:
+        """Return the intent of words and LLM. A sure answer stands alone where no signal of a type or of asking fired (S0)."""
+        from subcog_hooks.intent.classifier import merge_intents
+
         answer = self.answer
         if answer is not None and answer.type == NONE and self.is_follow_up:
-            answer = Classification(NONE, 0.0, answer.topics)  # A no about a prompt whose subject it was not shown.
-        is_alone = answer is not None and answer.confidence >= min_confidence and not self._has_keyword_result()
-        whole = merge_intents(
-            None if is_alone else plain,
-            answer,
-            attempted=self._outcome is not None,
-            min_confidence=min_confidence,
-            llm_status=self.status,
-            words=words,
+            answer = Intent(NONE, 0.0, answer.topics)  # A no about a prompt whose subject it was not shown.
+        is_sure = answer is not None and answer.confidence >= min_confidence
+        is_alone = is_sure and all(signal.family == NONE for signal in self.reading.fired)
+        attempted = self._outcome is not None
+        return merge_intents(
+            None if is_alone else plain, answer, attempted=attempted, min_confidence=min_confidence, words=words
         )
-        examined = Examined(whole.intent, self.reading, whole.row, self._seconds_since_start())
-        examined.answer = self.answer
-        examined.certainty = whole.certainty
-        examined.is_vetoed = whole.is_vetoed
-        examined.llm_reason = self.reason
-        examined.timed_out_by = timed_out_by
-        examined.llm_seconds = self._outcome.seconds if self._outcome else None
-        return examined
 
-    def abandon(self, words: tuple[str, ...], settings: Settings) -> Examined:
+    def abandon(self, words: tuple[str, ...], settings: Settings) -> Intent:
         """Return the intent known so far. The breaker does not count the abandoned call as a failure."""
-        self._is_abandoned = True
-        return self.settle(words, settings, 0.0)
+        intent = self.settle(words, settings, 0.0)
+        self._has_failed = self._has_failed and not intent.timed_out_by
+        return intent
 
-    def _has_keyword_result(self) -> bool:
-        """Return whether a signal of a type or of a request for a memory fired.
-
-        Without either, an LLM's sure answer stands alone (S0).
-        """
-        return any(signal.family != NONE for signal in self.reading.fired)
-
-    def record_metrics(self, examined: Examined, state: State) -> None:
+    def record_metrics(self, intent: Intent, state: State) -> None:
         """Add the outcome of the prompt to the metrics. Raises StoreError."""
-        state.observe_duration(DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        state.observe_duration(DURATION, f'source="{intent.source}"', intent.seconds)
         if self._outcome is None:
             return
         state.increase_counter(STARTED)
         state.increase_counter(COMPLETED, f'status="{self._outcome.status}"')
-        if examined.timed_out_by:
-            state.increase_counter(TIMEOUTS, f'reason="{examined.timed_out_by}"')
+        if intent.timed_out_by:
+            state.increase_counter(TIMEOUTS, f'reason="{intent.timed_out_by}"')
 
     def learn(self, state: State, *, keeps_answers: bool = True) -> None:
         """Store the answer of a call, or record its failure for the next prompts. Raises StoreError.
@@ -276,18 +182,15 @@ class Detection:
         if self._outcome is None or self._provider is None:
             return
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import breaker  # loaded by `ask`, like the others
-        from subcog_hooks.llm.race import TIMEOUT
+        from subcog_hooks.llm import ask  # loaded by `start_call`, like the others
 
-        if self._is_our_delay or (self._is_abandoned and self._outcome.status == TIMEOUT):
-            return
-        now = now_ms()
-        if self._outcome.answer is None:
-            breaker.record_call_failure(state, self._provider.circuit, now)
-            return
-        breaker.record_call_success(state, self._provider.circuit)
-        if keeps_answers:
-            breaker.cache_answer(state, self._key, classifier.answer_to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
+        now, answer = now_ms(), self._outcome.answer
+        if answer is not None:
+            ask.record_call_success(state, self._provider.circuit)
+            if keeps_answers:
+                ask.cache_answer(state, self._key, classifier.answer_to_text(answer), now, ANSWER_KEPT_MS)
+        elif self._has_failed:
+            ask.record_call_failure(state, self._provider.circuit, now)
 
     def _seconds_since_start(self) -> float:
         return time.perf_counter() - self._started
@@ -310,9 +213,8 @@ def begin_detection(
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
         return detection
-    detection.reason = reason_to_skip_llm(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
-    if detection.reason:
-        detection.status = SKIPPED
+    if reason := reason_to_skip_llm(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"])):
+        detection.skip(reason)
         return detection
     from subcog_hooks.llm import providers
 
@@ -323,10 +225,9 @@ def begin_detection(
         return detection
     disclosed = disclose(prompt)  # before the cut: half a secret is not recognised
     if disclosed is None:
-        detection.status = SKIPPED
-        detection.reason = "the prompt may hold a secret"
+        detection.skip("the prompt may hold a secret")
     elif provider is not None:
-        detection.ask(provider, ends_of(disclosed), state, seconds, keep_late)
+        detection.start_call(provider, ends_of(disclosed), state, seconds, keep_late)
     return detection
 
 
@@ -337,7 +238,7 @@ def reason_to_skip_llm(reading: keywords.Reading, prompt: str, skip_confidence: 
         return "the words are sure"
     if reading.intent.confidence < NOTHING_SURELY:
         return "the words are sure that it asks for nothing"
-    if not has_topics and is_unclear(reading):
+    if not has_topics and reading.is_unclear:
         return "it neither asks nor names anything"
     return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
 
@@ -349,7 +250,7 @@ def examine_prompt(
     state: State | None,
     disclose: Callable[[str], str | None],
     rarity: Callable[[str], float | None] | None = None,
-) -> Examined:
+) -> Intent:
     """Return the intent of a prompt for the terminal; llm_timeout_ms alone limits the wait, and nothing is counted.
 
     rarity: of a word in the store, for `extract_topics`. Raises ConfigError for an unusable provider, StoreError.
@@ -358,7 +259,7 @@ def examine_prompt(
     detection = begin_detection(prompt, settings, home, state, disclose, limit_ms / 1000.0)
     if detection.fault is not None:
         raise detection.fault
-    examined = detection.settle(extract_topics(detection.reading.words(), rarity), settings, limit_ms)
+    intent = detection.settle(extract_topics(detection.reading.words(), rarity), settings, limit_ms)
     if state is not None:
         detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
-    return examined
+    return intent

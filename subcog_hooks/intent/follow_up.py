@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.intent.detector import NOTHING_SURELY
-from subcog_hooks.intent.keywords import END, QUESTION
+from subcog_hooks.intent.keywords import END, NOTHING_SURELY, QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ _AFTER_AND = frozenset(
     """.split()
 )
 _POINTING = frozenset("other others another second third fourth fifth last former latter rest else one ones both".split())
+_POINTING_AT_ONE = ("that", "this", "next", "first")
 _EMPTY_TOPICS = _POINTING | {"question", "ditto", "same"}  # words that are no topics
 
 
@@ -66,12 +66,8 @@ def is_follow_up(words: Sequence[str], topics: Sequence[str], confidence: float)
 
 def _ends_in_pointer(words: Sequence[str]) -> bool:
     """Return whether the first question ends in a word that only points: "… the second?", "… any others?"."""
-    before = words[: words.index(QUESTION)]
-    return before[-1:] != [] and before[-1] in _POINTING and (before[-1] not in ("one", "ones") or _is_pointed(before[:-1]))
-
-
-def _is_pointed(words: Sequence[str]) -> bool:
-    return words[-1:] != [] and (words[-1] in _POINTING or words[-1] in ("that", "this", "next", "first"))
+    *_, before, last = ["", "", *words[: words.index(QUESTION)]]
+    return last in _POINTING and (last not in ("one", "ones") or before in _POINTING or before in _POINTING_AT_ONE)
 
 
 def borrowed_topics(topics: Sequence[str], earlier: LastPrompt) -> tuple[str, ...]:

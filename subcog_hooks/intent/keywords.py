@@ -1,4 +1,4 @@
-"""Keywords of intent: a table of signals, matched against the words of a prompt. Pure."""
+"""The intent of a prompt by its keywords: a table of signals, matched against the words. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,92 @@ from math import exp
 
 from subcog_hooks.core.files import read_rows, read_weights
 from subcog_hooks.core.records import record
-from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.languages import is_foreign, is_function_word
 from subcog_hooks.text.typed_prompt import Prompt, is_typed, prepare_prompt, runs_between_signs
 from subcog_hooks.text.vocabulary import FILLERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.settings.defaults import Settings
+
+# The types of request that a prompt can make, in the order for breaking ties.
+COMPARISON, TROUBLESHOOT, LOCATION, HOWTO = "comparison", "troubleshoot", "location", "howto"
+EXPLANATION, GENERAL, NONE = "explanation", "general", "none"
+TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)
+ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
+
+KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # sources of an intent
+
+# The status of the LLM without a finished call (llm.ask has the status of a finished call).
+OFF = "off"  # no LLM is configured, or use_llm is false
+SKIPPED = "skipped"  # the words were sure, the prompt may not be disclosed, or no time was left
+CACHED = "cached"  # it answered this prompt before
+RESTING = "resting"  # it failed too often lately
+
+SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for a memory
+
+MAX_CONFIDENCE = 0.95  # of a merged intent
+MAX_TOPICS = 5  # of a prompt
+NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
+
+
+@record
+class Intent:
+    """The kind of request that a prompt makes: by its words, by an LLM, or by both.
+
+    type: one of TYPES. confidence: the probability that memories could help with the prompt, 0.0 to 0.95, independent of the
+    type; a prompt of type `none` may have .4. An LLM's own is the probability of its type, 0.0 to 1.0. topics: at most five
+    search terms, the most telling first. keywords: words of the prompt that support its type. source: keyword, llm or hybrid.
+    llm_status: of the LLM. reasoning: of an LLM.
+
+    Of the intent that counts: row: of the table by which an LLM's answer is merged. certainty: the confidence without the
+    deduction for a failed LLM, which is no reason to hand over less. is_vetoed: the LLM is sure enough that memories would not
+    help. reading: of the words. answer: of the LLM, None without one; llm_seconds: the wait for it, None when no LLM was asked;
+    llm_reason: the reason for a missing answer, else ""; timed_out_by: the exceeded limit, else "". seconds: from the prompt to
+    the intent.
+    """
+
+    type: str
+    confidence: float
+    topics: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    source: str = KEYWORD
+    llm_status: str = OFF
+    reasoning: str = ""
+    row: str = ""
+    certainty: float = 0.0
+    is_vetoed: bool = False
+    reading: Reading | None = None
+    answer: Intent | None = None
+    llm_seconds: float | None = None
+    llm_reason: str = ""
+    timed_out_by: str = ""
+    seconds: float = 0.0
+
+    def is_enough(self, settings: Settings) -> bool:
+        """Return whether the confidence says that memories could help, even if it is too low to name a type.
+
+        The type does not matter, because relevance decides anyway.
+        """
+        return self.confidence >= float(settings["search_intent.min_confidence"])
+
+    def may_speak(self, settings: Settings) -> bool:
+        """Return whether the hook searches for memories. A low confidence needs stronger evidence; a veto silences it."""
+        if self.is_vetoed or not self.topics:
+            return False
+        return self.is_enough(settings) or (self.reading is not None and self.reading.is_unclear)
+
+    @property
+    def is_about_code(self) -> bool:
+        """True for a question that reading the code answers: a definition or a location, not a reason."""
+        return self.type in ABOUT_CODE and self.reading is not None and "why" not in map(str.lower, self.reading.words())
+
+    @property
+    def is_seeking(self) -> bool:
+        """True for a prompt that asks for a memory: "what did we decide", "last time"."""
+        return self.reading is not None and any(signal.family == SEEKING for signal in self.reading.fired)
+
 
 MAX_GAP = 4  # words
 END, QUESTION = ".", "?"
@@ -95,19 +176,15 @@ class Matcher:
             for position in candidates[word]:
                 if position in fits:
                     continue
-                pattern = self._pattern(position)
+                if position not in self._read:
+                    self._read[position] = Pattern(self._table[position], self._classes)
+                pattern = self._read[position]
                 if (head or not pattern.is_head) and not 0 < pattern.below <= count:
                     end = _match_end(pattern.rest, words, start)
                     if end:
                         fits[position] = " ".join(words[start:end])
             head = word in (END, QUESTION) or (head and word in self._openers)
         return fits
-
-    def _pattern(self, position: int) -> Pattern:
-        pattern = self._read.get(position)
-        if pattern is None:
-            pattern = self._read[position] = Pattern(self._table[position], self._classes)
-        return pattern
 
 
 def split_prompt(text: str) -> list[str]:
@@ -125,7 +202,12 @@ def split_prompt(text: str) -> list[str]:
             if bare:
                 if bare != raw:
                     bare = _with_its_signs(bare, raw)
-                _add_word(words, bare)
+                word = _without_apostrophe(bare) if "'" in bare else bare
+                length, verb = _PAIRS.get(word.lower(), (0, ""))
+                if length:
+                    words += (word[:length], verb)
+                elif word:
+                    words.append(word)
             if not bare or not raw.endswith(bare):
                 last = raw.rstrip("\"')*`_")[-1:]
                 if last == QUESTION:
@@ -146,16 +228,6 @@ def _with_its_signs(bare: str, raw: str) -> str:
     if raw[:start].endswith(".") and not raw[:start].endswith("..") and bare[0].isalpha():
         return f".{bare}"
     return bare + _PLUSES if len(bare) == 1 and raw.startswith(_PLUSES, start + 1) else bare
-
-
-def _add_word(words: list[str], word: str) -> None:
-    if "'" in word:
-        word = _without_apostrophe(word)
-    length, verb = _PAIRS.get(word.lower(), (0, ""))
-    if length:
-        words += (word[:length], verb)
-    elif word:
-        words.append(word)
 
 
 def _without_apostrophe(word: str) -> str:
@@ -303,6 +375,14 @@ class Reading:
     prompt: Prompt | None
     is_foreign: bool = False
 
+    @property
+    def is_unclear(self) -> bool:
+        """True for words that leave open if memories help: a title, an error code, an order.
+
+        There a memory's own evidence decides, if it is strong. A surer question stays under a higher min_confidence.
+        """
+        return NOTHING_SURELY <= self.intent.confidence < UNREAD_CONFIDENCE
+
     def words(self) -> list[str]:
         """Return the words of the prompt as typed, and of a pasted error."""
         if self.prompt is None:
@@ -326,8 +406,11 @@ def read_prompt(prompt: str) -> Reading:
     if not is_typed(prompt):
         return Reading(Intent(NONE, 0.0), [], [], [0.0] * _NONE + [1.0], None)
     prepared = prepare_prompt(prompt)
-    if is_foreign(prepared.text):
-        return _read_foreign(prepared)
+    if is_foreign(prepared.text):  # a language without signals: recall may try
+        parts = runs_between_signs(prepared.text)
+        is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
+        intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD_CONFIDENCE)
+        return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prepared, is_foreign=True)
     words = split_prompt(prepared.text.lower())
     logits = list(BIAS)
     fired = []
@@ -342,30 +425,17 @@ def read_prompt(prompt: str) -> Reading:
     for name in cue_names:
         for kind, weight in enumerate(CUES[name]):
             logits[kind] += weight
-    probabilities = _softmax(logits)
+    top = max(logits)
+    powers = [exp(logit - top) for logit in logits]
+    total = sum(powers)
+    probabilities = [power / total for power in powers]
     confidence = round(min(MAX_CONFIDENCE, 1.0 - probabilities[_NONE]), 4)
     intent_type = NONE
     if confidence >= MIN_TYPE_CONFIDENCE:
-        is_named = bool(prepared.error) or any(
-            signal.family in TYPES[:_NONE] for signal in fired
-        )  # a shape alone names no type
+        # A shape alone names no type.
+        is_named = bool(prepared.error) or any(signal.family in TYPES[:_NONE] for signal in fired)
         likeliest = max(range(_NONE), key=probabilities.__getitem__)  # TYPES has the order of ties
         intent_type = TYPES[likeliest] if is_named else GENERAL
     fired.sort(key=lambda signal: (signal.family != intent_type, -signal.weight, signal.name))
     texts = dict.fromkeys(signal.text for signal in fired if signal.family in (intent_type, SEEKING))
     return Reading(Intent(intent_type, confidence, keywords=tuple(texts)), fired, cue_names, probabilities, prepared)
-
-
-def _read_foreign(prompt: Prompt) -> Reading:
-    """Return the reading of a prompt in a language without signals, with which recall may try."""
-    parts = runs_between_signs(prompt.text)
-    is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
-    intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD_CONFIDENCE)
-    return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prompt, is_foreign=True)
-
-
-def _softmax(logits: list[float]) -> list[float]:
-    top = max(logits)
-    powers = [exp(logit - top) for logit in logits]
-    total = sum(powers)
-    return [power / total for power in powers]

@@ -174,13 +174,11 @@ def _sentences(words: list[str], bare_words: list[str]) -> list[list[str]]:
         tail = word.rstrip(_CLOSING)
         if tail.endswith(_COMMAS):
             sentences[-1].append(",")
-        elif tail.endswith(_ENDS) and not _is_abbreviated(tail, bare):
-            sentences.append([])
+        elif tail.endswith(_ENDS):
+            is_initial = len(bare) == 1 and bare.isupper()
+            if not tail.endswith(".") or not (is_initial or bare.lower() in ABBREVIATIONS):
+                sentences.append([])
     return sentences
-
-
-def _is_abbreviated(tail: str, bare: str) -> bool:
-    return tail.endswith(".") and (bare.lower() in ABBREVIATIONS or (len(bare) == 1 and bare.isupper()))
 
 
 def _has_name(sentence: list[str]) -> bool:
@@ -270,7 +268,7 @@ def _question_type(sentence: list[str]) -> str:
         if word not in OPENERS:
             may_begin = _INSIDE
         before = word
-    if asks_for_value or any(_is_value(sentence, position) for position, word in enumerate(sentence) if _may_be_value(word)):
+    if asks_for_value or any(_is_value(sentence, position) for position in range(len(sentence))):
         return FACTUAL
     return CONCEPTUAL if points else ""
 
@@ -288,17 +286,13 @@ def _asks_for_value(words: list[str], position: int) -> bool:
     return _word_at(words, position) in ASKED_VALUES and (not after or after in AFTER_VALUES or after[0].isdigit())
 
 
-def _may_be_value(word: str) -> bool:
-    return word.lower() in METRICS if word.isalpha() else any(map(str.isdigit, word))
-
-
 def _is_value(sentence: list[str], position: int) -> bool:
     word = sentence[position]
     after = _word_at(sentence, position + 1).lower()
     if word.isalpha():
-        return after not in NOT_AFTER_METRICS
+        return word.lower() in METRICS and after not in NOT_AFTER_METRICS
     if not word.isdigit():
-        return _is_exact(word)
+        return any(map(str.isdigit, word)) and _is_exact(word)
     if len(word) > 2:
         return True  # a year, a status, a port
     before = _word_at(sentence, position - 1)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.intent.keywords import END, QUESTION, is_file
-from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.keywords import END, MAX_TOPICS, QUESTION, is_file
 from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 
 TYPE_CHECKING = False

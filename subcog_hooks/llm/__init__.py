@@ -1,1 +1,1 @@
-"""LLMs: the providers, the race against the deadline, the circuit breaker, cached answers, and disclosure."""
+"""LLMs: the call with its circuit breaker, the providers, the questions, and disclosure."""

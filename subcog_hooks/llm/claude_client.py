@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from typing import IO, Any
 
 if __name__ != "__main__":  # as a program it finds no package
@@ -234,20 +235,14 @@ def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
     return process.wait()
 
 
-def _result_in(printed: bytes) -> Any:
-    for text in (printed, printed.rstrip().rpartition(b"\n")[2]):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
 def _answer_in(printed: bytes, code: int, complained: str) -> str:
     """Return the answer in the client's output. Raises ProviderError in our own words: no other text is repeated."""
     if len(printed) > MAX_ANSWER:
         raise ProviderError(f"Claude Code printed more than {MAX_ANSWER:,} bytes")
-    result = _result_in(printed)
+    result: Any = None
+    for text in (printed, printed.rstrip().rpartition(b"\n")[2]):  # Something else may stand before the last line.
+        with suppress(ValueError, RecursionError):
+            result = result or json.loads(text)
     if not isinstance(result, dict):
         if "unknown option" in complained:
             raise ProviderError("Claude Code is too old to be asked this way", "update it: claude update")

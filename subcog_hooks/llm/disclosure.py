@@ -6,7 +6,9 @@ Linear, without `re`: 1 ms for 2,000 characters, 50 ms for 100,000. The patterns
 one of 25 real prompts loads them.
 """
 
-from itertools import pairwise
+from __future__ import annotations
+
+from itertools import chain, pairwise
 
 from subcog_hooks.core.files import read_words
 from subcog_hooks.redaction import masking
@@ -19,6 +21,10 @@ from subcog_hooks.redaction.masking import (
     mask_secrets,
     mixes_cases_and_digits,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Endings of names that have a secret as their value. For logins, any value counts as a secret.
 _LOGINS = (*"password passwd passwort kennwort contrase passphrase passcode pass pwd pw authorization".split(), "pass phrase")
@@ -41,6 +47,7 @@ _OTHER_PREFIXES = masking.PREFIXES - _PREFIXES
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
 _LONGEST_TOKEN = 60  # characters of a token
+_OF_TOKENS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./+=~")
 # Texts that stand only in a secret, or beside one; in lower case.
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
@@ -60,8 +67,9 @@ _TOOLS = (
 )
 _TOOL_OPTIONS = (" -p", " -a ", " -w ", " -P", " -U", " -b", " -c", " -k ", " -N", " -hp")
 # Words beside which `redact` finds everyday secrets. Tools have a check of their own.
-_APART = ("tool",)
-_BESIDE = tuple(word for kind, words in masking.SECRET_NOUNS.items() if kind not in _APART for word in words)
+_BESIDE = [word for kind, words in masking.SECRET_NOUNS.items() if kind != "tool" for word in words]
+_WHOLE_WORDS = [word for word in _BESIDE if word.isascii() and len(word) <= masking.MAX_WHOLE_WORD]
+_WORD_PARTS = [word for word in _BESIDE if word not in _WHOLE_WORDS]
 _BEFORE, _BEHIND = 400, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"
@@ -104,12 +112,12 @@ def may_hold_secret(text: str) -> bool:
     plain = text.encode("ascii", "replace").decode()  # tokens are ASCII; "?" parts them from Chinese, say, without blanks
     return (
         any(telltale in lowered for telltale in _TELLTALES)
-        or any(_has_token(text, prefix) for prefix in _PREFIXES)
+        or any(any(_tokens_behind(prefix, text)) for prefix in _PREFIXES)
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
         or any(_looks_random(word) for word in plain.translate(_WORDS).split() if len(word) >= _SHORT)
         or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= masking.MIN_JUDGED)
-        or any(_has_random_token(text, prefix) for prefix in prefixes)
+        or any(looks_random(token) or is_unlike_words(token) for prefix in prefixes for token in _tokens_behind(prefix, text))
         or _has_other_telltale(text, lowered)
         or _has_everyday_secret(text, lowered)
     )
@@ -119,16 +127,13 @@ def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
     words = set(plain.encode("ascii", "replace").decode().translate(masking.SIGNS).split())
-    near = (word for word in _BESIDE if (word in words or f"{word}s" in words if _is_whole_word(word) else word in plain))
+    whole_words = (word for word in _WHOLE_WORDS if word in words or f"{word}s" in words)
+    near = chain(whole_words, (word for word in _WORD_PARTS if word in plain))
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
     from subcog_hooks.redaction import named_values  # 15 ms: paid only by a text with such a word, and a value near it
 
     return any(named_values.find_everyday(text))
-
-
-def _is_whole_word(noun: str) -> bool:
-    return noun.isascii() and len(noun) <= masking.MAX_WHOLE_WORD
 
 
 def _is_near_value(text: str, plain: str, word: str) -> bool:
@@ -160,22 +165,18 @@ def _has_words_of_wallet(lowered: str) -> bool:
     return False
 
 
-def _has_random_token(text: str, prefix: str) -> bool:
+def _tokens_behind(prefix: str, text: str) -> Iterator[str]:
+    """Yield the tokens behind a prefix that begins a word."""
     position = text.find(prefix)
     while position >= 0:
         end = start = position + len(prefix)
-        while end < len(text) and end - start < _LONGEST_TOKEN and _is_of_token(text[end]):
+        while end < len(text) and end - start < _LONGEST_TOKEN and text[end] in _OF_TOKENS:
             end += 1
-        tail = text[start:end]
-        if len(tail) >= _MIN_BEHIND and not _is_inside_word(text, position) and (looks_random(tail) or is_unlike_words(tail)):
-            return True
+        before = text[max(0, position - 1) : position]
+        is_inside_word = before.isalnum() and before.isascii() and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
+        if end - start >= _MIN_BEHIND and not is_inside_word:
+            yield text[start:end]
         position = text.find(prefix, start)
-    return False
-
-
-def _is_inside_word(text: str, position: int) -> bool:
-    before = text[max(0, position - 1) : position]
-    return before.isalnum() and before.isascii() and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
 
 
 def _may_be_random(run: str) -> bool:
@@ -249,21 +250,6 @@ def _has_odd_login(after_scheme: str) -> bool:
     if not sign:
         return False
     return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= RANDOM_RUN
-
-
-def _has_token(text: str, prefix: str) -> bool:
-    position = text.find(prefix)
-    while position >= 0:
-        end = position + len(prefix)
-        behind = text[end : end + _MIN_BEHIND]
-        if len(behind) == _MIN_BEHIND and all(map(_is_of_token, behind)) and not _is_inside_word(text, position):
-            return True
-        position = text.find(prefix, end)
-    return False
-
-
-def _is_of_token(letter: str) -> bool:
-    return (letter.isascii() and letter.isalnum()) or letter in "-_./+=~"
 
 
 def _has_login(text: str) -> bool:
@@ -381,13 +367,10 @@ def _looks_random(word: str) -> bool:
             continue
         has_digit, has_both_cases = any(map(str.isdigit, part)), part.lower() != part != part.upper()
         min_evenness = _EVENNESS if has_both_cases else _EVENNESS_OF_ONE_CASE
-        if len(part) >= LONGEST_RUN and (has_digit or _mixes_cases(part) or part.startswith(_TWILIO)):
+        capital_share = sum(map(str.isupper, part)) / len(part)
+        mixes_cases = _MIN_CAPITALS <= capital_share <= 1.0 - _MIN_CAPITALS
+        if len(part) >= LONGEST_RUN and (has_digit or mixes_cases or part.startswith(_TWILIO)):
             return True
         if (has_digit or has_both_cases) and count_changes(part) / len(part) >= min_evenness:
             random_length += len(part)
     return random_length >= RANDOM_RUN
-
-
-def _mixes_cases(letters: str) -> bool:
-    capital_share = sum(map(str.isupper, letters)) / len(letters)
-    return _MIN_CAPITALS <= capital_share <= 1.0 - _MIN_CAPITALS

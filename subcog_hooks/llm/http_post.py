@@ -182,19 +182,15 @@ def _read_answer(incoming: _Incoming) -> tuple[int, bytes]:
         status = int(code)
     fields = {name.strip().lower(): value.strip().lower() for name, _, value in (line.partition(b":") for line in lines)}
     if fields.get(b"transfer-encoding") == b"chunked":
-        return status, _read_chunks(incoming)
+        body = b""
+        while size := int(incoming.read_to(b"\r\n").partition(b";")[0], 16):
+            body += incoming.read(size)
+            if len(body) > MAX_BODY:
+                raise _TooLong
+            incoming.read(len(b"\r\n"))
+        return status, body
     length = fields.get(b"content-length")
     return status, incoming.read_all() if length is None else incoming.read(int(length))
-
-
-def _read_chunks(incoming: _Incoming) -> bytes:
-    body = b""
-    while size := int(incoming.read_to(b"\r\n").partition(b";")[0], 16):
-        body += incoming.read(size)
-        if len(body) > MAX_BODY:
-            raise _TooLong
-        incoming.read(len(b"\r\n"))
-    return body
 
 
 def _seconds_left(until: float) -> float:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.intent.kinds import Intent
+    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.exact import ExactMatches
     from subcog_hooks.recall.fusion import Tuning
     from subcog_hooks.recall.hits import Eligibility

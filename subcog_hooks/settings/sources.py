@@ -77,12 +77,12 @@ def parse_settings(raw: bytes, name: str, *, is_own: bool) -> Settings:
 
 def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> Settings:
     """Return settings without values, but for the switches that an own file may have switched off."""
-    switches = [name for name in SWITCHES if is_own and (not text or _may_switch_off(name.rpartition(".")[2], text))]
+    switches = [
+        name
+        for name in (SWITCHES if is_own else ())
+        if not text or re.search(rf"\b{name.rpartition('.')[2]}\b[\"']?\s*=\s*(?!true\b)", text)
+    ]
     return Settings(dict.fromkeys(switches, False), [problem], [EVERYTHING])
-
-
-def _may_switch_off(name: str, text: str) -> bool:
-    return re.search(rf"\b{name}\b[\"']?\s*=\s*(?!true\b)", text) is not None
 
 
 def _check_value(name: str, value: object, *, is_own: bool) -> Value:

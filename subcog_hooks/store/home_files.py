@@ -12,8 +12,7 @@ import apsw
 
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.core.files import read_regular
-from subcog_hooks.core.paths import make_private_folder
+from subcog_hooks.core.files import make_private_folder, read_regular
 from subcog_hooks.core.records import record, replace
 
 TYPE_CHECKING = False

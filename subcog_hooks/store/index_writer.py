@@ -9,7 +9,7 @@ import time
 import tantivy
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.files import make_private_folder
 from subcog_hooks.core.whole_files import replace_file
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.index import (
@@ -37,6 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
 

@@ -112,12 +112,15 @@ def read_verdict(text: str, **columns: Any) -> RecordedVerdict:  # each of its c
         fields: Any = light_json.loads(text)
         values: dict[str, Any] = {name: fields[name] for name in FIELDS}
         for name, kind in (("intent", PromptIntent), ("settings", Thresholds)):
-            values[name] = kind(**values[name]) if values[name] else None
-        values["candidates"] = [Candidate(**candidate) for candidate in values["candidates"]]
-        values.update({name: tuple(value) for name, value in values.items() if isinstance(value, list)})
-        return RecordedVerdict(**columns, **values)
+            values[name] = kind(**_with_tuples(values[name])) if values[name] else None
+        values["candidates"] = [Candidate(**_with_tuples(candidate)) for candidate in values["candidates"]]
+        return RecordedVerdict(**columns, **_with_tuples(values))
     except (ValueError, TypeError, KeyError):
         return RecordedVerdict(**columns)
+
+
+def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
 # second looks

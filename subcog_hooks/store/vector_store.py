@@ -18,7 +18,7 @@ import os
 
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.files import make_private_folder
 from subcog_hooks.store import vector_cells
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.store.store import Store
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay

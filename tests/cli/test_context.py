@@ -33,7 +33,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 
 space, home = models.PACKAGED, Home.find()
-first = spaces.provisional_encoder(space)
+first = models.provisional_encoder(space)
 def slowly(texts):
     print("following", flush=True)
     sys.stdin.readline()

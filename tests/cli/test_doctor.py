@@ -15,7 +15,7 @@ from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
-from subcog_hooks.llm import breaker
+from subcog_hooks.llm import ask
 from subcog_hooks.store import home_files, state_values, vector_store
 from subcog_hooks.store.home_files import PUT_OFF, JobRecord, LastRun, ProcessLock
 from subcog_hooks.store.memory import now_ms
@@ -493,11 +493,11 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     assert llm_said(subcog, home, *LOCAL, intent="use_llm = false") == (0, f"{name}not asked, search_intent.use_llm is false")
     state = State.open(home, 100)
     now = now_ms()
-    for _ in range(breaker.FAILURES):
-        breaker.record_call_failure(state, "llm.provider openai http://127.0.0.1:9/v1 tiny", now)
+    for _ in range(ask.FAILURES):
+        ask.record_call_failure(state, "llm.provider openai http://127.0.0.1:9/v1 tiny", now)
     code, line = llm_said(subcog, home, *LOCAL)
     assert (code, line.startswith(f"{name}it failed too often, and is not asked for ")) == (0, True)
-    breaker.record_call_success(state, "llm.provider openai http://127.0.0.1:9/v1 tiny")
+    ask.record_call_success(state, "llm.provider openai http://127.0.0.1:9/v1 tiny")
     state.close()
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
 

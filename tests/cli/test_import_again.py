@@ -11,8 +11,7 @@ from subcog_hooks.cli import import_from
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.core.homes import IN_AN_AGENT
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.store import home_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter

@@ -12,11 +12,9 @@ from rich.console import Console, RenderableType
 
 from subcog_hooks.cli.intent import intent_record, intent_view
 from subcog_hooks.core.paths import Home
-from subcog_hooks.intent.classifier import Classification
-from subcog_hooks.intent.detector import Examined
-from subcog_hooks.intent.keywords import FiredSignal, Reading
-from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
-from subcog_hooks.llm.race import ERROR, SUCCESS
+from subcog_hooks.core.records import replace
+from subcog_hooks.intent.keywords import HYBRID, KEYWORD, FiredSignal, Intent, Reading
+from subcog_hooks.llm.ask import ERROR, SUCCESS
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
@@ -142,16 +140,15 @@ def lines_of(shown: RenderableType) -> list[str]:
 
 
 def make_examined(
-    answer: Classification | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
-) -> Examined:
+    answer: Intent | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
+) -> Intent:
     """Return an examined prompt with two signals, and an LLM's answer or failure."""
     source = HYBRID if answer else KEYWORD
     intent = Intent("troubleshoot", 0.8423, (topic, "cargo test"), ("exit_code", "failing"), source=source, llm_status=status)
     fired = [FiredSignal("exit_code", "troubleshoot", 1.5, "exit code 101"), FiredSignal("order", "none", -0.25, "run")]
     reading = Reading(intent, fired, ["5 to 7 words", "a number"], [0.0] * 7, None)
-    outcome = Examined(intent, reading, "the LLM answered, topics differ", 0.00123)
-    outcome.answer, outcome.llm_seconds, outcome.llm_reason = answer, 0.1234, reason
-    return outcome
+    row = "the LLM answered, topics differ"
+    return replace(intent, reading=reading, row=row, seconds=0.00123, answer=answer, llm_seconds=0.1234, llm_reason=reason)
 
 
 def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
@@ -176,7 +173,7 @@ def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
 
 
 def test_explain_shows_signals_answer_and_merge() -> None:
-    lines = lines_of(intent_view(PROMPT, make_examined(Classification("troubleshoot", 0.9, ("cargo",))), explain=True))
+    lines = lines_of(intent_view(PROMPT, make_examined(Intent("troubleshoot", 0.9, ("cargo",))), explain=True))
     rows = [line.split() for line in lines]
     assert ["signal", "family", "weight", "in", "the", "prompt"] in rows
     assert ["exit_code", "troubleshoot", "+1.50", "exit", "code", "101"] in rows
@@ -197,9 +194,7 @@ def test_markup_controls_and_secrets_of_a_prompt_are_harmless() -> None:
 
 
 def test_json_explains_with_the_same(subcog: Run) -> None:
-    explained: Any = intent_record(PROMPT, make_examined(Classification("howto", 0.6, (), "asks for steps")), DEFAULTS)[
-        "explain"
-    ]
+    explained: Any = intent_record(PROMPT, make_examined(Intent("howto", 0.6, reasoning="asks for steps")), DEFAULTS)["explain"]
     assert explained["signals"][0] == {"name": "exit_code", "family": "troubleshoot", "weight": 1.5, "text": "exit code 101"}
     assert explained["shape"] == ["5 to 7 words", "a number"]
     answer = {"intent_type": "howto", "confidence": 0.6, "topics": [], "reasoning": "asks for steps"}

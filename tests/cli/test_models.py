@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, models
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
@@ -203,7 +203,7 @@ def test_a_model_that_is_being_embedded_with_is_removed_for_good(with_memories: 
                 process.wait(0.2)  # the process has the lowest priority: polling without a pause starves it
         assert with_memories("models", "remove", OTHER).code == 0
         assert (process.wait(60), process.stdout.read()) == (0, b"")
-    assert background.last_failure(home) == ""
+    assert catch_up.last_failure(home) == ""
     assert list(list_models(with_memories)) == ["minilm"]
     assert [name for name in os.listdir(home.index) if SLUG in name] == []
     assert [name for name in os.listdir(home.models) if SLUG in name] == []
@@ -318,7 +318,7 @@ def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monke
 
 
 def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:
-    background.record_failure(home, PACKAGED, OSError("the disk is full"))
+    catch_up.record_failure(home, PACKAGED, OSError("the disk is full"))
     assert f"ended early: {PACKAGED.model}: the disk is full" in with_memories("doctor").out
     with_memories("doctor", "--fix")
     assert "ended early" not in with_memories("doctor").out

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core import paths, repository_variables
-from subcog_hooks.core.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
+from subcog_hooks.core import files, repository_variables
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.homes import find_home
-from subcog_hooks.core.paths import STARTED_IN
-from subcog_hooks.core.repository_variables import find_setter
+from subcog_hooks.core.files import STARTED_IN
+from subcog_hooks.core.paths import find_home
+from subcog_hooks.core.repository_variables import MAX_HOMES, MAX_RECORD, find_setter, is_accepted_home, remember_home
 
 PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "why do we use PKCE?"}'
 
@@ -86,7 +85,7 @@ def test_it_gives_way_also_when_the_session_has_gone_elsewhere(
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str) -> None:
     """Let the system have these users and no others."""
     (tmp_path / "passwd").write_text(users)
-    monkeypatch.setattr(paths, "USERS_FILE", str(tmp_path / "passwd"))
+    monkeypatch.setattr(files, "USERS_FILE", str(tmp_path / "passwd"))
 
 
 @pytest.fixture

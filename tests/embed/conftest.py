@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.store import vector_store
@@ -67,7 +67,7 @@ def following(home: Home, store: Store) -> Iterator[Open]:
     def follow() -> VectorStore:
         opened.append(
             vector_store.open_following(
-                home, store, SPACE.name, SPACE.dimension, spaces.provisional_encoder(SPACE), made_by=models.vector_makers(SPACE)
+                home, store, SPACE.name, SPACE.dimension, models.provisional_encoder(SPACE), made_by=models.vector_makers(SPACE)
             )
         )
         return opened[-1]

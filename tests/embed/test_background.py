@@ -18,7 +18,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background, catch_up, models, pull, spaces
+from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -43,27 +43,27 @@ def pending(store: Store, make: Maker, following: Open) -> None:
 
 
 def test_in_an_empty_home_nothing_is_due(home: Home) -> None:
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     assert not (Path(home.log) / "hook.log").exists()
 
 
 def test_work_is_due_from_a_new_memory_until_it_is_embedded(home: Home, store: Store, make: Maker, following: Open) -> None:
     following()
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     store.add([make("The gate is shut.")])  # the vectors have not followed yet
-    assert background.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
     following()
-    assert background.is_embedding_due(home)
-    assert background.embed_all_pending(home) == 1
+    assert catch_up.is_embedding_due(home)
+    assert catch_up.embed_all_pending(home) == 1
     assert following().counts() == (1, 0)
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
 
 
 @pytest.mark.usefixtures("pending")
 def test_it_is_not_due_while_another_process_is_at_it(home: Home) -> None:
     with ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"):
-        assert not background.is_embedding_due(home)
-    assert background.is_embedding_due(home)
+        assert not catch_up.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
 
 
 class Ending(Pace):
@@ -89,12 +89,12 @@ def test_a_broken_model_is_noted_until_it_works_again(
     os.truncate(tmp_path / "model" / "model.onnx", 1_000)
     with monkeypatch.context() as broken:
         broken.setattr(SPACE, "folder", str(tmp_path / "model"))
-        background.embed_all_pending(home)
-    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in background.last_failure(home)
+        catch_up.embed_all_pending(home)
+    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in catch_up.last_failure(home)
     assert f"embedding ended early: {SPACE.model}" in Path(log.log_path(home)).read_text()
     assert following().counts() == (0, 1)
-    background.embed_all_pending(home)
-    assert background.last_failure(home) == ""
+    catch_up.embed_all_pending(home)
+    assert catch_up.last_failure(home) == ""
     assert following().counts() == (1, 0)
 
 
@@ -112,7 +112,7 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
     command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, preexec_fn=small_disk, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert f"{vectors.path}" in background.last_failure(home)
+    assert f"{vectors.path}" in catch_up.last_failure(home)
     assert vectors.counts() == (0, 60)
     assert vectors.problems() == []
 
@@ -122,7 +122,7 @@ def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
-    background.embed_all_pending(home)
+    catch_up.embed_all_pending(home)
     assert following().counts() == (1, 0)
     assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.log_path(home)).read_text()
     assert PACKAGED is SPACE
@@ -158,19 +158,19 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
 
 def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
-    assert background.embed_all_pending(home, pace) == 4
+    assert catch_up.embed_all_pending(home, pace) == 4
     assert (counts(home, SPACE), pace.pauses) == ((4, 2), 4)  # one pause behind each vector
-    assert background.last_failure(home) == ""
-    assert background.is_embedding_due(home)
-    assert background.embed_all_pending(home) == 8
+    assert catch_up.last_failure(home) == ""
+    assert catch_up.is_embedding_due(home)
+    assert catch_up.embed_all_pending(home) == 8
     assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
 
 
 def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     after_the_first_group_of(chosen_model, lambda: Path(home.config).write_text(""), monkeypatch)
-    background.embed_all_pending(home)
+    catch_up.embed_all_pending(home)
     assert counts(home, chosen_model) == (2, 4)
-    assert background.last_failure(home) == ""
+    assert catch_up.last_failure(home) == ""
 
 
 @pytest.mark.parametrize("is_its_turn", [False, True])
@@ -182,8 +182,8 @@ def test_a_model_removed_meanwhile_is_no_failure(
         models.remove_model(home, chosen_model)
 
     after_the_first_group_of(chosen_model if is_its_turn else SPACE, remove, monkeypatch)
-    background.embed_all_pending(home)
-    assert (counts(home, SPACE), background.last_failure(home)) == ((6, 0), "")
+    catch_up.embed_all_pending(home)
+    assert (counts(home, SPACE), catch_up.last_failure(home)) == ((6, 0), "")
     assert not os.path.exists(chosen_model.folder)
     assert not os.path.exists(vectors_path(home, chosen_model.name))
 
@@ -193,8 +193,8 @@ def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:
     path = os.path.join(chosen_model.folder, "onnx", "model.onnx")
     with open(path, "r+b") as file:
         file.write(b"\xff" * 1_000)
-    background.embed_all_pending(home)
-    assert f"{chosen_model.model} cannot be loaded" in background.last_failure(home)
+    catch_up.embed_all_pending(home)
+    assert f"{chosen_model.model} cannot be loaded" in catch_up.last_failure(home)
     return path
 
 
@@ -203,20 +203,20 @@ def test_a_failed_model_rests_until_a_change_or_for_a_day(
 ) -> None:
     path = run_with_a_broken_model(home, chosen_model)
     assert counts(home, SPACE) == (6, 0)
-    assert not background.is_embedding_due(home)
+    assert not catch_up.is_embedding_due(home)
     with monkeypatch.context() as later:
-        later.setattr(background, "now_ms", lambda: memory.now_ms() + background.RETRY_MS + 1)
-        assert background.is_embedding_due(home)
+        later.setattr(catch_up, "now_ms", lambda: memory.now_ms() + catch_up.RETRY_MS + 1)
+        assert catch_up.is_embedding_due(home)
     os.utime(path)
-    assert background.is_embedding_due(home)
+    assert catch_up.is_embedding_due(home)
 
 
 def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> None:
     os.makedirs(home.index, exist_ok=True)
     for text in ("the disk is full", "[1]", '{"minilm": 3}', ""):
-        Path(home.index, background.FAILURE).write_text(text)
-        assert background.last_failure(home) == ""
-        assert background.is_embedding_due(home)
+        Path(home.index, catch_up.FAILURE).write_text(text)
+        assert catch_up.last_failure(home) == ""
+        assert catch_up.is_embedding_due(home)
 
 
 IMPATIENT = Patience(0, is_urgent=False)
@@ -363,7 +363,7 @@ def test_a_memory_stored_meanwhile_is_embedded_by_the_holder(work: Work) -> None
 def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make: Maker, reads_on: Space) -> None:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
-    encode = spaces.provisional_encoder(reads_on)
+    encode = models.provisional_encoder(reads_on)
     with vector_store.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)

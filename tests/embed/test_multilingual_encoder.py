@@ -22,6 +22,8 @@ from subcog_hooks.embed.query_encoder import StaticEncoder
 from tests.embed import material
 
 ROOT = Path(__file__).parents[2]
+
+
 TEXTS = [
     "Wie drehen wir die Signaturschlüssel des Release-Dienstes, ohne den Bau anzuhalten?",
     "¿Cómo renovamos las claves de firma del servicio de publicación sin detener la compilación?",
@@ -33,6 +35,8 @@ TEXTS = [
     "데이터베이스를 업그레이드한 뒤 작업 대기열이 멈추는 이유는 무엇입니까?",
     "snake_case --no-verify src/app/db.py HTTP 503\tÜBER ﬁle ½ ＡＢＣ İstanbul ΣΊΣΥΦΟΣ 😀👩‍👧 \ue000 ▁a▁b",
 ]
+
+
 PAIRS = [  # a need in a language, and English notes, of which the first one answers it
     ("wie lange werden sicherungen der datenbank aufbewahrt", "Backups of the database are kept for thirty days."),
     ("¿dónde se guarda la contraseña del usuario?", "User passwords are stored in the keyring, never in a file."),
@@ -53,6 +57,8 @@ def scored_pieces() -> list[tuple[str, float]]:
 
 
 PIECES = scored_pieces()
+
+
 ROWS = np.random.default_rng(3).normal(size=(len(PIECES), material.DIMENSION)).astype(np.float32)
 
 
@@ -72,7 +78,7 @@ def pieces_of_library(text: str) -> list[str]:
     return [piece for word in words if word != [multilingual_encoder.BEGIN] for piece in word][:MAX_TOKENS]
 
 
-def packed_names(packed: multilingual_encoder.PackedPieces) -> dict[int, str]:
+def packed_names(packed: MultilingualEncoder) -> dict[int, str]:
     """The piece of each row."""
     names = {}
     for piece, _ in PIECES:
@@ -91,8 +97,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def packed(path: str) -> Iterator[multilingual_encoder.PackedPieces]:
-    opened = multilingual_encoder.PackedPieces(path)
+def packed(path: str) -> Iterator[MultilingualEncoder]:
+    opened = MultilingualEncoder(path)
     yield opened
     opened.close()
 
@@ -111,12 +117,12 @@ def copy(path: str, tmp_path: Path) -> Path:
     return copied
 
 
-def cut(packed: multilingual_encoder.PackedPieces, text: str) -> list[str]:
+def cut(packed: MultilingualEncoder, text: str) -> list[str]:
     names = packed_names(packed)
     return [names[row] for row in Segmenter(packed.bucket, packed.unknown).piece_rows(text, MAX_TOKENS)]
 
 
-def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_encoder.PackedPieces) -> None:
+def test_texts_of_every_kind_are_cut_as_by_the_library(packed: MultilingualEncoder) -> None:
     names, segmenter = packed_names(packed), Segmenter(packed.bucket, packed.unknown)
     without_blanks = TEXTS[5] * 60
     assert len(pieces_of_library(without_blanks)) == MAX_TOKENS
@@ -127,12 +133,12 @@ def test_texts_of_every_kind_are_cut_as_by_the_library(packed: multilingual_enco
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([piece for piece, _ in PIECES] + [" ", "\ue000"])).map("".join))
 def test_any_pieces_side_by_side_are_cut_as_by_the_library(path: str, text: str) -> None:
-    packed = multilingual_encoder.PackedPieces(path)
+    packed = MultilingualEncoder(path)
     assert cut(packed, text) == pieces_of_library(text)
     packed.close()
 
 
-def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: multilingual_encoder.PackedPieces) -> None:
+def test_vectors_are_sums_of_the_rows_of_pieces(path: str, packed: MultilingualEncoder) -> None:
     encoder = MultilingualEncoder.open(path)
     rows = {piece: row for (piece, _), row in zip(PIECES, pieces.weigh_rows(PIECES, ROWS), strict=True)}
     for text in TEXTS:
@@ -164,7 +170,7 @@ def test_needs_in_other_languages_lie_near_english_notes(packaged: MultilingualE
 def test_the_packaged_file_is_whole() -> None:
     from subcog_hooks.embed.multilingual_encoder import PACKAGED
 
-    packing.check_encoder(PACKAGED, multilingual_encoder.PackedPieces)
+    packing.check_encoder(PACKAGED, MultilingualEncoder)
     assert os.path.getsize(PACKAGED) < 13_500_000
 
 
@@ -196,7 +202,7 @@ def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
     with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary is not text"):
         MultilingualEncoder.open(str(copy)).encode(" ".join(TEXTS))
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        packing.check_encoder(str(copy), multilingual_encoder.PackedPieces)
+        packing.check_encoder(str(copy), MultilingualEncoder)
 
 
 def test_encoding_loads_only_its_own_modules() -> None:

@@ -15,14 +15,17 @@ from hypothesis import strategies as st
 from scripts.encoder import packing
 from subcog_hooks.core.errors import EXIT_MODEL, SubcogError
 from subcog_hooks.embed import documents, layout, query_encoder
-from subcog_hooks.embed.bulk import encode_many
-from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.documents import encode_many
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
-from subcog_hooks.embed.query_encoder import MAX_TOKENS, StaticEncoder
+from subcog_hooks.embed.query_encoder import MAX_TOKENS, StaticEncoder, encode_by_language
 from tests.embed import material
 
 Recipe = Callable[[str], np.ndarray[tuple[int], np.dtype[np.float32]]]
+
+
 TEXTS = [*material.texts(11, 300), "ქართული ენა ᠮᠣᠩᠭᠣᠯ", "😀" * 50, "the " * 1000, "a" * 500]
+
+
 TOKENIZER = material.library()
 
 
@@ -154,6 +157,8 @@ def test_a_missing_encoder_is_said() -> None:
 
 
 ENGLISH = b"english"
+
+
 FOREIGN = ("Wie drehen wir die Schlüssel?", "署名鍵はどこですか", "где лежат ключи", "우리 서명 키는 어디에 있나요")
 
 
@@ -167,9 +172,8 @@ def test_a_text_is_read_by_the_encoder_of_its_language() -> None:
 
 def test_many_texts_keep_their_order() -> None:
     texts = ["one", FOREIGN[0], "two", FOREIGN[1]]
-    vectors = documents.encode_all(texts, lambda english: [text.encode() for text in english])
-    assert [vectors[0], vectors[2]] == [b"one", b"two"]
-    assert vectors[1::2] == [encode_by_language(lambda _: ENGLISH)(text) for text in texts[1::2]]
+    encode = encode_by_language(StaticEncoder.open().encode)
+    assert documents.encode_provisionally(texts) == [encode(text) for text in texts]
 
 
 def test_a_long_text_has_passages_of_whole_characters() -> None:
@@ -191,7 +195,11 @@ VOCABULARY = {
     "a": 8,
     "##": 9,
 }
+
+
 TOKENS = material.random_rows(3, len(VOCABULARY), 8)
+
+
 BIGRAMS = material.random_rows(4, 5, 8)
 
 
@@ -301,6 +309,8 @@ def test_any_changed_byte_is_found_by_the_check(small_path: str) -> None:
 
 
 TEXT = st.text(st.characters(codec="utf-8"))
+
+
 MIXED = st.lists(TEXT | st.sampled_from([*query_encoder.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
 
 

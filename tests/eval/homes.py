@@ -12,8 +12,7 @@ from pathlib import Path
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.by_language import encode_between
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import index, vector_reader

@@ -27,7 +27,6 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, recalled, second_look, tool
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook.call import close_left_open
-from subcog_hooks.llm import ranking
 from subcog_hooks.store.memory import Memory
 from tests.eval import homes
 from tests.eval.collection import OWN, SHARED, gate_set, rows
@@ -94,7 +93,7 @@ def shown(prompts: Sequence[Row], memories: Path, kept: Path, aside: Path) -> li
     with (
         patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
         patch.object(detached, "start_process", take),
-        patch.object(ranking, "rank_notes", rank),
+        patch("subcog_hooks.llm.ask.rank_notes", rank),
     ):
         for row in prompts:
             before = len(started)

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import tool
 from subcog_hooks.store import index_writer, vector_store
@@ -23,7 +23,7 @@ def follow(home: Home, store: Store) -> None:
     index_writer.bring_up_to_date(home, store)
     space = PACKAGED
     vector_store.open_following(
-        home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)
+        home, store, space.name, space.dimension, models.provisional_encoder(space), made_by=models.vector_makers(space)
     ).close()
 
 

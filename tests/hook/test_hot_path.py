@@ -13,7 +13,8 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS
-from subcog_hooks.llm import breaker, providers
+from subcog_hooks.intent.keywords import Intent
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import now_ms
@@ -62,7 +63,7 @@ BUDGETS = {
     "brief": (60, 9_500),
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
-OF_LLM_CALLS = {"llm.breaker", "llm.race", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
+OF_LLM_CALLS = {"llm.ask", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
 OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.past_runs"}
 OF_CUES = {"cues.conditions", "cues.triggers", "cues.globs"}
 SOCKETS = {"socket", "_socket", "ssl", "_ssl", "select", "selectors", "http", "http.client", "urllib", "urllib.parse"}
@@ -70,7 +71,7 @@ SEARCH = {"tantivy", "re2"}
 
 QUESTION = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
 ORDER = "commit the change"
-FOR_NAMED_HOMES = {"core.accepted_homes", "core.repository_variables"}  # SUBCOG_HOME is set here; few users set it
+FOR_NAMED_HOMES = {"core.repository_variables"}  # SUBCOG_HOME is set here; few users set it
 WATCHDOG = 1  # threads
 MEANING = 1  # the thread that searches vectors beside words
 
@@ -282,8 +283,8 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     provider = providers.provider_of(loading.load(home), home)
     assert provider is not None
     state = State.open(home, 1_000)
-    answer = classifier.answer_to_text(classifier.Classification("comparison", 0.9))
-    breaker.cache_answer(state, breaker.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
+    answer = classifier.answer_to_text(Intent("comparison", 0.9))
+    ask.cache_answer(state, ask.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()
     assert b'intent=\\"comparison' in done.out
@@ -305,4 +306,4 @@ def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
     done = run(payload(QUESTION))
     assert "store.past_runs" in done.own
     assert not ({"subprocess"} | SOCKETS) & done.modules
-    assert not (OF_LLM_CALLS | {"llm.ranking"}) & done.own
+    assert not OF_LLM_CALLS & done.own

@@ -12,7 +12,7 @@ from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, tool
-from subcog_hooks.llm import ranking
+from subcog_hooks.llm.ask import MAX_EXCERPT, masked_excerpt
 from subcog_hooks.store import past_runs, state_values, verdicts
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
@@ -167,8 +167,8 @@ def test_a_silenced_prompt_leaves_nothing_for_later(home: Home, switch: str) -> 
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "another prompt")
 
 
-@pytest.mark.parametrize("shown_of", [ranking.masked_excerpt, memory_questions.disclosed_text])
-@pytest.mark.parametrize("max_chars", [ranking.MAX_EXCERPT, memory_questions.MAX_TEXT])
+@pytest.mark.parametrize("shown_of", [masked_excerpt, memory_questions.disclosed_text])
+@pytest.mark.parametrize("max_chars", [MAX_EXCERPT, memory_questions.MAX_TEXT])
 def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown_of: Callable[[Memory], str | None]) -> None:
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"
     for cut in range(len(url)):

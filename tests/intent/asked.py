@@ -2,7 +2,8 @@
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
-from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
+from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
@@ -36,7 +37,7 @@ def asking(server: LlmServer, **others: Value) -> Settings:
 
 def examine_with(
     home: Home, state: State | None, settings: Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
-) -> Examined:
+) -> Intent:
     """The intent as the hook finds it, without the hook's deadline, and with its traces in the state."""
     detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     result = detection.settle(extract_topics(detection.reading.words()), settings, LONG_MS)
@@ -47,7 +48,7 @@ def examine_with(
 
 
 def status(home: Home, state: State | None, settings: Settings, prompt: str = QUESTION, *, keeps_answers: bool = True) -> str:
-    return examine_with(home, state, settings, prompt, keeps_answers=keeps_answers).intent.llm_status
+    return examine_with(home, state, settings, prompt, keeps_answers=keeps_answers).llm_status
 
 
 def provider_of(settings: Settings, home: Home) -> Provider:

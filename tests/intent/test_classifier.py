@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import MAX_END, Classification, answer_to_text, build_question, merge_intents, parse_answer
-from subcog_hooks.intent.kinds import (
+from subcog_hooks.intent.classifier import MAX_END, answer_to_text, build_question, merge_intents, parse_answer
+from subcog_hooks.intent.keywords import (
     GENERAL,
     HOWTO,
     HYBRID,
@@ -23,7 +23,6 @@ from subcog_hooks.intent.kinds import (
     TYPES,
     Intent,
 )
-from subcog_hooks.llm.race import TIMEOUT
 
 GOOD = '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy", "staging"]}'
 
@@ -113,10 +112,7 @@ def test_a_label_may_be_spelled_in_several_ways() -> None:
         ("HowTo", "howto"),
         ("how-to", "howto"),
         ("HOW_TO", "howto"),
-        (" Troubleshooting. ", "troubleshoot"),
-        ("Explain", "explanation"),
-        ("compare", "comparison"),
-        ("no intent", "none"),
+        (" Troubleshoot. ", "troubleshoot"),
     ]
     failures = [
         (label, kind, actual)
@@ -131,40 +127,30 @@ def test_an_unknown_label_is_no_answer() -> None:
     assert [(label, actual) for label in cases if (actual := parse_answer(answer_text(intent_type=label))) is not None] == []
 
 
-def test_the_label_may_stand_under_another_name() -> None:
-    for key in ("intent", "type", "label", "Intent Type", "intent-type", "intentType"):
-        assert read(json.dumps({key: "location", "Confidence": 0.6})) == ("location", 0.6, ())
-
-
 def test_a_confidence_may_be_written_in_several_ways() -> None:
-    cases = [
-        *((0.8, 0.8), (1, 1.0), (0, 0.0), ("0.8", 0.8), (" 0,8 ", 0.8), ("85%", 0.85), ("85 %", 0.85), ("1%", 0.01)),
-        *((80, 0.8), (100.0, 1.0), ("95", 0.95), ("9%", 0.09), (10, 0.1), (-0.1, 0.0), (0.123456789, 0.1235)),
-    ]
+    cases = [*((0.8, 0.8), (1, 1.0), (0, 0.0), (80, 0.8), (100.0, 1.0), (10, 0.1), (0.123456789, 0.1235))]
     found = [read(answer_text(confidence=written)) for written, _ in cases]
     assert found == [("howto", confidence, ("deploy",)) for _, confidence in cases]
 
 
 def test_without_a_confidence_there_is_no_answer() -> None:
-    cases: list[object] = [None, True, "high", "", "%", [], {}, -1, 1.2, 2, 8, "8.5", 9.99, 101, 1e308, 10**400]
+    cases: list[object] = [None, True, "high", "", "0.8", [], {}, -0.1, 1.2, 2, 8, 9.99, 101, 1e308, 10**400]
     cases += [float("nan"), float("inf"), "nan", "-inf", "1e999"]
     assert [written for written in cases if parse_answer(answer_text(confidence=written)) is not None] == []
 
 
 def test_topics_may_be_written_in_several_ways() -> None:
-    cases = [
+    cases: list[tuple[object, tuple[str, ...]]] = [
         (None, ()),
         ([], ()),
         ("deploy", ("deploy",)),
-        ("deploy, staging; db\nPKCE", ("deploy", "staging", "db", "PKCE")),
+        ("deploy, staging", ("deploy", "staging")),
         (["a", "A", " a ", "b"], ("a", "b")),
-        (["a", ["b", ["c"]]], ("a", "b", "c")),
-        ([{"name": "a"}, {"topic": "b"}, {"weight": 1}], ("a", "b")),
-        ([101, 2.5, True, None, "E0308"], ("101", "2.5", "E0308")),
+        ([["a"], {"name": "b"}, 101, True, None, "E0308"], ("E0308",)),
         (list("abcdefgh"), tuple("abcde")),
         (["  two\twords ", "", "a\x00\x1b[31mb", "z\ud800"], ("two words", "a [31mb", "z")),
         (["x" * 61, "y" * 60], ("y" * 60,)),
-        ({"topic": "a"}, ("a",)),
+        ({"topic": "a"}, ()),
         (False, ()),
     ]
     failures = [
@@ -176,18 +162,24 @@ def test_topics_may_be_written_in_several_ways() -> None:
 
 
 labels: st.SearchStrategy[Any] = st.sampled_from(TYPES) | st.text(max_size=8)
+
+
 scalars: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+
+
 anything = st.recursive(
     scalars,
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["topics", "topic", "x"]) | st.text(), inner),
     max_leaves=8,
 )
+
+
 answers_like = st.fixed_dictionaries(
     {}, optional={"intent_type": labels | anything, "confidence": anything, "topics": anything}
 )
 
 
-def is_sound(answer: Classification | None) -> bool:
+def is_sound(answer: Intent | None) -> bool:
     if answer is None:
         return True
     "".join(answer.topics).encode("utf-8")
@@ -223,20 +215,27 @@ def test_an_answer_is_read_again_as_it_was(kind: str, confidence: float, topics:
 
 MIN = 0.5
 
+
 shares = st.floats(0.0, 1.0).map(lambda share: round(share, 4))
+
+
 words = st.lists(st.sampled_from(["rust", "Rust", "error", "tokio", "async", "panic", "straße", "STRASSE", "db"]), max_size=5)
+
+
 intents = st.builds(
     lambda kind, confidence, topics: Intent(kind, min(confidence, MAX_CONFIDENCE), tuple(topics), ("a signal",)),
     st.sampled_from(TYPES),
     shares,
     words,
 )
+
+
 answers = st.builds(
-    lambda kind, confidence, topics: Classification(kind, confidence, tuple(topics)), st.sampled_from(TYPES), shares, words
+    lambda kind, confidence, topics: Intent(kind, confidence, tuple(topics)), st.sampled_from(TYPES), shares, words
 )
 
 
-def merge(keyword: Intent | None, answer: Classification | None = None, *, attempted: bool = True) -> classifier.MergedIntent:
+def merge(keyword: Intent | None, answer: Intent | None = None, *, attempted: bool = True) -> Intent:
     return merge_intents(keyword, answer, attempted=attempted, min_confidence=MIN)
 
 
@@ -244,9 +243,8 @@ def howto(confidence: float, *topics: str) -> Intent:
     return Intent(HOWTO, confidence, topics)
 
 
-def fields_of(result: classifier.MergedIntent) -> tuple[object, ...]:
-    intent = result.intent
-    return (intent.type, intent.confidence, intent.topics, intent.keywords, intent.source, intent.llm_status, result.row)
+def fields_of(result: Intent) -> tuple[object, ...]:
+    return (result.type, result.confidence, result.topics, result.keywords, result.source, result.row)
 
 
 SOME, SURE = 0.7, 0.8
@@ -268,9 +266,9 @@ SOME, SURE = 0.7, 0.8
 def test_the_table_of_s0(
     theirs: tuple[str, ...] | None, ours: tuple[str, ...], confidence: float, topics: tuple[str, ...], expected: float, row: str
 ) -> None:
-    result = merge(howto(confidence, *ours), None if theirs is None else Classification(HOWTO, SOME, theirs))
-    assert (result.intent.topics, result.intent.confidence, result.row) == (topics, expected, row)
-    assert result.intent.type == (HOWTO if topics else NONE)
+    result = merge(howto(confidence, *ours), None if theirs is None else Intent(HOWTO, SOME, theirs))
+    assert (result.topics, result.confidence, result.row) == (topics, expected, row)
+    assert result.type == (HOWTO if topics else NONE)
 
 
 def test_the_llm_weighs_seven_tenths_half_shared_topics_more() -> None:
@@ -282,17 +280,17 @@ def test_the_llm_weighs_seven_tenths_half_shared_topics_more() -> None:
         ("rust", "error", 0.0),
     ]
     for theirs, ours, bonus in cases:
-        result = merge(howto(0.4, *ours.split()), Classification(HOWTO, 0.8, tuple(theirs.split())))
-        assert result.intent.confidence == pytest.approx(0.7 * 0.8 + 0.3 * 0.4 + bonus)
-        assert result.certainty == result.intent.confidence
+        result = merge(howto(0.4, *ours.split()), Intent(HOWTO, 0.8, tuple(theirs.split())))
+        assert result.confidence == pytest.approx(0.7 * 0.8 + 0.3 * 0.4 + bonus)
+        assert result.certainty == result.confidence
 
 
 def test_a_failed_llm_costs_a_tenth_but_never_the_threshold() -> None:
     cases = {0.95: 0.95, 0.8: 0.8, 0.79: 0.69, 0.6: 0.5, 0.55: 0.5, 0.5: 0.5, 0.49: 0.39, 0.05: 0.0}
-    assert {before: merge(howto(before, "a")).intent.confidence for before in cases} == cases
+    assert {before: merge(howto(before, "a")).confidence for before in cases} == cases
     assert {before: merge(howto(before, "a")).certainty for before in cases} == {before: before for before in cases}
     unasked = merge(howto(0.6, "a"), attempted=False)
-    assert (unasked.intent.confidence, unasked.row) == (0.6, classifier.NOT_ASKED)
+    assert (unasked.confidence, unasked.row) == (0.6, classifier.NOT_ASKED)
 
 
 def test_the_llm_decides_the_type_from_min_confidence_on() -> None:
@@ -302,37 +300,37 @@ def test_the_llm_decides_the_type_from_min_confidence_on() -> None:
         (Intent(NONE, 0.1, ("b",)), TROUBLESHOOT, 0.9, TROUBLESHOOT, 0.76),  # and a yes overrules words that found nothing
     ]
     for keyword, kind, confidence, expected, merged in cases:
-        intent = merge(keyword, Classification(kind, confidence, ("b", "c"))).intent
+        intent = merge(keyword, Intent(kind, confidence, ("b", "c")))
         assert (intent.type, intent.confidence, intent.source) == (expected, merged, HYBRID)
 
 
 @pytest.mark.parametrize("kind", [NONE, GENERAL, HOWTO])
 def test_an_unsure_answer_adds_its_topics_and_nothing_else(kind: str) -> None:
     for keyword in (howto(0.7, "a"), Intent(NONE, 0.1, ("a",))):
-        result = merge(keyword, Classification(kind, 0.49, ("b",)))
-        assert (result.intent.type, result.intent.confidence) == (keyword.type, keyword.confidence)
+        result = merge(keyword, Intent(kind, 0.49, ("b",)))
+        assert (result.type, result.confidence) == (keyword.type, keyword.confidence)
         assert result.certainty == keyword.confidence
-        assert (result.intent.topics, result.intent.source, result.row) == (("b", "a"), HYBRID, classifier.UNSURE)
+        assert (result.topics, result.source, result.row) == (("b", "a"), HYBRID, classifier.UNSURE)
 
 
 def test_a_veto_is_a_none_that_the_llm_is_sure_of() -> None:
     kinds = [(NONE, 0.9, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False), (GENERAL, 0.45, False)]
     for keyword in (None, howto(0.9, "a"), Intent(NONE, 0.6, ("a",))):
         for kind, confidence, is_vetoed in kinds:
-            assert merge(keyword, Classification(kind, confidence, ("a",))).is_vetoed is is_vetoed
+            assert merge(keyword, Intent(kind, confidence, ("a",))).is_vetoed is is_vetoed
         assert not merge(keyword).is_vetoed
 
 
 def test_an_answer_stands_alone_without_a_keyword_result() -> None:
-    result = merge(None, Classification(LOCATION, 0.6, ("db",)))
+    result = merge(None, Intent(LOCATION, 0.6, ("db",)))
     assert fields_of(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
-    assert merge(None, Classification(NONE, 0.6, ("db",))).intent.confidence == 0.4
+    assert merge(None, Intent(NONE, 0.6, ("db",))).confidence == 0.4
 
 
 def test_the_words_have_topics_also_where_they_say_nothing() -> None:
     for theirs, words, topics in ((("db",), ("tokio", "DB"), ("db", "tokio")), ((), ("tokio",), ("tokio",))):
-        answer = Classification(LOCATION, 0.6, theirs)
-        intent = merge_intents(None, answer, attempted=True, min_confidence=MIN, words=words).intent
+        answer = Intent(LOCATION, 0.6, theirs)
+        intent = merge_intents(None, answer, attempted=True, min_confidence=MIN, words=words)
         assert (intent.type, intent.topics, intent.confidence, intent.source) == (LOCATION, topics, 0.6, LLM)
 
 
@@ -340,15 +338,15 @@ def test_of_nothing_comes_none_and_signals_are_passed_on() -> None:
     for attempted in (True, False):
         assert fields_of(merge(None, attempted=attempted))[:5] == (NONE, 0.0, (), (), KEYWORD)
     keyword = Intent(HOWTO, 0.6, ("a",), ("how-do-i",))
-    intent = merge_intents(keyword, None, attempted=True, min_confidence=MIN, llm_status=TIMEOUT).intent
-    assert (intent.keywords, intent.llm_status, intent.source) == (("how-do-i",), TIMEOUT, KEYWORD)
+    intent = merge_intents(keyword, None, attempted=True, min_confidence=MIN)
+    assert (intent.keywords, intent.source) == (("how-do-i",), KEYWORD)
 
 
 @settings(deadline=None)
 @given(intents, shares)
 def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold: float) -> None:
-    failed = merge_intents(keyword, None, attempted=True, min_confidence=threshold).intent
-    unasked = merge_intents(keyword, None, attempted=False, min_confidence=threshold).intent
+    failed = merge_intents(keyword, None, attempted=True, min_confidence=threshold)
+    unasked = merge_intents(keyword, None, attempted=False, min_confidence=threshold)
     assert (failed.type, failed.topics, failed.keywords, failed.source) == (
         unasked.type,
         unasked.topics,
@@ -362,11 +360,11 @@ def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold
 @settings(deadline=None)
 @given(st.none() | intents, st.none() | answers, st.booleans(), shares)
 def test_the_merge_is_deterministic_and_within_its_bounds(
-    keyword: Intent | None, answer: Classification | None, attempted: bool, threshold: float
+    keyword: Intent | None, answer: Intent | None, attempted: bool, threshold: float
 ) -> None:
     result = merge_intents(keyword, answer, attempted=attempted, min_confidence=threshold)
     assert fields_of(result) == fields_of(merge_intents(keyword, answer, attempted=attempted, min_confidence=threshold))
-    intent = result.intent
+    intent = result
     assert 0.0 <= intent.confidence <= MAX_CONFIDENCE
     assert intent.type in TYPES
     assert len(intent.topics) <= MAX_TOPICS
@@ -377,8 +375,8 @@ def test_the_merge_is_deterministic_and_within_its_bounds(
 
 @settings(deadline=None)
 @given(intents, answers, shares)
-def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, threshold: float) -> None:
-    topics = merge_intents(keyword, answer, attempted=True, min_confidence=threshold).intent.topics
+def test_topics_of_the_llm_come_first(keyword: Intent, answer: Intent, threshold: float) -> None:
+    topics = merge_intents(keyword, answer, attempted=True, min_confidence=threshold).topics
     theirs = {topic.casefold() for topic in answer.topics}
     are_theirs = [topic.casefold() in theirs for topic in topics]
     assert are_theirs == sorted(are_theirs, reverse=True)
@@ -387,8 +385,8 @@ def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, t
 
 @settings(deadline=None)
 @given(intents, answers, shares)
-def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Classification, threshold: float) -> None:
+def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Intent, threshold: float) -> None:
     if answer.type != NONE and answer.confidence >= threshold:
-        surer = Classification(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
+        surer = Intent(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
         results = [merge_intents(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
-        assert results[0].intent.confidence <= results[1].intent.confidence
+        assert results[0].confidence <= results[1].confidence

@@ -6,7 +6,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier, detector, keywords
 from subcog_hooks.intent.detector import COMPLETED, DURATION, HOUR_MS, MAX_PROMPT_SHOWN, STARTED
 from subcog_hooks.intent.topics import extract_topics
-from subcog_hooks.llm import breaker
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.store.memory import now_ms
@@ -38,8 +38,8 @@ def test_without_an_llm_the_words_alone_tell(home: Home, state: State, setting: 
     with LlmServer(NO) as server:
         result = examine_with(home, state, asking(server, **setting))
     assert server.requests == []
-    assert (result.intent.llm_status, result.intent.source, result.intent.type) == ("off", "keyword", "howto")
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert (result.llm_status, result.source, result.type) == ("off", "keyword", "howto")
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
     assert (result.answer, result.llm_seconds, result.llm_reason) == (None, None, "")
     assert metric_values(state) == BY_WORDS
 
@@ -47,7 +47,7 @@ def test_without_an_llm_the_words_alone_tell(home: Home, state: State, setting: 
 def test_words_that_are_as_sure_as_is_set_are_taken_as_they_are(home: Home, state: State) -> None:
     sure = keywords.read_prompt(QUESTION).intent.confidence
     with LlmServer(YES) as server:
-        intent = examine_with(home, state, asking(server, search_intent__llm_skip_confidence=sure)).intent
+        intent = examine_with(home, state, asking(server, search_intent__llm_skip_confidence=sure))
         assert (intent.llm_status, intent.source, intent.type, server.requests) == ("skipped", "keyword", "howto", [])
         assert status(home, state, asking(server, search_intent__llm_skip_confidence=sure + 0.001)) == "success"
 
@@ -57,7 +57,7 @@ def test_of_a_prompt_that_nobody_typed_nobody_is_asked(home: Home, state: State,
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server), prompt)
     assert server.requests == []
-    assert (result.intent.type, result.intent.confidence, result.intent.llm_status) == ("none", 0.0, "off")
+    assert (result.type, result.confidence, result.llm_status) == ("none", 0.0, "off")
     assert metric_values(state) == BY_WORDS
 
 
@@ -65,7 +65,7 @@ def test_a_prompt_too_long_for_the_secret_check_is_not_sent(home: Home, state: S
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN + 1, "."))
         assert server.requests == []
-        assert (result.intent.llm_status, result.llm_reason) == ("skipped", "the prompt is too long")
+        assert (result.llm_status, result.llm_reason) == ("skipped", "the prompt is too long")
         assert status(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN, ".")) == "success"
 
 
@@ -76,8 +76,8 @@ def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, sta
         result = begun.settle(("session",), settings, 0.0)
         begun.record_metrics(result, state)
     assert server.requests == []
-    assert (result.intent.llm_status, result.llm_reason) == ("skipped", "no time was left")
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert (result.llm_status, result.llm_reason) == ("skipped", "no time was left")
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
     assert metric_values(state) == BY_WORDS
 
 
@@ -94,7 +94,7 @@ def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, promp
     with LlmServer(llm_server.never()) as server:
         result = examine_with(home, state, asking(server), prompt)
         assert server.requests == []
-    assert (result.intent.llm_status, result.llm_reason, result.intent.type) == ("skipped", reason, "none")
+    assert (result.llm_status, result.llm_reason, result.type) == ("skipped", reason, "none")
     assert metric_values(state) == BY_WORDS
 
 
@@ -102,9 +102,9 @@ def test_an_answer_is_merged_and_counted(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server))
     words = keywords.read_prompt(QUESTION).intent
-    assert (result.intent.type, result.intent.source, result.intent.llm_status) == ("troubleshoot", "hybrid", "success")
-    assert result.intent.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
-    assert result.intent.topics[:2] == ("session token", "cookie")
+    assert (result.type, result.source, result.llm_status) == ("troubleshoot", "hybrid", "success")
+    assert result.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
+    assert result.topics[:2] == ("session token", "cookie")
     assert result.answer is not None
     assert result.llm_seconds is not None
     assert (result.answer.type, result.llm_reason, result.timed_out_by) == ("troubleshoot", "", "")
@@ -116,8 +116,8 @@ def test_where_no_signal_of_a_type_fired_the_answer_stands_alone(home: Home, sta
     assert all(signal.family == "none" for signal in keywords.read_prompt(ORDER).fired)
     with LlmServer(says("howto", 0.66)) as server:
         result = examine_with(home, state, asking(server), ORDER)
-    assert (result.intent.source, result.intent.confidence) == ("llm", 0.66)
-    assert result.intent.topics == extract_topics(keywords.read_prompt(ORDER).words())
+    assert (result.source, result.confidence) == ("llm", 0.66)
+    assert result.topics == extract_topics(keywords.read_prompt(ORDER).words())
     assert metric_values(state)[f'{DURATION}{{source="llm"}}'] == 1
 
 
@@ -137,9 +137,9 @@ def test_a_failure_leaves_what_the_words_say(home: Home, state: State, behaviour
     with LlmServer(behaviour) as server:
         result = examine_with(home, state, asking(server))
     words = keywords.read_prompt(QUESTION).intent
-    assert (result.intent.llm_status, result.intent.source) == (expected, "keyword")
-    assert (result.intent.type, result.intent.confidence) == (words.type, words.confidence)
-    assert result.intent.topics == extract_topics(keywords.read_prompt(QUESTION).words())
+    assert (result.llm_status, result.source) == (expected, "keyword")
+    assert (result.type, result.confidence) == (words.type, words.confidence)
+    assert result.topics == extract_topics(keywords.read_prompt(QUESTION).words())
     assert result.answer is None
     assert result.llm_reason
     assert metric_values(state) == call(expected)
@@ -149,7 +149,7 @@ def test_a_failure_leaves_what_the_words_say(home: Home, state: State, behaviour
 def test_the_setting_ends_the_wait(home: Home, state: State, behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server:
         result = examine_with(home, state, asking(server, search_intent__llm_timeout_ms=SHORT_MS))
-    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
+    assert (result.llm_status, result.type, result.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
     assert result.llm_seconds is not None
     assert result.llm_seconds >= SHORT_MS / 1000.0
     assert metric_values(state) == call("timeout", "llm_timeout_ms")
@@ -163,7 +163,7 @@ def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State,
         result = begun.settle(extract_topics(begun.reading.words()), settings, left_ms)
         assert metric_values(state) == {}  # before it is kept
         begun.record_metrics(result, state)
-    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "deadline")
+    assert (result.llm_status, result.type, result.timed_out_by) == ("timeout", "howto", "deadline")
     assert metric_values(state) == call("timeout", "deadline")
 
 
@@ -171,7 +171,7 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
     with LlmServer(YES, llm_server.fails(500)) as server:
         settings = asking(server)
         statuses = [
-            detector.examine_prompt(prompt, settings, home, state, may_be_shown).intent.llm_status
+            detector.examine_prompt(prompt, settings, home, state, may_be_shown).llm_status
             for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)
         ]
     assert statuses == ["success", "cached", "error", "error", "error", "resting"]
@@ -183,7 +183,7 @@ def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
             begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
             result = begun.settle((), settings, LONG_MS)
-            assert (result.intent.type, result.intent.confidence, result.intent.topics) == ("none", 0.0, ())
+            assert (result.type, result.confidence, result.topics) == ("none", 0.0, ())
 
 
 def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
@@ -191,9 +191,9 @@ def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
         first = examine_with(home, state, asking(server))
         second = examine_with(home, state, asking(server))
         assert len(server.requests) == 1
-    assert (first.intent.llm_status, second.intent.llm_status) == ("success", "cached")
+    assert (first.llm_status, second.llm_status) == ("success", "cached")
     for name in ("type", "confidence", "topics", "keywords", "source"):
-        assert getattr(second.intent, name) == getattr(first.intent, name)
+        assert getattr(second, name) == getattr(first, name)
     assert (second.llm_seconds, second.llm_reason) == (None, "")
     assert metric_values(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
 
@@ -225,9 +225,9 @@ def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state:
 def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        breaker.cache_answer(
+        ask.cache_answer(
             state,
-            breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
+            ask.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
             "not JSON",
             now_ms(),
             HOUR_MS,
@@ -237,26 +237,26 @@ def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State
 
 def end_rest(state: State, settings: Settings, home: Home) -> None:
     """Let the provider's rest be over."""
-    breaker.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
+    ask.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
 
 
 def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
     with LlmServer(llm_server.fails(500), llm_server.resets(), llm_server.garbage()) as server:
         settings = asking(server)
         assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
-        assert len(server.requests) == breaker.FAILURES
+        assert len(server.requests) == ask.FAILURES
         result = examine_with(home, state, settings)
-        assert len(server.requests) == breaker.FAILURES
+        assert len(server.requests) == ask.FAILURES
     assert result.llm_reason == "it failed too often lately"
-    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
-    assert metric_values(state)[STARTED] == breaker.FAILURES
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert metric_values(state)[STARTED] == ask.FAILURES
 
 
 def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
+            ask.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
         end_rest(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()

@@ -9,21 +9,24 @@ from hypothesis import strategies as st
 
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import GAP, NAMES, read_prompt, split_prompt
-from subcog_hooks.intent.kinds import (
+from subcog_hooks.intent.keywords import (
     COMPARISON,
     EXPLANATION,
+    GAP,
     GENERAL,
     HOWTO,
     KEYWORD,
     LOCATION,
     MAX_CONFIDENCE,
+    NAMES,
     NONE,
     OFF,
     SEEKING,
     TROUBLESHOOT,
     TYPES,
     Intent,
+    read_prompt,
+    split_prompt,
 )
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.text import vocabulary
@@ -31,10 +34,16 @@ from subcog_hooks.text.typed_prompt import prepare_prompt
 from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
+
+
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"
+
+
 REAL = ROOT.parent / "shared" / "eval" / "intent" / "prompts.jsonl"
 
+
 TRACEBACK = 'Traceback (most recent call last):\n  File "app.py", line 3, in run\n    load(path)\nValueError: empty path'
+
 
 anything = st.text(st.characters(exclude_categories=()))
 
@@ -165,6 +174,8 @@ def test_a_reading_says_what_it_has_read() -> None:
 
 
 ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run the tests", "fix the typo", "yes do that", "ok")
+
+
 FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
 
@@ -263,8 +274,13 @@ def test_a_prompt_in_another_script_is_left_to_recall() -> None:
 
 DEVELOPMENT = ROOT.parent / "shared" / "eval" / "intent" / "prompts.jsonl"
 
+
 ROWS = read_rows(keywords.__file__, "signals.tsv")
+
+
 PATTERNS = [row[0] for row in ROWS]
+
+
 STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
 
 

@@ -12,6 +12,7 @@ from subcog_hooks.text.prompt_needs import quoted_phrases
 
 IN_ORDER = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
 
+
 QUOTED = [
     ('"not a conventional company"', EXACT_QUOTE, "S1's example"),
     ('where did I write "never retry a POST" down', EXACT_QUOTE, "a quote wins over the question around it"),
@@ -33,6 +34,7 @@ QUOTED = [
     ('why does `say "hello there"` fail', ENTITY, "a string inside backticks is code, and code is spelled exactly"),
     ('{"name": "left pad"}', EXPLORATORY, "keys and values of JSON"),
 ]
+
 
 NAMED = [
     ("Oak Ridge laboratories", ENTITY, "S1's example"),
@@ -74,6 +76,7 @@ NAMED = [
     ("JWT", EXPLORATORY, "an acronym alone"),
 ]
 
+
 CODE = [
     ("parse_args", ENTITY, "an identifier is found by its spelling"),
     ("HttpClient", ENTITY, "humps, at the start as well"),
@@ -98,6 +101,7 @@ CODE = [
     ("read/write at 200 MB/s", FACTUAL, "a unit has humps, but is no identifier"),
     ("```\nHttpClient.get()\n```", EXPLORATORY, "what is pasted between fences is not the query"),
 ]
+
 
 UNDERSTANDING = [
     ("how does auth work", CONCEPTUAL, "S1's example"),
@@ -125,6 +129,7 @@ UNDERSTANDING = [
     ("when I save, it hangs", EXPLORATORY, "when as a conjunction"),
     ("the table, which is large, is locked", EXPLORATORY, "which as a relative pronoun"),
 ]
+
 
 VALUES = [
     ("revenue 2024", FACTUAL, "S1's example"),
@@ -166,6 +171,7 @@ VALUES = [
     ("the bundle in 3d", EXPLORATORY, "nor is a name that begins with one"),
 ]
 
+
 OTHER = [
     ("machine learning", EXPLORATORY, "S1's example"),
     ("flaky tests", EXPLORATORY, "a topic"),
@@ -181,6 +187,7 @@ OTHER = [
     ("?! ... -- \u2014 ()", EXPLORATORY, "only punctuation"),
     ('"', EXPLORATORY, "a quote alone"),
 ]
+
 
 ROWS = QUOTED + NAMED + CODE + UNDERSTANDING + VALUES + OTHER
 
@@ -222,6 +229,8 @@ BITS = st.lists(
     ),
     max_size=12,
 ).map(" ".join)
+
+
 LINES = (st.text() | BITS | BITS.map(lambda text: text.replace(" ", ""))).map(
     lambda text: " ".join(text.replace("```", "").splitlines())
 )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.follow_up import borrowed_topics, follow_up_confidence, is_follow_up, own_topics
-from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.keywords import MAX_TOPICS
 from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, extract_topics
 from subcog_hooks.store.sessions import LastPrompt
 

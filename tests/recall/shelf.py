@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import pipeline
@@ -88,7 +88,7 @@ class Shelf:
     def by_meaning_too(self, **numbers: object) -> Sources:
         """Sources with the packaged encoder, like the hook's."""
         space = PACKAGED
-        encode = spaces.provisional_encoder(space)
+        encode = models.provisional_encoder(space)
         made_by = models.vector_makers(space)
         vectors = vector_store.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
         self._opened.append(vectors)

@@ -8,8 +8,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import ModelError, StoreError
-from subcog_hooks.embed.by_language import encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.recall import candidates
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, Sources
@@ -22,13 +21,19 @@ from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
+
+
 NOTES = {
     "cat": "The office cat sleeps on the warm server rack in winter.",
     "pool": "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
     "bill": "Invoices are rounded to whole cents per line, never on the total.",
     "port": "The rathole tunnel listens on port 2333.",
 }
+
+
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of "cat"
+
+
 QUESTION = "which port does the rathole tunnel listen on"
 
 
@@ -220,7 +225,11 @@ def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: 
 
 
 ASKED = Query("text", ())
+
+
 PLACES = {"near": 0.9, "middle": 0.5, "far": 0.2}
+
+
 TEXTS = {name: f"a {name} one" for name in PLACES}
 
 

@@ -170,7 +170,11 @@ TEXTS = {
     "meaning": "beacon switch drum",  # no word of it, and nearest in meaning
     "both": "lamp beacon switch",  # a third of the words, and second in meaning
 }
+
+
 PLACES = {"words": 0.0, "meaning": 0.7, "both": 0.5}
+
+
 TEXT = "lamp relay winch 2024"  # factual: adaptive asks for .5
 
 
@@ -258,6 +262,8 @@ def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> No
 OF_RANKING = [
     name for name in KEYS if name.startswith(("fusion.", "recency.", "diversity.")) or name == "search.min_similarity"
 ]
+
+
 CHANGES = {  # key: a value that is not its default, and what else has to be set for it to count
     "fusion.preset": ('"rrf"', {}),
     "fusion.mode": ('"rrf"', {}),
@@ -274,6 +280,7 @@ CHANGES = {  # key: a value that is not its default, and what else has to be set
     "search.min_similarity": ("0.55", {}),
     "diversity.mmr": ("0.5", {}),
 }
+
 
 QUERIES = {  # one of each type
     "exact_quote": '"crane on berth"',
@@ -337,6 +344,8 @@ def test_it_never_overcomes_twice_the_relevance(relevance: float, other: float, 
 
 
 SMALL, LARGE = 500, 5_000  # S2's
+
+
 OF_S1 = {EXACT_QUOTE: 0.1, ENTITY: 0.4, CONCEPTUAL: 0.8, FACTUAL: 0.5, EXPLORATORY: 0.7}
 
 
@@ -370,7 +379,11 @@ def test_a_share_lies_within_s2s_bounds(query_type: str, share: float, corpus: i
 
 
 times = st.integers(0, 40_000 * DAY_MS)
+
+
 decays = st.floats(0.0, 1.0)
+
+
 floors = st.floats(0.0, 1.0)
 
 

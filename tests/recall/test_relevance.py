@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent.kinds import Intent
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN, Hit
 from subcog_hooks.recall.logit import CHANNELS
@@ -25,6 +25,8 @@ from subcog_hooks.store.memory import Memory
 from tests.recall.shelf import Shelf, ids, memory, recall_for, tuning_of
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
+
+
 KIOSK = "The café kiosk build runs on Raspberry Pi 4."
 
 
@@ -256,7 +258,11 @@ def test_a_note_has_the_stems_of_its_own_language() -> None:
 
 
 PROJECT = "git.example/acme/shop"
+
+
 NOTE = "Carts live in Redis for two days, then the job sweeps them"
+
+
 COMPARED = (("closeness", 0.5, 0.5), ("margin", 0.1, 0.5))
 
 

@@ -12,9 +12,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
+
+
 PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.hook": "",
-    "scripts.bench.intent": "",
     "scripts.bench.peers": "",
     "scripts.bench.public": "",
     "scripts.bench.recall": "",
@@ -25,8 +26,6 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.encoder.build_multilingual_encoder": "",
     "scripts.encoder.build_query_encoder": "",
     "scripts.intent.fit": "scipy",
-    "scripts.intent.hybrid": "",
-    "scripts.intent.record": "",
     "scripts.learn.fit": "numpy",
     "scripts.redaction.catalogue": "kingfisher_sdk",
     "scripts.relevance.fit": "scipy",
@@ -69,11 +68,15 @@ def test_recall_is_measured_and_drawn(tmp_path: Path) -> None:
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 PYTHONS = [
     name.rpartition(" ")[2]
     for name in PROJECT["project"]["classifiers"]
     if name.startswith("Programming Language :: Python :: 3.")
 ]
+
+
 SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
 
 

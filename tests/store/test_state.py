@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.llm import breaker
+from subcog_hooks.llm import ask
 from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
@@ -89,13 +89,13 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
     for number in range(5):
         verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
-    breaker.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
+    ask.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
     while verdicts.may_hold_prompt_texts(state):
         verdicts.forget_some_prompt_texts(state)
         left.append(sum(verdict.prompt is not None for verdict in past_runs.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
-        assert breaker.find_cached_answer(state, "key", 1002) is None
+        assert ask.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
 
 
@@ -164,6 +164,7 @@ def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> Non
 def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
     home.create()
     other = State.open(home, 100)
+    ask.open_breaker(other, "one", 1000)
     other.begin()
     patient = State.open(home, 60_000)  # a wait of this length would be noticed
     with pytest.raises(StoreBusy):
@@ -171,7 +172,7 @@ def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
     with pytest.raises(StoreBusy):
         CompiledSettings(patient).keep_compiled("config.toml", 1, 1, "{}")
     with pytest.raises(StoreBusy):
-        breaker._reopen(patient, "one", 1000, 2000)
+        ask.may_call(patient, "one", 2000)
     assert patient._connection.pragma("busy_timeout") == 60_000
     other.commit()
     patient.begin_briefly()

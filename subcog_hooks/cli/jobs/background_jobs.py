@@ -16,7 +16,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background
+from subcog_hooks.embed import catch_up
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import defaults, loading
@@ -359,7 +359,7 @@ def _run_later(name: str) -> Callable[[Home, JobPace], str]:
 
 
 def _embed_memories(home: Home, pace: JobPace) -> str:
-    count = background.embed_all_pending(home, pace)
+    count = catch_up.embed_all_pending(home, pace)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 
@@ -431,7 +431,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         _always,
         _run_later("team.sharing.synchronise_in_background"),
     ),
-    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories, LIGHT_S),
+    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, catch_up.is_embedding_due, _embed_memories, LIGHT_S),
 )
 
 

@@ -18,7 +18,7 @@ from subcog_hooks.core.errors import ProviderError, StoreError, UnusableAnswer
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain, list_texts, select_questions
-from subcog_hooks.llm import breaker, disclosure, providers
+from subcog_hooks.llm import ask, disclosure, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.recall.candidates import Request, Sources
@@ -157,7 +157,7 @@ class CallBudget:
 
     def may_begin(self, pace: Pace) -> bool:
         """Return whether background work may call the provider now; after repeated failures it is put off."""
-        if breaker.may_call(self._state, self.provider.circuit, now_ms()):
+        if ask.may_call(self._state, self.provider.circuit, now_ms()):
             return True
         pace.put_off(f"{self.provider.name} has failed a short while ago")
         return False
@@ -209,7 +209,7 @@ class CallBudget:
         return False
 
     def _ask(self, question: Question, read: Callable[[str, int], Answer | None], count: int) -> Answer:
-        answer = read(breaker.ask_recorded(self._state, self.provider, question, CALL_S), count)
+        answer = read(ask.ask_recorded(self._state, self.provider, question, CALL_S), count)
         if answer is None:
             message = f"{self.provider.name} answered in another form than was asked for"
             raise UnusableAnswer(message, "try it again, or another model")

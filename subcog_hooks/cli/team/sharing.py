@@ -26,9 +26,8 @@ from subcog_hooks.core.errors import (
 )
 from subcog_hooks.core.log import to_json
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import spaces
-from subcog_hooks.embed.by_language import encode_between, encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed import models
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
@@ -136,7 +135,7 @@ def _send_vectors(home: Home, work: Sync) -> None:
     if not may_send or not any(work.state.without_vectors(project, "", 1) for project in work.projects):
         return
     try:
-        with spaces.open_vectors(home, work.store, PACKAGED) as vectors:
+        with models.open_vectors(home, work.store, PACKAGED) as vectors:
             for project in work.projects:
                 send_vectors(work, vectors, project)
     except ExtensionMissing:

@@ -19,9 +19,9 @@ from subcog_hooks.core.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.core.homes import find_agent, find_home
-from subcog_hooks.core.paths import Home, working_folder
-from subcog_hooks.embed import spaces
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import Home, find_agent, find_home
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
@@ -226,7 +226,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
     if not os.access(folder.root, os.W_OK):
         return VectorStore.reader(folder, space.name, space.dimension)
     try:
-        return spaces.open_vectors(folder, store, space, progress, parts=True)
+        return models.open_vectors(folder, store, space, progress, parts=True)
     except StoreBusy:
         return VectorStore.reader(folder, space.name, space.dimension)
 

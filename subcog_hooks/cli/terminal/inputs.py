@@ -12,7 +12,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.core.paths import working_folder
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.cues import condition_checks, globs
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.hook import facts

@@ -21,8 +21,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.hook.session import RESUME
 from subcog_hooks.intent import detector
-from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
-from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
+from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
+from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms

@@ -7,7 +7,7 @@ from subcog_hooks.cli import searching
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.intent.kinds import Intent
+from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page

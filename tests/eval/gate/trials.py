@@ -16,8 +16,7 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed.by_language import encode_by_language
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import deliver, recalled
 from subcog_hooks.hook import prompt as hook
