@@ -4,31 +4,10 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.proposals.memory_questions import find_opened_prompts, read_answer
+from subcog_hooks.cli.proposals.memory_questions import read_answer
 from subcog_hooks.cli.proposals.waiting import SLACK_MS, comes_from
-from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
 from subcog_hooks.llm.question import read_numbers
-from subcog_hooks.redaction.masking import MASK
-from subcog_hooks.store.verdicts import BELOW, Decision
 from tests.conftest import Maker
-
-OPENINGS = [("m-1", "d-prompt"), ("m-2", "d-call"), ("m-3", "d-gone")]
-
-
-def prompt(text: str | None = "When do employees receive their salary?", session: str = "s") -> Decision:
-    return Decision("d-prompt", 10, PROMPT_EVENT, session, "", BELOW, prompt=text)
-
-
-def test_an_opening_at_a_prompt_can_teach() -> None:
-    call = Decision("d-call", 12, TOOL_EVENT, "s", "", BELOW)  # It has no prompt that could be learned.
-    opened = find_opened_prompts([call, prompt()], OPENINGS)
-    assert [(memory, decision.id) for memory, decision in opened] == [("m-1", "d-prompt")]
-
-
-@pytest.mark.parametrize("asked", [prompt(None), prompt(f"log in with {MASK}, please"), prompt(session="")])
-def test_an_unstored_masked_or_lone_prompt_teaches_nothing(asked: Decision) -> None:
-    assert find_opened_prompts([asked], OPENINGS) == []
-
 
 LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
 TAUGHT_MS = 1_772_445_600_000
@@ -62,38 +41,28 @@ def answer(*notes: object) -> str:
     return json.dumps({"notes": notes})
 
 
-def test_unusable_questions_are_left_out(subtests: pytest.Subtests) -> None:
-    cases = [
-        "why\x1b[31m is the crane red?",
-        "is this \u202e hidden?",
-        "what? " * 100,
-        "who",
-        f"what does the token {TOKEN} open?",
-        7,
-        {"text": "why is it so?"},
-        None,
-    ]
-    for question in cases:
-        with subtests.test(question=question):
-            written = read_answer(answer({"number": 1, "questions": [question, "Why is the crane red?"]}), 1)
-            assert written == [["Why is the crane red?"]]
+def test_unusable_questions_are_left_out() -> None:
+    for question in (
+        *(
+            "why\x1b[31m is the crane red?",
+            "is this \u202e hidden?",
+            "what? " * 100,
+            "who",
+            f"what does the token {TOKEN} open?",
+        ),
+        *(7, {"text": "why is it so?"}, None),
+    ):
+        written = read_answer(answer({"number": 1, "questions": [question, "Why is the crane red?"]}), 1)
+        assert written == [["Why is the crane red?"]], question
 
 
 def test_unsent_notes_are_ignored_and_the_first_answer_counts() -> None:
     notes = [{"number": number, "questions": [f"Is this about note {number}?"]} for number in (0, 3, -1, 2, 2)]
-    notes[-1]["questions"] = ["Is this another word on it?"]
-    written = read_answer(answer(*notes, {"number": "1", "questions": ["Is this a text?"]}), 2)
+    notes[-1]["questions"] = ["Is this another word on it?"] * 40
+    written = read_answer(answer(*notes, {"number": "1", "questions": ["Is this a text?"]}, *notes * 16), 2)
     assert written == [[], ["Is this about note 2?"]]
 
 
-def test_a_malformed_answer_is_none(subtests: pytest.Subtests) -> None:
-    cases = ["", "[]", "{}", '{"notes": 1}', '{"notes": [1]}', '{"notes": [{}]}', "[" * 100_000, "x" * 1_000_000]
-    for text in cases:
-        with subtests.test(text=text):
-            assert read_answer(text, 3) is None
-            assert read_numbers(text, 3) is None
-
-
-def test_eighty_notes_give_no_more_than_were_sent() -> None:
-    written = read_answer(answer(*({"number": 1, "questions": ["Is it so?"] * 40} for _ in range(80))), 1)
-    assert written == [["Is it so?"]]
+def test_a_malformed_answer_is_none() -> None:
+    for text in ("", "[]", "{}", '{"notes": 1}', '{"notes": [1]}', '{"notes": [{}]}', "[" * 100_000, "x" * 1_000_000):
+        assert (read_answer(text, 3), read_numbers(text, 3)) == (None, None), text[:20]
