@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, MonkeyPatch, Run
-from tests.cli.decided import TOOL, candidate, decided, keep, latest
+from tests.cli.decided import TOOL, candidate, decided, keep
 
 SHOP, YARD = "github.com/acme/shop", "github.com/acme/yard"
 ASKED_HERE = "When may nobody merge to the main branch?"
@@ -72,10 +72,3 @@ def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) ->
     assert ASKED_THERE not in questions_of(home)
     done = subcog("why", "bad", "crane", "--everywhere", "--yes")
     assert done.err.startswith(f"marked as wrong for prompts like {ASKED_THERE!r}: ")
-
-
-@pytest.mark.usefixtures("folders")
-def test_a_memory_of_a_tool_call_is_not_marked_for_a_prompt(subcog: Run) -> None:
-    assert latest(subcog) == "call"
-    done = subcog("why", "bad", "rule", "--yes")
-    assert done.err.startswith("subcog: call was a tool's call, not a prompt; ")
