@@ -6,11 +6,9 @@ import functools
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -109,14 +107,6 @@ def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
     assert with_memories(*FAST).json["degraded"] is False
 
 
-def test_vectors_that_were_deleted_are_made_anew_by_the_search(with_memories: Run, home: Home) -> None:
-    before = with_memories(*FAST).json["results"]
-    for file in Path(home.root, "index").glob("vectors-*"):
-        file.unlink()
-    again = with_memories(*FAST).json
-    assert (again["degraded"], again["note"], again["results"]) == (False, None, before)
-
-
 def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(StaticEncoder, "open", lambda: StaticEncoder(str(tmp_path / "nowhere.bin")))
     assert "nowhere.bin" in assert_words_answered(with_memories(*FAST))
@@ -153,31 +143,13 @@ def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Ru
     assert "lexical_relaxed" not in note
 
 
-def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
-    with_memories("config", "set", "search.timeout_ms", "300")
-    opened = searching.open_sources
-
-    @contextmanager
-    def made_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
-        until = time.perf_counter() + 0.4
-        with opened(*arguments, **options) as sources_:
-            while time.perf_counter() < until:
-                pass
-            yield sources_
-
-    monkeypatch.setattr(searching, "open_sources", made_slowly)
-    record = with_memories(*FAST).json
-    assert (record["degraded"], record["note"]) == (False, None)
-
-
-@pytest.mark.parametrize("setting", [("fusion.alpha", "0"), ("fusion.preset", "lexical-only")])
-def test_where_meaning_has_no_share_no_model_is_loaded(
-    with_memories: Run, monkeypatch: MonkeyPatch, setting: tuple[str, str]
-) -> None:
-    with_memories("config", "set", *setting)
+def test_where_meaning_has_no_share_no_model_is_loaded(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
-    record = with_memories("search", QUERY, "--json").json
-    assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)
+    for key, value in (("fusion.alpha", "0"), ("fusion.preset", "lexical-only")):
+        with_memories("config", "set", key, value)
+        record = with_memories("search", QUERY, "--json").json
+        assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)
+        with_memories("config", "set", key, "default")
 
 
 def test_a_store_of_an_unreleased_version_is_refused_and_stays(home: Home, with_memories: Run) -> None:

@@ -156,19 +156,6 @@ def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
     assert observe(subcog, case) != before
 
 
-@pytest.mark.usefixtures("usual_settings")
-@pytest.mark.parametrize("setting", [("fusion.preset", "vector-only"), ("fusion.alpha", "1.0")])
-def test_meaning_alone_by_setting_is_meaning_by_option(subcog: Run, setting: tuple[str, str]) -> None:
-    subcog("import", write({**KITTENS, "cents": {"content": "Invoices are rounded to whole cents per line."}}))
-    for query in (QUERY, "money"):
-        by_option = subcog("search", query, "--fast", "--mode", "semantic", "--json").json["results"]
-        configure(Case(*setting, KITTENS), setting[1])
-        by_setting = subcog("search", query, "--fast", "--json").json["results"]
-        Path(Home.find().config).unlink()
-        assert by_option
-        assert [(hit["id"], hit["scores"]) for hit in by_setting] == [(hit["id"], hit["scores"]) for hit in by_option]
-
-
 def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("import", write({"cents": {"content": "Invoices are rounded to whole cents per line."}}))
     search = ("search", "wharf", "--fast", "--mode", "semantic", "--ids")

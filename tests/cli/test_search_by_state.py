@@ -76,8 +76,8 @@ def test_pages_and_batches_are_of_that_state_too(with_memories: Run) -> None:
     assert {name for page in pages for name in page} == {"Berth seven", "Berth twelve"}
 
 
-def test_what_states_nothing_is_one_clear_line(with_memories: Run, subtests: pytest.Subtests) -> None:
-    cases = [
+def test_what_states_nothing_is_one_clear_line(with_memories: Run) -> None:
+    for states, message in (
         (["prompts=many"], "prompts is 'many'; expected a whole number"),
         (["tool=bash"], "tool is 'bash'; expected Bash: case counts"),
         (["source=begin"], "source is 'begin'; expected one of startup, resume, clear, compact"),
@@ -88,9 +88,7 @@ def test_what_states_nothing_is_one_clear_line(with_memories: Run, subtests: pyt
         (["mood!=ill"], "'mood!=ill' does not set a flag; for instance mood=true"),
         (["=x"], "'' is no name of a flag"),
         (["a=1", "a=2"], "a is stated twice; a fact has one value"),
-    ]
-    for states, message in cases:
-        with subtests.test(states=states):
-            done = with_memories("search", "berth", *(word for state in states for word in ("--state", state)))
-            assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-            assert done.err.startswith(f"subcog: {message}")
+    ):
+        done = with_memories("search", "berth", *(word for state in states for word in ("--state", state)))
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert done.err.startswith(f"subcog: {message}")
