@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +67,16 @@ def test_why_shows_the_decision_on_a_prompt_never_sent(subcog: Run) -> None:
     assert subcog("why", "list").code == 1  # no decision was recorded
 
 
-@pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "/compact"])
-def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run, prompt: str) -> None:
-    assert intent_json(subcog, prompt)["intent_type"] == "none"
+def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run) -> None:
+    for prompt in ("", " ", "\n", "ok", "make it blue", "/compact"):
+        assert intent_json(subcog, prompt)["intent_type"] == "none"
+    for prompt, speaks in ((PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)):
+        assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
 
 
 def test_without_a_home_none_is_made(subcog: Run, home: Home) -> None:
     assert subcog("why", PROMPT, "--explain").code == 0
     assert not Path(home.root).exists()
-
-
-def test_with_a_store_nothing_but_the_same_comes_of_it(subcog: Run, home: Home) -> None:
-    before = intent_json(subcog, "how do berths get allocated")
-    subcog("remember", "Berths are allocated by length overall")
-    assert intent_json(subcog, "how do berths get allocated")["intent_type"] == before["intent_type"]
-    assert not os.path.exists(home.state_db)
 
 
 def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home: Home) -> None:
@@ -152,27 +146,6 @@ def make_examined(
     outcome = Examined(intent, reading, "the LLM answered, topics differ", 0.00123)
     outcome.answer, outcome.llm_seconds, outcome.llm_reason = answer, 0.1234, reason
     return outcome
-
-
-def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
-    lines = lines_of(intent_view(PROMPT, make_examined()))
-    assert lines == [
-        "troubleshoot  0.84  topics: exit code 101, cargo test",
-        ("signals: exit_code, failing; told by keyword; llm success; factual query; 1.2 ms"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "speaks"), [(PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)]
-)
-def test_json_says_whether_the_hook_may_speak(subcog: Run, prompt: str, speaks: bool) -> None:
-    assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
-
-
-def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
-    out = subcog("why", "how do we rotate the signing keys of production and of the staging cluster, last time it failed?").out
-    assert [line.split("  ")[0].split(":")[0] for line in out.splitlines()] == ["howto", "signals"]
-    assert "\x1b" not in out
 
 
 def test_explain_shows_signals_answer_and_merge() -> None:
@@ -253,20 +226,15 @@ def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> N
     assert "answered 500" in rows[0]["explain"]["llm"]["reason"]
 
 
-def test_what_is_sent_has_no_secret(subcog: Run, home: Home) -> None:
+def test_no_secret_is_sent(subcog: Run, home: Home) -> None:
     secret = "ghp_" + "a1B2" * 9
     with LlmServer(says("howto", 0.9, ["token"])) as server:
         configure(home, server.url_v1)
         assert intent_json(subcog, f"how do we rotate {secret} again?")["llm_status"] == "success"
-    assert secret.encode() not in server.requests[0].body
-    assert b"how do we rotate" in server.requests[0].body
-
-
-def test_a_prompt_that_may_hold_a_secret_is_not_sent(subcog: Run, home: Home) -> None:
-    with LlmServer(says("howto", 0.9, ["token"])) as server:
-        configure(home, server.url_v1)
+        (request,) = server.requests
         record = intent_json(subcog, "why is password=hunter2 refused by the bank?", "--explain")
-    assert server.requests == []
+        assert len(server.requests) == 1
+    assert (secret.encode() in request.body, b"how do we rotate" in request.body) == (False, True)
     assert (record["llm_status"], record["explain"]["llm"]["reason"]) == ("skipped", "the prompt may hold a secret")
 
 
@@ -279,12 +247,10 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
     state.close()
 
 
-@pytest.mark.parametrize("prompt", [PROMPT, "thanks!"])
-def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home, prompt: str) -> None:
-    configure(home, "http://localhost:1/v1")
-    Path(home.config).write_text('[llm]\nprovider = "openai"\n')
-    done = subcog("why", prompt)
-    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
-    assert done.err.startswith("subcog: llm.model is not set; ")
-    Path(home.config).write_text('search_intent.use_llm = false\n[llm]\nprovider = "openai"\n')
-    assert subcog("why", prompt).code == 0
+def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home) -> None:
+    home.create()
+    for text, code in (('[llm]\nprovider = "openai"\n', 4), ('search_intent.use_llm = false\n[llm]\nprovider = "openai"\n', 0)):
+        Path(home.config).write_text(text)
+        for prompt in (PROMPT, "thanks!"):
+            done = subcog("why", prompt)
+            assert (done.code, done.err.startswith("subcog: llm.model is not set; ")) == (code, code == 4)

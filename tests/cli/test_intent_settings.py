@@ -175,11 +175,3 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     done = subcog("why", PROMPT)
     assert (done.code, done.out) == (4, "")
     assert done.err == f"subcog: {variable} is 'perhaps', expected {expected}; correct the variable\n"
-
-
-@pytest.mark.usefixtures("stored_memory")
-def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
-    observe(subcog, home, servers, PINNED)
-    record = subcog("report", "--json").json
-    assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
-    assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

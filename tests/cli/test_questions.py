@@ -51,13 +51,6 @@ def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatc
     assert shown_questions(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
 
 
-def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    id_ = subcog("remember", KEYS, *ASKED).out.strip()
-    monkeypatch.setenv("EDITOR", "sed -i.bak s/renews/replaces/")
-    assert subcog("edit", id_).code == 0
-    assert shown_questions(subcog, id_) == ["who replaces the certificates?", "how often do secrets change"]
-
-
 def test_secrets_do_not_come_in_through_a_question(subcog: Run) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     done = subcog("remember", KEYS, "--question", f"what does {token}  open?")
@@ -97,10 +90,16 @@ def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monke
 def test_without_its_questions_the_memory_does_not_come(subcog: Run, ask: Ask) -> None:
     ask.remember()
     id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
-    subcog("edit", id_, "--no-questions")
-    assert ask(PROMPT) == []
-    subcog("edit", id_, *ASKED[:2])
-    assert ask(PROMPT) == [id_]
+    for change, ids in (
+        (("edit", "--no-questions"), []),
+        (("edit", *ASKED[:2]), [id_]),
+        (("edit", "--status", "archived"), []),
+        (("edit", "--status", "active"), [id_]),
+        (("forget",), []),
+    ):
+        assert subcog(change[0], id_, *change[1:]).code == 0
+        assert ask(PROMPT, f"after {change}") == ids
+    assert id_ not in subcog("search", "who renews the certificates").out
 
 
 def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
@@ -110,12 +109,3 @@ def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
     assert "questions rank 1" in printed
     (row,) = subcog("search", "who renews certificates", "--json").json["results"]
     assert row["explain"]["asked_like"] == "who renews the certificates?"
-
-
-@pytest.mark.parametrize("away", [("forget",), ("edit", "--status", "archived")])
-def test_a_memory_takes_its_questions_along(subcog: Run, ask: Ask, away: tuple[str, ...]) -> None:
-    ask.remember()
-    id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
-    assert subcog(away[0], id_, *away[1:]).code == 0
-    assert ask(PROMPT) == []
-    assert id_ not in subcog("search", "who renews the certificates").out
