@@ -2,19 +2,16 @@
 
 import os
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.inventory import YEAR_MS, Inventory, Use
 from subcog_hooks.cli.page.report_page import DAY_MS
 from subcog_hooks.cli.terminal.output import day
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
@@ -63,9 +60,6 @@ def test_memories_and_hand_overs_are_counted(subcog: Run, filled_home: Home) -> 
     assert sorted(record["never"]) == ["three", "two"]
     assert record["handed_over_since"] == LATELY
     assert record["stale"] == [{"id": "old", "why": "expired"}]
-
-
-def test_the_terminal_names_what_counts(subcog: Run, filled_home: Home) -> None:
     out = subcog("report").out
     for part in ("github.com/acme/shop", "in most sessions (1)", "    2  one", "waiting for `subcog review` (1)", "maybe"):
         assert part in out
@@ -117,14 +111,6 @@ def test_growth_is_told_without_gaps(subcog: Run, store: Store, make: Maker) -> 
     assert "by day" in subcog("report").out
 
 
-def test_unused_for_a_year_is_stale_only_with_a_years_records(make: Maker) -> None:
-    old = make("old", id="old", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
-    used = make("used", id="used", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
-    by_id = {"used": HandOvers(1, NOW - 1)}
-    assert [memory.id for _, memory in Inventory([old, used], Use(by_id, NOW - 2 * YEAR_MS), NOW).stale()] == ["old"]
-    assert Inventory([old, used], Use(by_id, NOW - 1), NOW).stale() == []
-
-
 def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
     assert subcog("report").code == 1
 
@@ -133,8 +119,5 @@ def test_a_page_of_ten_thousand_memories_is_below_five_megabytes(subcog: Run, ho
     words = "The cache of the shop is warmed at start, since the first request took four seconds without. " * 3
     with Store.writer(home) as store:
         store.add([make(f"{number} {words}", created_at=1 + number * 1_000_000) for number in range(10_000)])
-    began = time.process_time()
     assert subcog("report", "--html", "report.html").code == 0
-    took = time.process_time() - began
-    assert took < 30  # seconds; 1 on a quiet machine
     assert 1_000_000 < (tmp_path / "report.html").stat().st_size < 5_000_000
