@@ -20,10 +20,6 @@ def import_rows(subcog: Run, tmp_path: Path, *rows: dict[str, object]) -> None:
     assert done.code == 0, done.err
 
 
-def export_text(subcog: Run) -> str:
-    return subcog("export").out
-
-
 def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp_path: Path) -> None:
     import_rows(
         subcog,
@@ -38,7 +34,7 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
         {"id": "others2", "content": "Deploys happen on Mondays.", "project": "github.com/acme/a"},
         {"id": "others3", "content": "Deploys happen on Mondays.", "project": "github.com/acme/b"},
     )
-    before = export_text(subcog)
+    before = subcog("export").out
     done = subcog("doctor", "--memories")
     assert done.code == 0
     assert "subcog supersede run-old run-new" in done.out
@@ -47,7 +43,7 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
     assert "subcog supersede theirs run-new" in done.out  # a user's memory counts in every project
     assert "alone" not in done.out
     assert "others2" not in done.out  # two projects' memories are no duplicates
-    assert export_text(subcog) == before
+    assert subcog("export").out == before
     assert subcog("supersede", "run-old", "run-new").code == 0
     assert "supersede run-old run-new" not in subcog("doctor", "--memories").out
 
@@ -120,13 +116,10 @@ def test_no_command_replaces_a_users_memory_by_a_projects(make: Maker) -> None:
 
 
 def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, make: Maker) -> None:
+    assert subcog("doctor", "--memories").code == 1  # It needs a store, and goes alone.
+    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
     with Store.writer(home) as store:
         store.add([make("Use uv to run Python.", id="one")])
     done = subcog("doctor", "--memories")
     assert "1 memory without a vector was not compared" in done.err
     assert "nothing to tidy up" in done.err
-
-
-def test_it_goes_alone_and_needs_a_store(subcog: Run) -> None:
-    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
-    assert subcog("doctor", "--memories").code == 1
