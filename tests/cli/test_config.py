@@ -122,14 +122,6 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, home
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
 
 
-def test_without_prompts_or_for_other_keys_nothing_is_said(subcog: Run, home: Home) -> None:
-    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
-    keep(home)
-    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
-    keep(home, decided("a", candidates=[candidate("m", 0.9)]))
-    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
-
-
 def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     for key, value in (("surfacing.min_relevance", "0.4"), ("surfacing.log_prompts", "false")):
@@ -204,9 +196,3 @@ def test_a_change_keeps_comments_line_ends_and_every_other_byte(subcog: Run, hom
     assert subcog("config", "get", "surfacing.enabled").out == "false\n"
     assert Path(home.config).read_text() == "# my own\n[surfacing] # here\nenabled = false # yes\n"
     assert subcog("config", "path").out.strip() == home.config
-
-
-def test_a_variable_that_a_search_alone_obeys_is_told_so(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.1")
-    done = subcog("config", "get", "search.min_similarity")
-    assert (done.out, done.err.endswith("so only your own `subcog search` obeys it\n")) == ("0.25\n", True)

@@ -198,13 +198,6 @@ def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:
     ]
 
 
-def test_what_is_shown_has_no_control_characters(subcog: Run) -> None:
-    memory_id = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
-    out = subcog("show", subcog("remember", "text", *memory_id).out.strip()).out
-    assert out.isascii()
-    assert all(line.isprintable() for line in out.splitlines())
-
-
 def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, memory_id: str) -> None:
     subcog("remember", "Something else", "--trigger", "release", "--path", "docs/*.md", "--keyword", "Release")
     for arguments in (

@@ -75,13 +75,6 @@ def test_a_score_is_its_contributions_times_its_factors(with_memories: Run, pres
             assert hits(with_memories, QUERY, "--fast")["hand"]["explain"]["factors"]["recency"] < 1.0
 
 
-def test_a_score_that_was_looked_up_has_no_rank(with_memories: Run) -> None:
-    with_memories("config", "set", "search.min_similarity", "1.0")
-    hit = hits(with_memories, QUERY, "--fast")["hand"]
-    assert "semantic" in hit["scores"]
-    assert "semantic" not in hit["ranks"] | dict.fromkeys(hit["found_by"])
-
-
 @pytest.mark.usefixtures("usual_settings")
 def test_an_adaptive_alpha_says_what_it_was_made_of(with_memories: Run) -> None:
     with_memories("config", "set", "fusion.alpha", "adaptive")
@@ -164,12 +157,3 @@ def test_a_matching_trigger_finds_its_memory_in_its_scope(with_memories: Run) ->
     assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the roll call", "--fast").values())
     for mode in ("lexical", "semantic"):  # modes with only one channel
         assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the rollout", "--mode", mode).values())
-
-
-def test_a_label_and_a_number_beside_it_never_disagree(with_memories: Run) -> None:
-    for query in ("tunnel", QUERY, "is the tunnel restarted by the tide sensor", "hand hangs crane paint"):
-        lines = with_memories("search", query, "--fast", "--explain").out.splitlines()
-        scores = [re.search(r"score \S+, (?:relevance (\S+), )?confidence (\w+)", line) for line in lines]
-        shown = [(float(score[1]), score[2]) for score in scores if score and score[1]]
-        assert [score for score in scores if score]
-        assert all((relevance >= 0.5) == (label not in ("low", "speculative")) for relevance, label in shown)

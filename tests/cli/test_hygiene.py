@@ -1,10 +1,7 @@
 """`doctor --memories`: memories that need attention, each with a command. Nothing is changed."""
 
 import json
-import os
 from pathlib import Path
-
-import pytest
 
 from subcog_hooks.cli.inventory import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
@@ -62,16 +59,6 @@ def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: P
     assert "it expired on 2026-01-02\n      subcog forget over" in out
     assert "CLAUDE.md says it word for word\n      subcog forget told" in out
     assert "fine" not in out
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
-def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "claude" / "projects" / "-gone" / "memory").mkdir(parents=True)
-    os.mkfifo(tmp_path / "claude" / "projects" / "-gone" / "a.jsonl")
-    import_rows(subcog, tmp_path, {"id": "fine", "content": "Never push on a Friday."})
-    assert subcog("doctor", "--memories").code == 0
-    (tmp_path / "claude" / "projects" / "-gone" / "memory" / "pool.md").write_text("The pool has 20 connections.\n")
-    assert "would add" in subcog("import", "--from", "claude", "--dry-run").out
 
 
 def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> None:

@@ -1,47 +1,17 @@
 """`import` of Markdown files and folders: sections, the user's additions, decision records and their status."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MonkeyPatch, Run
-
-DATA = Path(__file__).parent.parent / "data"
-
-
-def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
-    project = tmp_path / "shop"
-    (project / ".git").mkdir(parents=True)
-    monkeypatch.chdir(project)
-    records = str(shutil.copytree(DATA / "adr", tmp_path / "adr"))
-    done = subcog("import", records)
-    assert done.code == 0
-    rows = subcog("export").rows
-    assert {row["namespace"] for row in rows} == {"decisions"}
-    assert {row["trust"] for row in rows} == {"file"}
-    assert {row["project"] for row in rows} == {str(project)}
-    assert all("/adr/0" in row["source"] for row in rows)
-    again = subcog("import", records)
-    assert again.out == f"added 0, already there {len(rows)}\n"
+from tests.cli.conftest import Run
 
 
 def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = subcog("import", "empty")
     assert (done.code, done.err) == (2, "subcog: empty holds no Markdown; give a folder of .md files, or a .jsonl file\n")
-
-
-def test_a_record_that_has_ended_comes_in_as_ended(subcog: Run, tmp_path: Path) -> None:
-    need = "## Context\n\n" + "We needed a queue. " * 9
-    ended = {f"---\nstatus: superseded by ADR-5\n---\n# 4. Kafka\n\n{need}": "superseded"}
-    ended[f"# 4. Kafka\n\nStatus: Retired\n\n{need}"] = "archived"
-    for number, text in enumerate(ended):
-        (tmp_path / f"000{number}-queue.md").write_text(text)
-    subcog("import", ".")
-    by_file = sorted((row["source"], row["status"]) for row in subcog("export").rows)
-    assert [status for _, status in by_file] == [*ended.values()]
 
 
 def test_a_partial_export_archives_and_replaces_nothing_unasked(subcog: Run, tmp_path: Path) -> None:

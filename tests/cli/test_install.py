@@ -122,13 +122,6 @@ def test_our_hook_is_known_in_every_form() -> None:
     assert [(hook, actual) for hook, ours in cases if (actual := hook_entries.is_ours(hook)) is not ours] == []
 
 
-def test_a_file_with_many_events_is_read_once() -> None:
-    events = [f'"event {number}": []' for number in range(20_000)]  # parsed anew for each it would take an hour
-    text = '{"hooks": {' + ", ".join(events) + "}}"
-    assert hook_entries.registered_commands(text) == {}
-    assert hook_entries.remove_hook(text) == text
-
-
 @pytest.mark.parametrize("text", ["{\n}", "{\n\n}", "{}"])
 def test_a_file_that_never_had_the_hook_is_left_alone(text: str) -> None:
     assert hook_entries.remove_hook(text) == text

@@ -377,27 +377,6 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
         assert re.search(r"sessions: 5 calls, [\d,]+ characters, the last at \d\d:\d\d", done.out + done.err)
 
 
-def test_a_hundred_sessions_are_asked_about_over_days(
-    subcog: Run, sessions: Path, server: LlmServer, monkeypatch: MonkeyPatch
-) -> None:
-    for number in range(100):
-        typed = f"by the way, crane {number} waits for part {number * 7} of the old stock, as far as I have heard of it"
-        session(sessions, f"s{number:02}", typed, day=f"2026-0{1 + number // 28}-{1 + number % 28:02}")
-    subcog("config", "set", "llm.calls_a_day", "20")
-    server.play(proposes())
-    counts: list[int] = []
-    for days in range(6):
-        later = now_ms() + days * state_values.DAY_MS
-        monkeypatch.setattr(memory_questions, "now_ms", lambda later=later: later)
-        done = subcog("learn", "--llm")
-        counts.append(len(server.requests))
-        assert ("the calls of today are made" in done.err) is (days < 4)
-    assert counts == [20, 40, 60, 80, 100, 100]
-    texts = sent_texts(server)
-    assert "crane 99 " in texts[0]
-    assert "crane 0 " in texts[-1]
-
-
 def stop(*_: object) -> None:
     raise KeyboardInterrupt
 

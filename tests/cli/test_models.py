@@ -240,15 +240,6 @@ def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch
     assert len(homes) == 3
 
 
-def test_the_hidden_background_command_works(with_memories: Run, home: Home) -> None:
-    assert BACKGROUND_COMMAND not in with_memories("--help").out
-    done = subprocess.run(
-        [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND], cwd=ROOT, capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert counts(home, "minilm") == (3, 0)
-
-
 def test_doctor_names_a_model_that_is_not_sound(with_memories: Run, home: Home) -> None:
     with_memories("models", "pull", OTHER, "--from", FILES)
     with_memories("models", "use", OTHER)

@@ -272,18 +272,6 @@ def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: Monke
         assert not settings_of(name).exists()
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_settings_written_while_a_program_runs_stay(subcog: Run, monkeypatch: MonkeyPatch, name: str) -> None:
-    def run_slowly() -> list[str]:
-        settings_of(name).write_text('{"model": "x"}\n')
-        return ["/x/subcog"]
-
-    settings_of(name).parent.mkdir()
-    monkeypatch.setattr(registration, "hook_command", run_slowly)
-    assert subcog("init", "--for", name).code == 0
-    assert json.loads(settings_of(name).read_text()).keys() == {"model", "hooks"}
-
-
 def lines(folder: Path) -> Iterator[tuple[list[list[str]], str]]:
     """Yield commands with the output that their line has to give."""
     answers = write_program(folder / 'it\'s a "place"' / "subcog", 'cat; echo " $*"; echo warning >&2')

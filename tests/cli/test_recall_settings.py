@@ -176,15 +176,3 @@ def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkey
 def test_every_setting_of_recall_is_in_the_table() -> None:
     recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "diversity", "search")}
     assert recall == {case.key for case in CASES} == PINNED.keys()
-
-
-def test_the_default_preset_can_be_chosen_over_a_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    subcog("import", write(KITTENS))
-    usual = Case("fusion.preset", str(KEYS["fusion.preset"].default), KITTENS, shows="scores")
-    alone = observe(subcog, usual)
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "shop")
-    Path(".subcog.toml").write_text('[fusion]\npreset = "rrf"\n')
-    assert observe(subcog, usual) != alone
-    assert subcog("config", "set", usual.key, usual.value).code == 0
-    assert observe(subcog, usual) == alone

@@ -181,24 +181,6 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
     assert without_words("search", PARAPHRASE, "--json", "--fast").json["note"] is None
 
 
-def test_of_two_broken_models_the_chosen_one_is_named_briefly(
-    without_words: Run, home: Home, tmp_path: Path, monkeypatch: MonkeyPatch
-) -> None:
-    without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
-    without_words("models", "use", OTHER)
-    without_words("doctor", "--fix")
-    with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
-        file.write(b"\xff" * 1_000)
-    message = f"the model {OTHER} cannot be loaded (`subcog doctor` says why)"
-    assert without_words("search", PARAPHRASE, "--json").json["note"] == message
-    monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
-    answer = without_words("search", PARAPHRASE, "--json").json
-    assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], message)
-    os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
-    monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
-    assert without_words("search", PARAPHRASE, "--json").json["note"] == f"the model {OTHER} lacks tokenizer.json"
-
-
 def test_the_search_makes_vectors_that_lag_or_are_damaged(with_memories: Run, home: Home) -> None:
     vectors = Path(vectors_path(home, query_encoder.SPACE))
     vectors.unlink()
