@@ -34,7 +34,7 @@ from subcog_hooks.share.sync import Sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import PASSAGES
+from subcog_hooks.store.vector_reader import PASSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,8 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.named_values import names_secret
 from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
-from subcog_hooks.store.memory_checks import check_memory, is_unnamable
+from subcog_hooks.store.memory_checks import check_memory, distinct_questions, is_unnamable
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.questions import distinct_questions
 
 Removed = tuple[tuple[str, int], ...]
 
@@ -54,7 +53,7 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
         removed[kind] += len(entries) - len(kept)
     texts = [(" ".join(clean(question.text).split()), question) for question in memory.questions]
     kept_questions = [
-        AnsweredQuestion(text, question.by, question.decision) for text, question in texts if text or not question.text
+        AnsweredQuestion(text, question.by, question.verdict) for text, question in texts if text or not question.text
     ]
     fields["questions"] = distinct_questions(kept_questions)
     fields["when"] = {clean(key): _redact_value(value, clean) for key, value in memory.when.items()}

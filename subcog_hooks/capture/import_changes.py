@@ -12,7 +12,6 @@ from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.store.cue_tables import Room
 from subcog_hooks.store.memory import (
     ACTIVE,
     AGENT,
@@ -29,7 +28,7 @@ from subcog_hooks.store.memory import (
     now_ms,
 )
 from subcog_hooks.store.project import Project, may_lack_files
-from subcog_hooks.store.store import Store
+from subcog_hooks.store.store import Store, TriggerRoom
 from subcog_hooks.store.store_reader import audience_of
 
 MAX_FIRST = 20  # memories that a report holds with their content
@@ -162,7 +161,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
         (location, row) for location, row in chunk if row.is_section and texts.get(row.memory.id) != row.memory.content_hash
     ]
     forgotten = _find_forgotten(unseen, store, options.names) if store and unseen and not options.may_return else frozenset()
-    room = store.trigger_room() if store else Room(used=0)
+    room = store.trigger_room() if store else TriggerRoom(used=0)
     time_ms = now_ms()
     plan = ImportReport()
     hashes: set[tuple[str, str]] = set()

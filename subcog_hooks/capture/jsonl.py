@@ -9,7 +9,7 @@ from typing import Any
 from subcog_hooks.capture.repository_files import CUE_FIELDS, LIMITED_FIELDS, clear_fields, limit_to_repository
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.log import to_json
-from subcog_hooks.store import questions
+from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     FILE,
@@ -20,6 +20,8 @@ from subcog_hooks.store.memory import (
     AnsweredQuestion,
     Memory,
     is_loaded_by_client,
+    questions_from_json,
+    questions_to_json,
 )
 from subcog_hooks.store.project import resolve_identity
 
@@ -139,8 +141,8 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
 
 def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
     """Return a memory for export from this machine. with_learned: with the questions that were learned from prompts."""
-    exported = memory.questions if with_learned else questions.without_learned(memory.questions)
-    return memory.with_changes(questions=questions.without_records(exported)) if memory.questions else memory
+    exported = memory.questions if with_learned else memory_checks.without_learned(memory.questions)
+    return memory.with_changes(questions=memory_checks.without_records(exported)) if memory.questions else memory
 
 
 def _parse_fields(line: str) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def dump(memory: Memory) -> str:
         value = getattr(memory, name)
         if value is not None and value != defaults.get(name):
             value = format_time(value) if name in _TIME_FIELDS else value
-            value = questions.to_json(memory.questions) if name == "questions" else value
+            value = questions_to_json(memory.questions) if name == "questions" else value
             if value or value is False:
                 fields[name] = value
     return to_json(fields)
@@ -213,7 +215,7 @@ def _check_texts(name: str, value: object) -> tuple[str, ...]:
 
 def _check_questions(name: str, value: object) -> tuple[AnsweredQuestion, ...]:
     try:
-        return questions.without_records(questions.from_json(value))
+        return memory_checks.without_records(questions_from_json(value))
     except ValueError as error:
         remedy = 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
         raise _invalid_value(name, value, remedy) from error

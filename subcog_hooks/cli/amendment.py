@@ -19,7 +19,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
 from subcog_hooks.cues import condition_checks
-from subcog_hooks.store import index_writer, questions, sessions
+from subcog_hooks.store import index_writer, memory_checks, sessions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -200,7 +200,7 @@ def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> 
     if name == "when":
         return condition_checks.parse_conditions(lines)
     if name == "question":
-        return questions.questions_by(lines, origin, memory.questions)
+        return memory_checks.questions_by(lines, origin, memory.questions)
     stored = {_one_line_entry(entry): entry for entry in reversed(getattr(memory, _REPEATED[name]))}
     return tuple(dict.fromkeys(stored.get(line, line) for line in lines))  # An unchanged line is the entry as it was stored.
 
@@ -320,7 +320,9 @@ def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, obje
         has = getattr(memory, field)
         if isinstance(value, tuple):
             both: object = (
-                questions.distinct_questions((*has, *value)) if field == "questions" else tuple(dict.fromkeys((*has, *value)))
+                memory_checks.distinct_questions((*has, *value))
+                if field == "questions"
+                else tuple(dict.fromkeys((*has, *value)))
             )
         else:
             both = {**has, **value} if isinstance(value, dict) else value

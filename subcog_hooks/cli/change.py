@@ -15,7 +15,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
-from subcog_hooks.store import questions
+from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import AGENT, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -130,7 +130,7 @@ def _change_memories(
     def change(stored: Memory) -> Memory:
         fields = dict(changes)
         if isinstance(texts := fields.get("questions"), tuple):
-            fields["questions"] = questions.questions_by(texts, asked_by, stored.questions)
+            fields["questions"] = memory_checks.questions_by(texts, asked_by, stored.questions)
         return _lower_trust(stored, amendment.apply_changes(stored, fields), as_user=as_user)
 
     if changes:

@@ -34,16 +34,15 @@ from subcog_hooks.llm import breaker, providers
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
-from subcog_hooks.store import hook_traces, index_writer, job_record, project, recorded_decisions, state_values, verdicts
+from subcog_hooks.store import home_files, index_writer, lookups, past_runs, project, state_values, verdicts
+from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
-from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
-from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 MAX_NAMESAKES = 3
@@ -227,7 +226,7 @@ def _last_parts(name: str) -> list[str]:
 def check_flags(_home: Home, store: Store) -> Iterator[Remark]:
     audiences = (*audiences_of(), *(audience_of("project", name) for name in store.projects()))
     conditions: dict[str, object] = {}
-    for _, when in store.conditional(audiences, MAX_JUDGED):
+    for _, when in lookups.find_conditional(store, audiences, MAX_JUDGED):
         conditions |= when
     remarks: list[str] = []
     warn_about_unset(conditions, remarks.append)
@@ -292,13 +291,13 @@ def check_state(home: Home) -> Iterator[Remark]:
 
 
 def check_cut_offs(home: Home) -> Iterator[Remark]:
-    cut_off = hook_traces.read_cut_offs(home, now_ms())
+    cut_off = past_runs.read_cut_offs(home, now_ms())
     if not cut_off:
         return
     total = len(cut_off)
     with suppress(StoreError), context.existing_state(home) as state:  # `check_state` has reported it
         if state:
-            total += len(recorded_decisions.find_latest(state, verdicts.MAX_DECISIONS, since_ms=cut_off[-1].at_ms))
+            total += len(past_runs.find_latest(state, verdicts.MAX_VERDICTS, since_ms=cut_off[-1].at_ms))
     were = "was" if len(cut_off) == 1 else "were"
     yield note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
 
@@ -315,7 +314,7 @@ def check_settings(settings: Settings) -> Iterator[Remark]:
 
 
 def check_background_jobs(home: Home, settings: Settings) -> Iterator[Remark]:
-    record = job_record.read_record(home)
+    record = home_files.read_record(home)
     is_at_work = is_held(home.jobs_lock)
     for job in background_jobs.JOBS:
         if not job.is_wanted(settings):
@@ -394,7 +393,7 @@ def check_left_processes() -> Iterator[Remark]:
 def check_second_looks(home: Home) -> Iterator[Remark]:
     try:
         with context.existing_state(home) as state:
-            looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=verdicts.LOOK_EVENT) if state else []
+            looks = past_runs.find_latest(state, MAX_SECOND_LOOKS, event=verdicts.LOOK_EVENT) if state else []
     except StoreError:
         return  # `check_state` has reported it
     failed = [look for look in looks if look.outcome == verdicts.FAILED]

@@ -20,8 +20,8 @@ from subcog_hooks.llm import providers
 from subcog_hooks.settings import loading, sources
 from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
 from subcog_hooks.settings.keys import KEYS, Key
-from subcog_hooks.store import hook_traces, recorded_decisions, verdicts
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import past_runs, verdicts
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.state import delete_damaged
 from subcog_hooks.store.verdicts import SPOKE
 
@@ -125,7 +125,7 @@ def _forget_prompts() -> None:
         delete_damaged(home)
     except StoreError as error:
         terminal.say(f"{error.message}; it may hold prompts")
-    hook_traces.forget_silent_calls(home)
+    past_runs.forget_silent_calls(home)
     if not os.path.exists(home.state_db):
         return
     try:
@@ -147,15 +147,15 @@ def _forget_learned_questions() -> None:
 def _preview_threshold(min_relevance: float) -> None:
     try:
         with context.existing_state(context.home(), tell=terminal.say) as state:
-            decisions = recorded_decisions.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
+            past_verdicts = past_runs.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return
-    if decisions:
-        would_speak_count = sum(lookup.would_speak(decision, min_relevance) for decision in decisions)
-        spoke_count = sum(decision.outcome == SPOKE for decision in decisions)
+    if past_verdicts:
+        would_speak_count = sum(lookup.would_speak(verdict, min_relevance) for verdict in past_verdicts)
+        spoke_count = sum(verdict.outcome == SPOKE for verdict in past_verdicts)
         terminal.say(
-            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(decisions), 'prompt')}; "
+            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(past_verdicts), 'prompt')}; "
             f"they came to {spoke_count}"
         )
 

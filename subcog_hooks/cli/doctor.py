@@ -225,9 +225,9 @@ def _explain_silence(home: Home, prompt: str) -> None:
             return
         context.index_of(store)
         settings = loading.load(home, project.root if project else None)
-        decision = decide_dry(prompt, home, project, settings, state, Deadline(RECALL_MS))
-        terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
-        nearest = decision.candidates[:MAX_NEAREST]
+        verdict = decide_dry(prompt, home, project, settings, state, Deadline(RECALL_MS))
+        terminal.say(f"reason: {lookup.sentence(verdict).removeprefix('silent: ')}")
+        nearest = verdict.candidates[:MAX_NEAREST]
         memories = store.by_ids([candidate.id for candidate in nearest])
         for candidate in nearest:
             content = memories[candidate.id].content if candidate.id in memories else ""

@@ -20,9 +20,9 @@ from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 BRIEF_S = 2.0  # seconds that a person waits for without having asked
@@ -75,13 +75,13 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
             done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
-        vector_sync.part_cells_anew(home, space.name, vectors)
+        vector_store.part_cells_anew(home, space.name, vectors)
         return done
 
 

@@ -19,7 +19,7 @@ from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, ter
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import import_record
+from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -110,7 +110,7 @@ def import_(
 
 def _import_again(options: ImportOptions, *, wait: bool) -> int:
     """Repeat the recorded imports. Return the exit code."""
-    here, entries = context.here(), import_record.read_imports(context.home())
+    here, entries = context.here(), home_files.read_imports(context.home())
     entries = [entry for entry in entries if here is None or entry.root == here.root]
     if not entries:
         terminal.say("nothing was imported here yet")

@@ -19,15 +19,15 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.agents import registration
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
-from subcog_hooks.core import log
+from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.paths import Home
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
-from subcog_hooks.store import import_record
-from subcog_hooks.store.import_record import RecordedImport
+from subcog_hooks.store import home_files
+from subcog_hooks.store.home_files import RecordedImport
 from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.project import Project, find_project, is_linked_worktree
 from subcog_hooks.store.store import Store
@@ -167,7 +167,7 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     """Return the options for the Markdown files of a project; None for all projects."""
     if here is None:
         return options
-    entries = import_record.read_imports(context.home())
+    entries = home_files.read_imports(context.home())
     options = replace(options, first_commit_ms=surroundings()._replace(here=here).first_commit_reader())
     return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
@@ -184,14 +184,14 @@ def describe_import(path: str | None, source: str | None, options: ImportOptions
         options.keeps_users,
         options.waits,
     )
-    return entry._replace(stamp=_compute_stamp(entry) or "") if is_repeatable else None
+    return records.replace(entry, stamp=_compute_stamp(entry) or "") if is_repeatable else None
 
 
 def record_import(entry: RecordedImport | None) -> None:
     """Record an import that has succeeded, so that it is repeated."""
     try:
         if entry:
-            import_record.record_import(context.home(), entry)
+            home_files.record_import(context.home(), entry)
     except StoreError as error:
         terminal.say(f"this import will not be repeated by itself ({error.message})")
 
@@ -229,7 +229,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
 def repeat_in_background(home: Home, pace: Pace) -> str:
     """Repeat imports of changed files, and return a summary, "" for no change. Raises StoreError."""
     reports = []
-    for entry in import_record.read_imports(home):
+    for entry in home_files.read_imports(home):
         if not pace.goes_on():
             break
         stamp = _compute_stamp(entry, pace)
@@ -243,7 +243,7 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
             log.write_line(home, f"the import of {describe_place(entry)} was not repeated: {error.message}")
         else:
             reports += [report] if count_changes(report) else []
-        import_record.record_stamp(home, entry, stamp)
+        home_files.record_stamp(home, entry, stamp)
     return _sum_up(reports)
 
 

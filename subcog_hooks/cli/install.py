@@ -21,8 +21,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import CLAUDE
-from subcog_hooks.store.lock import ProcessLock
-from subcog_hooks.store.owned_rules import OwnedRule, change_rules, read_rules
+from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 
 MAX_REPEATED = 60  # characters of a line in a diff that came before
 LOCK_WAIT_MS = 5_000

@@ -11,7 +11,7 @@ from typer import Option
 from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.verdicts import decision_view, lookup
+from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.hook.dry_run import decide_dry
@@ -24,7 +24,7 @@ from subcog_hooks.recall import words
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 
 INTENT_WAIT_MS = 200
 DECIDING_MS = 10_000.0  # nobody waits for a prompt here
@@ -40,19 +40,19 @@ def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
     (examined,) = examine_prompts([text])
     settings = context.settings()
     with context.reading() as store:
-        decision = _decide(text, settings, store)
+        verdict = _decide(text, settings, store)
         if as_json:
             record = intent_record(text, examined, settings if explain else None)
-            terminal.json({**record, "decision": decision and lookup.decision_fields(decision)}, indent=1)
+            terminal.json({**record, "decision": verdict and lookup.verdict_fields(verdict)}, indent=1)
             return
         parts: list[RenderableType] = []
-        if decision is not None and store is not None:
-            memories = store.by_ids([candidate.id for candidate in decision.candidates])
-            parts = [*decision_view.outcome_view(decision, decision_view.ViewData(memories, is_explained=explain)), ""]
+        if verdict is not None and store is not None:
+            memories = store.by_ids([candidate.id for candidate in verdict.candidates])
+            parts = [*verdict_view.outcome_view(verdict, verdict_view.ViewData(memories, is_explained=explain)), ""]
     terminal.page(Group(*parts, intent_view(text, examined, explain=explain)))
 
 
-def _decide(text: str, settings: Settings, store: Store | None) -> Decision | None:
+def _decide(text: str, settings: Settings, store: Store | None) -> RecordedVerdict | None:
     """Return the hook's decision on a prompt at the beginning of a session; None without a store or a usable state."""
     if store is None:
         terminal.say("there are no memories yet, so the hook is silent; `subcog remember` makes the first")

@@ -126,7 +126,7 @@ def learn(
         if report.proposed and store and not dry_run:
             context.update_index_and_vectors(store)
         if state and not (dry_run or transcripts or file or since):
-            learned.note_learnable(state, 0)  # every learnable prompt is proposed now
+            learned.note_progress(state, learnable=0)  # every learnable prompt is proposed now
     for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
@@ -193,7 +193,7 @@ def _forget_sessions(*, is_sure: bool) -> None:
                 raise nothing_found("nothing was erased")
         with context.open_state() as state:
             learned.forget_all(state)
-            learned.note_learnable(state, 0)
+            learned.note_progress(state, learnable=0)
         if not erased:
             raise nothing_found("nothing came from sessions")
         erase(store, erased)

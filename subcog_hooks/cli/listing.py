@@ -138,7 +138,7 @@ def show(
     """
     with context.reading() as store:
         memory = context.find_memory(store, id_)
-        wrong_for = [mark.decision for mark in store.marks([memory.seq])] if store else []
+        wrong_for = [mark.verdict for mark in store.marks([memory.seq])] if store else []
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return

@@ -5,7 +5,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.store import recorded_decisions, state_values
+from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
 
 
@@ -32,7 +32,7 @@ def show_overview() -> int:
 def _read_last_prompt() -> tuple[bool, str]:
     """Return whether the hook is paused, and the last prompt with the number of its notes; "" without any."""
     with context.existing_state(context.home()) as state:
-        latest = recorded_decisions.find_latest(state, 1, event=PROMPT_EVENT) if state else []
+        latest = past_runs.find_latest(state, 1, event=PROMPT_EVENT) if state else []
         is_paused = state is not None and state_values.is_paused(state, now_ms())
     if not latest:
         return is_paused, ""

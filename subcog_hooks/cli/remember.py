@@ -22,7 +22,7 @@ from subcog_hooks.core.paths import working_folder
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.hook import dry_run
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import questions
+from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     MAX_QUESTION,
@@ -161,7 +161,7 @@ def remember(
             triggers=(*(trigger or ()), *(permission_rules.trigger_of(pattern) for _, pattern in patterns)),
             paths=tuple(path or ()),
             when=condition_checks.parse_conditions(when or ()),
-            questions=questions.questions_by(question or (), author.origin()),
+            questions=memory_checks.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
             trust=author.trust(),

@@ -16,7 +16,7 @@ from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_l
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.verdicts import activity, decision_view
+from subcog_hooks.cli.verdicts import activity, verdict_view
 from subcog_hooks.cli.verdicts.activity import Activity
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
@@ -123,7 +123,7 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
     table = figures_table(_figure_rows(contents))
     unit, bars = _growth_of(contents)
     if bars:
-        table.add_row(f"by {unit}", f"{decision_view.sparkline([bar.whole for bar in bars])} {bars[0].name} to {bars[-1].name}")
+        table.add_row(f"by {unit}", f"{verdict_view.sparkline([bar.whole for bar in bars])} {bars[0].name} to {bars[-1].name}")
     parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])

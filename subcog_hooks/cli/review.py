@@ -26,12 +26,12 @@ from subcog_hooks.cli.terminal.output import (
     safe,
     terminal,
 )
-from subcog_hooks.core.errors import NoDecision, StoreError, SubcogError, UsageError
+from subcog_hooks.core.errors import NoVerdict, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 
 KEYS = (
     "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",
@@ -134,15 +134,15 @@ class _ReviewSession:
         self._settled: set[str] = set()
         self._records = learning_runs.load_proposal_records()
         self._tried_prompts = 0
-        self._decisions_by_id: Mapping[str, list[Decision]] = {}
+        self._verdicts_by_id: Mapping[str, list[RecordedVerdict]] = {}
 
     def run(self) -> None:
         """Ask about each memory until all are settled or the person quits."""
         _say_keys()
         try:
             with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
-                self._tried_prompts, self._decisions_by_id = waiting.find_prompts_served(self._memories)
-        except NoDecision:
+                self._tried_prompts, self._verdicts_by_id = waiting.find_prompts_served(self._memories)
+        except NoVerdict:
             pass  # the hook has heard no prompt yet
         except StoreError as error:
             terminal.say(f"your last prompts could not be tried ({error})")
@@ -163,7 +163,7 @@ class _ReviewSession:
     def _rank(self, memory: Memory) -> tuple[float, int]:
         """Return the sort key of a memory: its certainty, then the number of prompts that would have brought it."""
         certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
-        return -certainty, -len(self._decisions_by_id.get(memory.id, ()))
+        return -certainty, -len(self._verdicts_by_id.get(memory.id, ()))
 
     def _print_progress(self) -> None:
         left = len(self._memories) - len(self._settled)
@@ -262,11 +262,11 @@ class _ReviewSession:
             preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
             terminal.pieces((f"   {number}. {similar.likeness}: ", DIM), (preview, ""))
         if self._tried_prompts:
-            decisions = self._decisions_by_id.get(memory.id, [])
+            past_verdicts = self._verdicts_by_id.get(memory.id, [])
             prompts = pluralize(self._tried_prompts, "prompt")
-            terminal.pieces((f"   it would have come to {len(decisions) or 'none'} of your last {prompts}", DIM))
-            for decision in decisions[-MAX_PROMPTS:]:
-                terminal.pieces((f"     {redact_line(decision.prompt or '')[:PREVIEW_CHARACTERS]}", DIM))
+            terminal.pieces((f"   it would have come to {len(past_verdicts) or 'none'} of your last {prompts}", DIM))
+            for verdict in past_verdicts[-MAX_PROMPTS:]:
+                terminal.pieces((f"     {redact_line(verdict.prompt or '')[:PREVIEW_CHARACTERS]}", DIM))
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:

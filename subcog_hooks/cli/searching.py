@@ -35,7 +35,7 @@ from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from subcog_hooks.settings.defaults import (
     SESSIONS_SETTING,
     Settings,
 )
-from subcog_hooks.store import import_record, learned, state_values
+from subcog_hooks.store import home_files, learned, state_values
 from subcog_hooks.store.memory import now_ms
 
 COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
@@ -152,7 +152,7 @@ def _read_here() -> dict[str, SourceReading]:
 
 def _list_imported() -> list[str]:
     here = context.here()
-    entries = import_record.read_imports(context.home()) if here else []
+    entries = home_files.read_imports(context.home()) if here else []
     return [entry.source for entry in entries if here and entry.root == here.root and entry.source in HERE_SOURCES]
 
 

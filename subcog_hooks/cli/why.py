@@ -14,15 +14,15 @@ from subcog_hooks.cli import intent, results
 from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
-from subcog_hooks.cli.verdicts import decision_view, lookup, wrong_and_missed
-from subcog_hooks.cli.verdicts.decision_view import compare_words
+from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
+from subcog_hooks.cli.verdicts.verdict_view import compare_words
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import hook_traces, lessons, recorded_decisions, sessions
-from subcog_hooks.store.hook_traces import CutOff, SilentCall
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from subcog_hooks.store.verdicts import GIVEN, Decision
+from subcog_hooks.store.verdicts import GIVEN, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ def why(
         inputs.refuse_several({"a prompt": True, "--everywhere": everywhere})
         intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     else:
-        _show_decision(PromptChoice("".join(words), everywhere), as_json=as_json, is_explained=explain)
+        _show_verdict(PromptChoice("".join(words), everywhere), as_json=as_json, is_explained=explain)
 
 
 @commands.command(name="list")
@@ -108,18 +108,18 @@ def list_(
     if tool:
         _list_tool_calls(limit, as_json=as_json)
     else:
-        _list_decisions(limit, as_json=as_json)
+        _list_verdicts(limit, as_json=as_json)
 
 
 commands.command(name="bad")(wrong_and_missed.mark_bad)
 commands.command(name="missed")(wrong_and_missed.mark_missed)
 
 
-def _list_decisions(limit: int, *, as_json: bool) -> None:
+def _list_verdicts(limit: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
-        decisions = recorded_decisions.find_latest(state, limit)
-    cut_offs = hook_traces.read_cut_offs(context.home(), now_ms())
-    runs: list[Decision | CutOff] = [*decisions, *cut_offs]
+        past_verdicts = past_runs.find_latest(state, limit)
+    cut_offs = past_runs.read_cut_offs(context.home(), now_ms())
+    runs: list[RecordedVerdict | CutOff] = [*past_verdicts, *cut_offs]
     runs = sorted(runs, key=_TIME, reverse=True)[:limit]
     if as_json:
         terminal.raw(json.dumps([_run_fields(run) for run in runs], indent=1) + "\n")
@@ -129,52 +129,52 @@ def _list_decisions(limit: int, *, as_json: bool) -> None:
         raise nothing_found("no decisions")
 
 
-def _run_fields(run: Decision | CutOff) -> dict[str, object]:
-    if isinstance(run, Decision):
-        return lookup.decision_fields(run)
+def _run_fields(run: RecordedVerdict | CutOff) -> dict[str, object]:
+    if isinstance(run, RecordedVerdict):
+        return lookup.verdict_fields(run)
     return {"id": None, "at": run.at_ms, "event": run.event, "outcome": "cut_off"}
 
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     home = context.home()
-    silent = hook_traces.find_latest_silent_calls(home, limit)
+    silent = past_runs.find_latest_silent_calls(home, limit)
     with context.existing_state(home, tell=terminal.say) as state:
-        spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT) if state else []
+        spoken = past_runs.find_latest(state, limit, event=TOOL_EVENT) if state else []
     if as_json:
         rows = [
             {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}
             for call in silent
         ]
-        record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
+        record = {"silent": rows, "decisions": [lookup.verdict_fields(verdict) for verdict in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
-        runs: list[Decision | SilentCall] = sorted([*silent, *spoken], key=_TIME, reverse=True)
+        runs: list[RecordedVerdict | SilentCall] = sorted([*silent, *spoken], key=_TIME, reverse=True)
         _print_lines(runs[:limit])
     if not silent and not spoken:
         is_logged = context.settings()["surfacing.log_prompts"]
         raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
 
 
-def _print_lines(runs: Sequence[Decision | SilentCall | CutOff]) -> None:
+def _print_lines(runs: Sequence[RecordedVerdict | SilentCall | CutOff]) -> None:
     for run in runs:
         terminal.pieces((lookup.run_line(run), ""), indent=4)
 
 
-def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
+def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
     with lookup.open_state() as state:
-        selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
+        selected = lookup.find_verdict(state, choice.id) if choice.id else choice.find(state, "")
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
-        look = recorded_decisions.find_second_look(state, selected)
-        opened = lessons.find_opened(state, selected.id)
+        givers = {id_: sessions.find_giving_verdict(state, selected.session, id_) for id_ in repeated_ids}
+        look = past_runs.find_second_look(state, selected)
+        opened = {id_ for id_, verdict in sessions.find_openings(state) if verdict == selected.id}
     if as_json:
-        record = {**lookup.decision_fields(selected), "opened": sorted(opened)}
+        record = {**lookup.verdict_fields(selected), "opened": sorted(opened)}
         if look:
-            record["second_look"] = lookup.decision_fields(look)
+            record["second_look"] = lookup.verdict_fields(look)
         terminal.raw(json.dumps(record, indent=1) + "\n")
         return
     with context.reading() as store:
-        data = decision_view.ViewData(
+        data = verdict_view.ViewData(
             memories=store.by_ids([candidate.id for candidate in selected.candidates]) if store else {},
             given={id_: giver for id_, giver in givers.items() if giver < selected.id},  # A later one is after a compaction.
             is_explained=is_explained,
@@ -189,6 +189,6 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
             if selected.prompt:
                 scope = Filter(audiences=audiences_of(*filter(None, [selected.project])))
                 hidden = results.find_hidden(query_text(selected.prompt), scope, store, index)
-        terminal.page(decision_view.decision_view(selected, data))
+        terminal.page(verdict_view.verdict_view(selected, data))
     if hidden:
         terminal.say(results.hidden_remark(hidden))

@@ -11,11 +11,11 @@ from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogEr
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.embed import catch_up, models, spaces
 from subcog_hooks.settings import loading
-from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import is_held
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ def _finish_vectors(home: Home, store: Store, space: Space, pace: Pace) -> tuple
     """Make a space's pending vectors. Return their number, and whether the model works or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
-    with spaces.open_vectors(home, store, space, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_vectors(home, store, space, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         done = catch_up.embed_pending(
             home,
             store,
@@ -128,7 +128,7 @@ def _finish_vectors(home: Home, store: Store, space: Space, pace: Pace) -> tuple
             pace=pace,
         )
         if done:
-            vector_sync.part_cells_anew(home, space.name, vectors)
+            vector_store.part_cells_anew(home, space.name, vectors)
         return done, done > 0 or not vectors.pending(1)
 
 

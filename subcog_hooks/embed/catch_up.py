@@ -11,8 +11,9 @@ from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.embed import documents
-from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import ProcessLock, is_held
+from subcog_hooks.store.vector_store import texts_of
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ def exclusive_work(home: Home, space: Space) -> Iterator[None]:
 
 def remove_locks(home: Home, space: Space) -> None:
     """Delete the lock files of a removed space. Raises OSError."""
-    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_path(home, space.name)):
+    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_store.lock_path(home, space.name)):
         try:
             os.unlink(path)
         except FileNotFoundError:  # it never existed, or another process deletes it, too
@@ -181,7 +182,7 @@ class _Work:
         texts: dict[str, tuple[str, list[int]]] = {}
         for key, content_hash in chunk:
             memory = memories.get(self._vectors.seq_of(key))
-            text, its_hash = self._vectors.text_at(key, memory) if memory is not None else ("", "")
+            text, its_hash = texts_of(memory).get(key, ("", "")) if memory is not None else ("", "")
             if its_hash == content_hash:
                 texts.setdefault(content_hash, (text, []))[1].append(key)
         return texts

@@ -15,8 +15,8 @@ from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
-from subcog_hooks.store.lock import ProcessLock, is_held
-from subcog_hooks.store.vector_file import find_vector_files, remove_file
+from subcog_hooks.store.home_files import ProcessLock, is_held
+from subcog_hooks.store.vector_reader import find_vector_files, remove_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

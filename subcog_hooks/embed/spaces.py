@@ -5,7 +5,7 @@ from __future__ import annotations
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from subcog_hooks.embed.space import Space
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.store import Store
-    from subcog_hooks.store.vector_store import VectorStore
-    from subcog_hooks.store.vector_sync import Encode, Progress
+    from subcog_hooks.store.vector_store import Encode, Progress, VectorStore
 
 _MANY = 50  # texts; from there on numpy is worth its import and reading all rows
 
@@ -40,8 +39,8 @@ def open_vectors(
     parts: bool = False,
     wait_ms: int | None = None,
 ) -> VectorStore:
-    """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
-    return vector_sync.open_following(
+    """Return the vectors of a space, brought to the store's revision by `vector_store.open_following`. Raises StoreError."""
+    return vector_store.open_following(
         home,
         store,
         space.name,

@@ -19,7 +19,7 @@ from math import log
 from subcog_hooks.core.records import record
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
 from subcog_hooks.hook.payload import text_of
-from subcog_hooks.store import project, sessions
+from subcog_hooks.store import lookups, project, sessions
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL
 from subcog_hooks.text import standing_rules
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.store.lookups import Outline
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.outlines import Outline
 
 MAX_RECENT = 200  # newest memories of each project, and of those for all projects
 MAX_SEARCHED = 50  # memories most relevant to earlier prompts, at any age
@@ -95,7 +95,7 @@ def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     Memories with triggers, paths or conditions are left out: their cues bring them.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    memories = call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    memories = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
     # Memories of models that nothing has told, opened or edited for long are of no use.
     old_ms = call.now_ms - sessions.UNUSED_MS
     if old := {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}:

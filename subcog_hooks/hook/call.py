@@ -1,4 +1,4 @@
-"""One call of the hook: its project and session, and the files that an answer needs. It holds no decisions."""
+"""One call of the hook: its project and session, and the files that an answer needs. It holds no verdicts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class HookCall:
     """One call of the hook.
 
     session: "" when the client names none; here: the project of its folder, None outside of any; now_ms: its time, since the
-    epoch; id: of its decision; stages: their durations; seen_files: existing files that memories are about.
+    epoch; id: of its verdict; stages: their durations; seen_files: existing files that memories are about.
     """
 
     payload: Mapping[str, object]
@@ -141,7 +141,7 @@ class HookCall:
     def holds(self, memory: Memory) -> bool:
         """Return whether all conditions of a memory hold, and its option is named if it was rejected. Raises StoreError."""
         if memory.namespace == REJECTED:
-            from subcog_hooks.hook import facts  # Few decisions are rejected.
+            from subcog_hooks.hook import facts  # Few verdicts are rejected.
 
             if not facts.names_option(memory.content, self.payload):
                 return False

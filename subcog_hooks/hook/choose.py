@@ -205,7 +205,7 @@ def hold_back_hits(hits: Sequence[Hit], min_relevance: float, reason: str) -> li
 
 
 def silence_reason(judgements: Sequence[Judgement], *, is_enough: bool) -> str:
-    """Return the decision's outcome where no hit is handed over."""
+    """Return the verdict's outcome where no hit is handed over."""
     if any(judgement.outcome in (GIVEN, LOADED) for judgement in judgements):
         return REPEATED
     if not is_enough:
@@ -280,9 +280,9 @@ class Offer:
 
 @record
 class Verdict:
-    """The decision about one hook call, and its outcome.
+    """The verdict on one hook call, and its outcome.
 
-    outcome: one of the decision's outcomes, "" until an offer is delivered; reason: an addition to it; offer: None in silence;
+    outcome: one of the verdict's outcomes, "" until an offer is delivered; reason: an addition to it; offer: None in silence;
     judgements: the hits with their outcomes; bars: the limits that they were measured against; strategies: the recall channels;
     note: the part of recall that was left out; remarks: lines for the log; error: the exception that stopped the call.
 

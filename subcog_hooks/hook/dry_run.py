@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.project import Project
     from subcog_hooks.store.state import State
-    from subcog_hooks.store.verdicts import Decision
+    from subcog_hooks.store.verdicts import RecordedVerdict
 
 
-def decide_dry(prompt: str, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline) -> Decision:
-    """Return the decision that the hook would make at the beginning of a session. No LLM is asked. Raises StoreError.
+def decide_dry(
+    prompt: str, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline
+) -> RecordedVerdict:
+    """Return the verdict that the hook would make at the beginning of a session. No LLM is asked. Raises StoreError.
 
     here: the project at hand; state: read, never written.
     """
@@ -42,7 +44,7 @@ def decide_dry(prompt: str, home: Home, here: Project | None, settings: Settings
             raise verdict.error
         if verdict.offer is not None:
             deliver.preview_delivery(call, verdict)
-        return record.decision_of_prompt(reading, verdict)
+        return record.record_of_prompt(reading, verdict)
     finally:
         close_left_open()
         recalled.close_left_open()

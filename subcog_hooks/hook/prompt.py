@@ -141,7 +141,7 @@ def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics:
 
 
 def outcome_of_error(error: Exception) -> tuple[str, str]:
-    """Map an exception to a decision outcome and the reason in its record."""
+    """Map an exception to a verdict outcome and the reason in its record."""
     return OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED, f"{type(error).__name__}: {error}"[:MAX_REASON]
 
 

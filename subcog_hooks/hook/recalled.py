@@ -24,8 +24,7 @@ from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
-from subcog_hooks.store.vector_reader import VectorReader
+from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 from subcog_hooks.store.verdicts import INTENT, LLM, RECALL, REPEATED, SPENT
 from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
 

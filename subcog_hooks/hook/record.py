@@ -1,4 +1,4 @@
-"""Record a hook call: turn its verdict into the decision that is stored, without secrets."""
+"""Record a hook call: turn its verdict into the verdict that is stored, without secrets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from subcog_hooks.store.verdicts import (
     PAUSED,
     SPOKE,
     Candidate,
-    Decision,
     PromptIntent,
+    RecordedVerdict,
 )
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ _DIGITS = 4
 
 
 def record_prompt(reading: PromptReading, verdict: Verdict) -> None:
-    """Record the decision on a prompt, unless another process is writing: nobody waits for records.
+    """Record the verdict on a prompt, unless another process is writing: nobody waits for records.
 
     Trials are not recorded: `why` and `report` leave out prompts that nobody typed.
     """
@@ -60,13 +60,13 @@ def record_prompt(reading: PromptReading, verdict: Verdict) -> None:
 
 
 def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
-    """Record the decision on a tool call or a session's start, unless another process is writing. Trials are not recorded."""
+    """Record the verdict on a tool call or a session's start, unless another process is writing. Trials are not recorded."""
     if call.is_trial:
         return
-    decision = _decision_of_call(call, event, verdict)
+    record = _record_of_call(call, event, verdict)
     try:
         call.state.begin_briefly()
-        verdicts.keep_decision(call.state, decision, call.now_ms)
+        verdicts.keep_verdict(call.state, record, call.now_ms)
         state_values.note_seen(call.state, call.seen_files, call.now_ms)
         if event == START_EVENT:
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
@@ -92,17 +92,17 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
     state_values.note_seen(state, call.seen_files, call.now_ms)
     if sessions.has_second_look(state, call.session):
-        from subcog_hooks.store import second_looks  # Few prompts follow a second look.
+        from subcog_hooks.store import past_runs  # Few prompts follow a second look.
 
-        second_looks.drop_session_looks(state, call.session)
+        past_runs.drop_session_looks(state, call.session)
     if verdict.judgements:
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         sessions.note_near(state, call.project, near, call.now_ms)
     if not reading.keeps_texts and verdicts.may_hold_prompt_texts(state):
         verdicts.forget_some_prompt_texts(state)
     try:
-        decision = decision_of_prompt(reading, verdict)
-        verdicts.keep_decision(state, decision, call.now_ms)
+        record = record_of_prompt(reading, verdict)
+        verdicts.keep_verdict(state, record, call.now_ms)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - the ledger counts more than a record
@@ -110,10 +110,10 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         return
     if not call.session:
         return
-    if decision.intent is not None and decision.intent.topics:
-        earlier = LastPrompt(decision.intent.topics, decision.intent.confidence)
+    if record.intent is not None and record.intent.topics:
+        earlier = LastPrompt(record.intent.topics, record.intent.confidence)
         sessions.keep_last_prompt(state, call.session, earlier, call.now_ms)
-    elif decision.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
+    elif record.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
         sessions.forget_topics(state, call.session)  # A follow-up must not borrow from a prompt before this one.
 
 
@@ -129,26 +129,26 @@ def _relevance_without_position(hit: Hit) -> float:
     return combined_relevance(probability, hit.prior, hit.marked, hit.present)
 
 
-def decision_of_prompt(reading: PromptReading, verdict: Verdict) -> Decision:
-    """Return the decision on a prompt.
+def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdict:
+    """Return the verdict on a prompt.
 
     The prompt's text and topics are left out where the user has asked for silence, or for no record.
     """
     was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
     shown = storable_prompt(reading.prompt) if was_read and reading.keeps_texts else None
-    decision = _decision_of_call(reading.call, PROMPT_EVENT, verdict)
-    if decision.settings is None:
-        decision.settings = bars_from_settings(reading.call.settings)
-    decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
+    record = _record_of_call(reading.call, PROMPT_EVENT, verdict)
+    if record.settings is None:
+        record.settings = bars_from_settings(reading.call.settings)
+    record.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
         topics = _topics_without_secrets(verdict.examined.intent.topics, reading.prompt, shown)
         answer = verdict.examined.answer
-        decision.intent = _intent_record(verdict.examined, topics, answer.reasoning if answer and shown is not None else "")
-    return decision
+        record.intent = _intent_record(verdict.examined, topics, answer.reasoning if answer and shown is not None else "")
+    return record
 
 
-def _decision_of_call(call: HookCall, event: str, verdict: Verdict) -> Decision:
-    return Decision(
+def _record_of_call(call: HookCall, event: str, verdict: Verdict) -> RecordedVerdict:
+    return RecordedVerdict(
         call.id,
         call.now_ms,
         event,

@@ -21,9 +21,9 @@ from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import Hit
 from subcog_hooks.settings.defaults import ALWAYS
 from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
-from subcog_hooks.store import hook_traces, second_looks, verdicts
+from subcog_hooks.store import past_runs, verdicts
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.second_looks import LOOK_MS
+from subcog_hooks.store.past_runs import LOOK_MS
 from subcog_hooks.store.verdicts import (
     BELOW,
     FAILED,
@@ -38,7 +38,7 @@ from subcog_hooks.store.verdicts import (
     SECOND_LOOK,
     WAITING,
     Candidate,
-    Decision,
+    RecordedVerdict,
 )
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.choose import Offer, Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.second_looks import WaitingAnswer
+    from subcog_hooks.store.past_runs import WaitingAnswer
 
 WORDS = ("hook", "--second-look")  # arguments of the command line
 MAX_CHOSEN = 6  # notes that the model may name
@@ -77,13 +77,13 @@ def start_if_unanswered(reading: PromptReading, verdict: Verdict) -> None:
     task: Json = {
         "session_id": call.session,
         "cwd": text_of(call.payload, "cwd"),
-        "decision": call.id,
+        "verdict": call.id,
         "at_ms": call.now_ms,
         "text": reading.search_text(),
         "near": {hit.memory.id: hit.relevance for hit in near},
     }
     call.state.begin_briefly()
-    may_begin = second_looks.begin_look(call.state, call.id, call.session, call.now_ms)
+    may_begin = past_runs.begin_look(call.state, call.id, call.session, call.now_ms)
     call.state.commit()
     if may_begin:
         try:
@@ -152,12 +152,12 @@ def _ask_model(text: str, notes: Sequence[Memory], call: HookCall) -> tuple[Sequ
 def _record_look(
     task: Mapping[str, Any], call: HookCall, notes: Sequence[Memory], ids: Sequence[str], model: str, failure: str
 ) -> None:
-    """Keep the ids of the named notes and the decision. failure: the reason why no model chose, "" if it did."""
+    """Keep the ids of the named notes and the verdict. failure: the reason why no model chose, "" if it did."""
     state, now, near = call.state, now_ms(), task["near"]
     state.begin(WRITE_WAIT_MS)
-    is_awaited = second_looks.end_look(state, task["decision"], call.id, [(id_, near[id_]) for id_ in ids], now)
+    is_awaited = past_runs.end_look(state, task["verdict"], call.id, [(id_, near[id_]) for id_ in ids], now)
     outcome = FAILED if failure else NOTHING_FOUND if not ids else WAITING if is_awaited else MOVED_ON
-    decision = Decision(
+    record = RecordedVerdict(
         call.id,
         now,
         verdicts.LOOK_EVENT,
@@ -178,10 +178,10 @@ def _record_look(
             )
             for note in notes
         ],
-        looked_at=task["decision"],
+        looked_at=task["verdict"],
         later_ms=now - task["at_ms"],
     )
-    verdicts.keep_decision(state, decision, now)
+    verdicts.keep_verdict(state, record, now)
     state.commit()
 
 
@@ -204,7 +204,7 @@ class LateAnswer:
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(hit.memory.id in ids for hit in self._hits):
-            second_looks.settle_look(self._call.state, self._waiting, HANDED_OVER, self._call.id)
+            past_runs.settle_look(self._call.state, self._waiting, HANDED_OVER, self._call.id)
 
     def drop_after(self, verdict: Verdict) -> None:
         """Drop the answer where its delivery has printed nothing, except for lack of time. Raises StoreError."""
@@ -217,7 +217,7 @@ def find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
 
     touched_file: the file that the call is about to put before the model, from the project's root; "" for none.
     """
-    waiting = second_looks.find_waiting_answer(call.state, call.session, call.now_ms)
+    waiting = past_runs.find_waiting_answer(call.state, call.session, call.now_ms)
     if waiting is None:
         return None
     given = call.given_ids()
@@ -237,7 +237,7 @@ def find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
 
 def _read_files(call: HookCall, since_ms: int) -> set[str]:
     """Return the files that the session has read since then, as far as silent calls tell."""
-    silent_calls = hook_traces.find_latest_silent_calls(call.home, MAX_SILENT_CALLS)
+    silent_calls = past_runs.find_latest_silent_calls(call.home, MAX_SILENT_CALLS)
     return {
         file
         for silent_call in silent_calls
@@ -260,7 +260,7 @@ def _file_of(memory: Memory) -> str:
 def _drop_answer(call: HookCall, waiting: WaitingAnswer, reason: str) -> None:
     try:
         call.state.begin_briefly()
-        second_looks.settle_look(call.state, waiting, MOVED_ON, reason)
+        past_runs.settle_look(call.state, waiting, MOVED_ON, reason)
         call.state.commit()
     except StoreBusy:
         pass  # The next call does it.

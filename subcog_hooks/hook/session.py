@@ -11,7 +11,7 @@ from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import lookups, sessions, state_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,15 +50,15 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
 
 def _start_background_work(call: HookCall) -> None:
     """Start the background jobs, where some are due and no process runs them. Raises OSError."""
-    from subcog_hooks.store import job_record  # The brief has been written, and does not wait for it.
+    from subcog_hooks.store import home_files  # The brief has been written, and does not wait for it.
 
-    if not job_record.is_due(call.home, call.now_ms):
+    if not home_files.is_due(call.home, call.now_ms):
         return
     from subcog_hooks.hook import detached  # Jobs are rarely due.
 
     if not detached.may_start():
         return
-    from subcog_hooks.store.lock import is_held
+    from subcog_hooks.store.home_files import is_held
 
     if not is_held(call.home.jobs_lock):
         detached.start_process(call.home, [detached.BACKGROUND_COMMAND])
@@ -68,7 +68,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     kind, source = text_of(payload, START_KIND), text_of(payload, "source")
     if kind == FORGET:
         _forget_given(call)
-        _write_unless_busy(call, lambda: sessions.forget_printed_ids(call.state, call.session))
+        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
         return
     session = sessions.find_session(call.state, call.session) if kind == RESUMED else None
     if session is not None and session.source == COMPACTING:
@@ -133,7 +133,7 @@ def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> 
         state_values.note_told(call.state, untold, call.now_ms)
         state_values.forget_news(call.state, news)
     else:
-        state_values.note_reminder(call.state, call.now_ms)
+        state_values.set_due(call.state, "reminder", call.now_ms + state_values.REMIND_EVERY_MS)
 
 
 def _noted_text(call: HookCall, untold: Sequence[str]) -> str:
@@ -165,10 +165,11 @@ def _reminder_text(call: HookCall) -> str:
     if call.settings[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND:
         from subcog_hooks.store import learned  # Few users count their sessions.
 
-        if count := learned.count_learnable(call.state):
+        if count := learned.find_progress(call.state).learnable:
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
             parts.append(f"{count} {things} may be worth remembering: `subcog learn`")
-    return f"subcog: {'; '.join(parts)}" if parts and state_values.is_reminder_due(call.state, call.now_ms) else ""
+    is_due = state_values.is_due(call.state, "reminder", call.now_ms, state_values.REMIND_EVERY_MS)
+    return f"subcog: {'; '.join(parts)}" if parts and is_due else ""
 
 
 def preview_start(call: HookCall) -> Verdict:
@@ -229,7 +230,6 @@ def _forget_given(call: HookCall) -> list[str]:
     try:
         call.state.begin(call.deadline.left_ms() / 2)
         sessions.forget_session(call.state, call.session)
-        sessions.forget_units(call.state, call.session)
         call.state.commit()
     except StoreBusy as error:
         call.log(f"what the session was given is not forgotten: {error}")
@@ -256,7 +256,7 @@ def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
 def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
     """Return the live memories of each channel, in printing order. Raises StoreError."""
     store, eligible = call.store, call.eligible
-    memories = {PINNED: store.find_pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
+    memories = {PINNED: lookups.find_pinned(store, eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
         from subcog_hooks.recall import exact  # Few stores have conditions.
 

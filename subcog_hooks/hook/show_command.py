@@ -52,9 +52,9 @@ def may_run_command(command: str, call: HookCall) -> bool:
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
     from subcog_hooks.core.child_environment import may_run_other_code  # Few calls open a memory.
-    from subcog_hooks.store import lessons
+    from subcog_hooks.store import sessions
 
-    return set(ids) <= lessons.find_seen(call.state, call.session) and not may_run_other_code()
+    return set(ids) <= sessions.find_seen(call.state, call.session) and not may_run_other_code()
 
 
 def are_ids(words: Sequence[object]) -> bool:
@@ -123,8 +123,8 @@ def _start_teaching() -> None:
     """Start the background jobs where openings may teach, and no process runs the jobs. A failure costs nothing."""
     from subcog_hooks.hook import detached
     from subcog_hooks.settings import defaults, loading
-    from subcog_hooks.store import lessons
-    from subcog_hooks.store.lock import is_held
+    from subcog_hooks.store import learned
+    from subcog_hooks.store.home_files import is_held
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
 
@@ -134,7 +134,7 @@ def _start_teaching() -> None:
             return
         state = State.open(home, OPENING_WAIT_MS)
         try:
-            is_due = lessons.is_teaching_due(state, now_ms())
+            is_due = learned.is_teaching_due(state, now_ms())
         finally:
             state.close()
         if is_due and not is_held(home.jobs_lock):
@@ -178,16 +178,16 @@ def _audiences_in(folder: str, home: Home) -> tuple[str, ...]:
 
 def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: AbstractSet[str], now_ms: int) -> bool:
     """Note that a session opens memories, unless it was never given or pointed at a foreign memory. Raises StoreError."""
-    from subcog_hooks.store import lessons, metrics, sessions
+    from subcog_hooks.store import sessions, verdicts
     from subcog_hooks.store.state import State
 
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        if not foreign <= lessons.find_seen(state, session):
+        if not foreign <= sessions.find_seen(state, session):
             return False
         state.begin(OPENING_WAIT_MS)
-        if opened := lessons.note_opened(state, session, ids, now_ms):
-            metrics.increase_counter(state, metrics.OPENED, by=len(opened))
+        if opened := sessions.note_opened(state, session, ids, now_ms):
+            state.increase_counter(verdicts.OPENED_TOTAL, by=len(opened))
             sessions.record_given(state, session, opened, now_ms, "")
             sessions.note_used(state, session, opened, now_ms)
         state.commit()

@@ -9,7 +9,7 @@ from subcog_hooks.core import database, light_json
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 from subcog_hooks.settings import loading
-from subcog_hooks.store import lessons, project, sessions
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.state import SCHEMA, State
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader
@@ -45,7 +45,7 @@ def _status_line(payload: dict[str, object]) -> str:
         state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
     id_ = session_of(payload)
     counts = (
-        ((sessions.count_given(state, id_), "given"), (lessons.count_opened(state, id_), "opened")) if id_ and state else ()
+        ((sessions.count_given(state, id_), "given"), (sessions.count_opened(state, id_), "opened")) if id_ and state else ()
     )
     session = ", ".join(f"{count} {what}" for count, what in counts if count)
     waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""

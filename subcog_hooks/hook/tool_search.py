@@ -10,7 +10,7 @@ from subcog_hooks.cues import globs
 from subcog_hooks.cues.conditions import SEARCHES
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import ACTION, LEXICAL, PATH, PATTERN, STATE, WORDS, Hit
-from subcog_hooks.store import project, sessions
+from subcog_hooks.store import lookups, project, sessions
 from subcog_hooks.store.memory import SECTION_PREFIX, is_loaded_by_client
 from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.text.actions import EDITING
@@ -202,7 +202,7 @@ def divide_memories(
     need: "" for a call that changes nothing. Such a call gets lines for a file's memories: they are told when it is changed.
     """
     hits: Sequence[Hit] = search.match_words(need) if need else ()
-    first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
+    first = {hit.memory.id for hit in hits if hit.relevance == hits[0].relevance} - search.distant  # equals of a small store
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
     # Of equally close memories of a file, those that the search finds come first, in its order.
@@ -212,11 +212,11 @@ def divide_memories(
     )
     for name, memories in {**channels, PATH: by_path}.items():
         if name == ACTION:
-            told[name] = [memory for memory in memories if memory.id == first]
-            further[name] = [memory for memory in memories if memory.id != first]
+            told[name] = [memory for memory in memories if memory.id in first]
+            further[name] = [memory for memory in memories if memory.id not in first]
         else:
             (told if need or name != PATH else further)[name] = memories
-    if first and hits[0].relevance >= TOLD:
+    if hits and hits[0].memory.id in first and hits[0].relevance >= TOLD:
         told[WORDS] = [hits[0].memory]
     relevant = [hit for hit in hits if hit.relevance >= MIN_LINE_RELEVANCE]
     if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.ledger_key):
@@ -283,7 +283,9 @@ class CueSearch:
 
     def match_words(self, need: str) -> list[Hit]:
         """Return the memories that share rare words with a need, the most relevant first. Raises StoreError."""
-        found = self._call.store.sharing(words_of(need), self.eligible.audiences, MAX_MATCHES, self.eligible.now_ms)
+        found = lookups.find_sharing(
+            self._call.store, words_of(need), self.eligible.audiences, MAX_MATCHES, self.eligible.now_ms
+        )
         scores = dict(found)
         memories = self._eligible_memories(list(scores), list(scores))
         hits = [
@@ -309,14 +311,14 @@ class CueSearch:
         for audiences, path in views:
             keys = [*globs.keys_of_path(path), *globs.keys_of_path(target.absolute)]
             inside = path.rpartition("/")[2] if globs.is_absolute(path) else path
-            for seq, glob in store.globs(keys, audiences, self.eligible.now_ms):
+            for seq, glob in lookups.find_globs(store, keys, audiences, self.eligible.now_ms):
                 is_whole = globs.is_absolute(glob)
                 length = globs.matched_length(globs.expand_home(glob), target.absolute if is_whole else inside)
                 if length is not None:
                     lengths[seq] = max(lengths.get(seq, 0), length)
                     if is_whole or owner:
                         certain.add(seq)
-        counts = store.glob_counts(list(lengths)) if len(lengths) > 1 else {}
+        counts = lookups.count_globs(store, list(lengths)) if len(lengths) > 1 else {}
         self.closeness = {seq: length / sqrt(counts.get(seq, 1)) for seq, length in lengths.items()}
         closest = sorted(lengths, key=lambda seq: (-self.closeness[seq], counts.get(seq, 1), seq))[:MAX_MATCHES]
         memories = self._eligible_memories(closest, certain)
@@ -325,7 +327,9 @@ class CueSearch:
     def _match_actions(self) -> list[Memory]:
         """Return the new rule about these actions that shares most words with the call."""
         target = self._target
-        naming = self._call.store.governing(target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms)
+        naming = lookups.find_governing(
+            self._call.store, target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms
+        )
         seqs = list(dict.fromkeys([seq for action in target.actions for seq in naming.get(action, ())]))
         rules = self._eligible_memories(seqs, seqs if target.owner or not target.file else ())
         new = [memory for memory in rules if memory.id not in self.given]

@@ -13,7 +13,6 @@ from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import metrics
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.text.typed_prompt import ends_of
 
@@ -261,13 +260,13 @@ class Detection:
 
     def record_metrics(self, examined: Examined, state: State) -> None:
         """Add the outcome of the prompt to the metrics. Raises StoreError."""
-        metrics.observe_duration(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        state.observe_duration(DURATION, f'source="{examined.intent.source}"', examined.seconds)
         if self._outcome is None:
             return
-        metrics.increase_counter(state, STARTED)
-        metrics.increase_counter(state, COMPLETED, f'status="{self._outcome.status}"')
+        state.increase_counter(STARTED)
+        state.increase_counter(COMPLETED, f'status="{self._outcome.status}"')
         if examined.timed_out_by:
-            metrics.increase_counter(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
+            state.increase_counter(TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
     def learn(self, state: State, *, keeps_answers: bool = True) -> None:
         """Store the answer of a call, or record its failure for the next prompts. Raises StoreError.

@@ -63,7 +63,7 @@ def learn(
         if report.is_cut_short:
             return report
         progress(file.size)
-    is_due = report.turns or (state and not options.dry_run and not learned.are_turns_compared(state))
+    is_due = report.turns or (state and not options.dry_run and learned.find_progress(state).is_uncompared)
     if is_due and _goes_on(run, pace):
         missing = propose_repeated(run, pace)
         if state and not options.dry_run:

@@ -87,6 +87,7 @@ def match_triggers(text: str, store: StoreReader, eligible: Eligibility, deadlin
     left, counted in this thread's own work. A busy machine takes none of it. Raises StoreError.
     """
     from subcog_hooks.cues import triggers  # needed only where the store has triggers
+    from subcog_hooks.store import lookups
 
     text = triggers.plain_text(matched_part(text))
     seqs: dict[int, None] = {}
@@ -94,7 +95,7 @@ def match_triggers(text: str, store: StoreReader, eligible: Eligibility, deadlin
     began_s = time.thread_time()
     data = text.encode("utf-8", "replace")
     note = ""
-    candidates = store.triggers(triggers.keys_in_text(text), eligible.audiences, text, eligible.now_ms)
+    candidates = lookups.find_triggers(store, triggers.keys_in_text(text), eligible.audiences, text, eligible.now_ms)
     for tried, trigger in enumerate(candidates):
         if trigger.seq in seqs:
             continue
@@ -119,8 +120,9 @@ def match_conditions(
     naming: the conditions must name one of these facts; () for any. Raises StoreError.
     """
     from subcog_hooks.cues import conditions
+    from subcog_hooks.store import lookups  # Few stores have conditions.
 
-    conditional = store.conditional(eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
+    conditional = lookups.find_conditional(store, eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
     note = f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged"
     matching = [
         seq

@@ -23,7 +23,7 @@ from subcog_hooks.share import server_documents
 from subcog_hooks.share.sending import BATCH_MEMORIES, UNSEEN_REVISION, Exchange, notice_restored_server, send_changes
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.share.synced import ARRIVING, CHANGED, DELETED, ERASED, NOTHING_LOOKED_AT, RULES, Overruling, SyncRecord
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import PENDING, TEAM, Memory, now_ms, team_source
 
 TYPE_CHECKING = False

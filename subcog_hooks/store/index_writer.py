@@ -11,6 +11,7 @@ import tantivy
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.whole_files import replace_file
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.index import (
     ANY,
     ASKED,
@@ -29,56 +30,75 @@ from subcog_hooks.store.index import (
     LexicalIndex,
     current_folder,
 )
-from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text import analysis, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
 
+    Progress = Callable[[int], None]
 
 SMALL_HEAP = 15_000_000  # bytes, tantivy's minimum: for a handful of documents
 BULK_HEAP = 200_000_000  # bytes, for a whole store: a larger heap means fewer segments
+BULK = 2_000  # a rebuild of more memories than this deserves a larger heap
+INDEXED_AT_ONCE = 2_000  # memories read at a time
+LOCK_WAIT_S = 3.0  # for another process that writes the index; then the command uses the index as it is
+REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memories take some 15 s
+ATTEMPTS = 3  # the index may be swapped or damaged between opening and writing
 
 
 class IndexWriter:
-    """Writes an index; nothing is visible before `commit`."""
+    """The writer of an index; nothing is visible before `commit`. Every method raises IndexUnusable.
 
-    __slots__ = ("_index", "_writer")
+    Making it raises IndexBusy when another process has the index.
+    """
 
-    def __init__(self, index: LexicalIndex, writer: tantivy.IndexWriter) -> None:
+    __slots__ = ("_errors", "_index", "_writer")
+
+    def __init__(self, index: LexicalIndex, heap: int = SMALL_HEAP) -> None:
+        self._errors = IndexErrors(f"{index.description} cannot be written")
         self._index = index
-        self._writer = writer
+        with self._errors:
+            self._writer = index.tantivy_index.writer(heap, 1)
 
-    def put(self, memories: Iterable[Memory], *, new: bool = False) -> None:
-        """Index memories, replacing their old documents; deleted memories are removed. new: there are no old ones."""
-        with IndexErrors(f"{self._index.description} cannot be written"):
-            for memory in memories:
-                if not new:
-                    self._writer.delete_documents_by_term("seq", memory.seq)
-                if memory.status != "deleted":
-                    self._writer.add_document(_make_document(memory))
+    def put_changes(self, store: Store, after: int, until: int, progress: Progress | None) -> None:
+        """Index the memories written after one revision and by another; deleted and purged ones are removed.
 
-    def remove(self, seqs: Iterable[int]) -> None:
-        with IndexErrors(f"{self._index.description} cannot be written"):
-            for seq in seqs:
+        after: -1 for a new index of the whole store. progress: is called with the size of each chunk.
+        """
+        from_seq = 0
+        while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
+            with self._errors:
+                for memory in chunk:
+                    if after >= 0:
+                        self._writer.delete_documents_by_term("seq", memory.seq)
+                    if memory.status != "deleted":
+                        self._writer.add_document(_make_document(memory))
+            from_seq = chunk[-1].seq + 1
+            if progress:
+                progress(len(chunk))
+        with self._errors:
+            for seq in store.purged_after(after) if after >= 0 else ():
                 self._writer.delete_documents_by_term("seq", seq)
 
     def commit(self, revision: int) -> None:
-        """Make all changes visible, then record the store revision that they reach. Raises IndexUnusable, OSError."""
-        with IndexErrors(f"{self._index.description} cannot be written"):
+        """Make all changes visible, then record the store revision that they reach. Raises OSError."""
+        with self._errors:
             self._writer.commit()
             self._index.reach(revision)
             if self._index.folder:
-                _write_watermark(self._index.folder, revision)
+                path = os.path.join(self._index.folder, WATERMARK)
+                with open(f"{path}.partial", "w", encoding="ascii") as file:
+                    file.write(f"{revision}\n")
+                replace_file(f"{path}.partial", path)
 
     def finish(self) -> None:
         """Wait for merges, so that segments stay few, and release the lock."""
-        with IndexErrors(f"{self._index.description} cannot be written"):
+        with self._errors:
             self._writer.wait_merging_threads()
         self._index.refresh()
 
@@ -105,112 +125,14 @@ def in_memory() -> LexicalIndex:
     return LexicalIndex(tantivy.Index(_make_schema()))
 
 
-def create_beside(home: Home) -> LexicalIndex:
-    """Return a new, empty index that no reader sees until `put_in_place`."""
-    make_private_folder(home.index)
-    folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
-    make_private_folder(folder)
-    with IndexErrors(f"{folder} cannot be written"):
-        return LexicalIndex(tantivy.Index(_make_schema(), folder), folder)
+def index_in_memory(store: Store) -> LexicalIndex:
+    """Return an index of the whole store that leaves no trace.
 
-
-def put_in_place(index: LexicalIndex, home: Home) -> None:
-    """Make an index the current one.
-
-    Its predecessor stays for processes that have just read its name; older ones are removed.
+    It is for folders that cannot be written: tantivy cannot open an index there.
     """
-    name = os.path.basename(index.folder)
-    before = os.path.basename(current_folder(home) or "")
-    pointer = os.path.join(home.index, "CURRENT")
-    with open(f"{pointer}.{os.getpid()}", "w", encoding="ascii") as file:
-        file.write(name + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    replace_file(f"{pointer}.{os.getpid()}", pointer)
-    remove_other_indexes(home, keep=(name, before))
-
-
-def check_index(index: LexicalIndex) -> None:
-    """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
-    searcher = index.tantivy_index.searcher()
-    with IndexErrors(f"{index.description} is damaged"):
-        everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
-        addresses = [address for _, address in everything]
-        for field in ("seq", "created", "expires"):
-            searcher.fast_field_values(field, addresses)
-        for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, ASKED):
-            for first in "abcdefghijklmnopqrstuvwxyz0123456789":
-                terms = [term for term, _ in searcher.terms_with_prefix(field, first, limit=20)]
-                for term in terms:
-                    searcher.search(tantivy.Query.term_query(index.schema, field, term), 1, count=False)
-                if len(terms) > 1 and field not in (analysis.CJK, ASKED):  # they keep no positions
-                    searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
-
-
-def open_writer(index: LexicalIndex, heap: int = SMALL_HEAP) -> IndexWriter:
-    """Return the writer of an index. Raises IndexBusy when another process has it, IndexUnusable."""
-    with IndexErrors(f"{index.description} cannot be written"):
-        return IndexWriter(index, index.tantivy_index.writer(heap, 1))
-
-
-def _make_document(memory: Memory) -> tantivy.Document:
-    folded = analysis.fold(memory.content)
-    document = tantivy.Document()
-    document.add_integer("seq", memory.seq)
-    document.add_text(analysis.BODY, analysis.add_stems(memory.content))
-    document.add_text(analysis.EXACT, analysis.exact_view(folded))
-    cjk = analysis.cjk_view(folded)
-    if cjk:
-        document.add_text(analysis.CJK, cjk)
-    if memory.tags or memory.keywords:
-        document.add_text(LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
-    for position, question in enumerate(memory.questions, 1):
-        words = f"{analysis.add_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
-        document.add_text(PLACE, str(position))
-        document.add_text(ASKED, words)
-        document.add_text(ASKED_AT[position - 1], words)
-    for tag in memory.tags:
-        document.add_text("tag", tag.lower())
-    for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
-        if label:
-            document.add_text(LABEL, label)
-    definitions = names.definitions(memory.content)
-    if definitions:
-        document.add_text(SHORT, ANY)
-    for acronym, long_form in definitions:
-        document.add_text(SHORT, acronym)
-        document.add_text(SPELLED_OUT, f"{acronym}={long_form}")
-    document.add_text("audience", audience_of(memory.scope, memory.project))
-    document.add_text("status", memory.status)
-    document.add_text("namespace", memory.namespace)
-    document.add_integer("created", memory.created_at)
-    if memory.expires_at is not None:
-        document.add_integer("expires", memory.expires_at)
-    return document
-
-
-def _write_watermark(folder: str, revision: int) -> None:
-    path = os.path.join(folder, WATERMARK)
-    with open(f"{path}.partial", "w", encoding="ascii") as file:
-        file.write(f"{revision}\n")
-    replace_file(f"{path}.partial", path)
-
-
-def remove_other_indexes(home: Home, keep: tuple[str, ...]) -> None:
-    """Delete the other index folders. A folder that is open elsewhere stays until the next time (Windows)."""
-    for name in os.listdir(home.index):
-        if name.startswith("lexical-") and name not in keep:
-            shutil.rmtree(os.path.join(home.index, name), ignore_errors=True)
-
-
-if TYPE_CHECKING:
-    Progress = Callable[[int], None]
-
-INDEXED_AT_ONCE = 2_000  # memories read at a time
-BULK = 2_000  # a rebuild of more than this deserves a larger heap
-LOCK_WAIT_S = 3.0  # for another process that writes the index; then the command uses the index as it is
-REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memories take some 15 s
-ATTEMPTS = 3  # the index may be swapped or damaged between opening and writing
+    index = in_memory()
+    _write_changes(IndexWriter(index), store, -1, store.revision(), None)
+    return index
 
 
 def bring_up_to_date(home: Home, store: Store, progress: Progress | None = None) -> LexicalIndex:
@@ -248,33 +170,23 @@ def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) 
     pause = 0.005
     while index.watermark() < store.revision():
         try:
-            _write_changes(index, store, progress)
+            writer = IndexWriter(index)
         except IndexBusy:
             if time.monotonic() > give_up_at:
                 return
             time.sleep(pause)
             pause = min(0.1, pause * 2)
             index.refresh()
+        else:
+            index.refresh()  # under the lock: the previous writer may have done the work
+            _write_changes(writer, store, index.watermark(), store.revision(), progress)
 
 
-def _write_changes(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
-    writer = open_writer(index)
-    index.refresh()  # under the lock: the previous writer may have done the work
-    after, until = index.watermark(), store.revision()
+def _write_changes(writer: IndexWriter, store: Store, after: int, until: int, progress: Progress | None) -> None:
     if after < until:
-        _put_changes(writer, store, after, until, progress)
-        writer.remove(store.purged_after(after))
+        writer.put_changes(store, after, until, progress)
         writer.commit(until)
     writer.finish()
-
-
-def _put_changes(writer: IndexWriter, store: Store, after: int, until: int, progress: Progress | None) -> None:
-    from_seq = 0
-    while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
-        writer.put(chunk, new=after < 0)
-        from_seq = chunk[-1].seq + 1
-        if progress:
-            progress(len(chunk))
 
 
 def rebuild_index(
@@ -283,43 +195,87 @@ def rebuild_index(
     """Build a new index of the whole store beside the old one, swap it in and return it. One process rebuilds at a time.
 
     only_if_needed: return an index that another process has rebuilt meanwhile. keep_predecessor: for hooks that have just read
-    its name. Raises StoreError when the folder cannot be written; the old index stays.
+    its name; older ones are removed. Raises StoreError when the folder cannot be written; the old index stays.
     """
     with ProcessLock(os.path.join(home.index, "rebuild.lock"), REBUILD_WAIT_MS, "rebuilding the index"):
         if only_if_needed and (index := _open_usable(home, store)) is not None:
             return index
-        current = _current_name(home)
+        before = os.path.basename(current_folder(home) or "")
+        folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         try:
-            index = create_beside(home)
-            writer = open_writer(index, BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
-            until = store.revision()
-            _put_changes(writer, store, -1, until, progress)
-            writer.commit(until)
-            writer.finish()
-            put_in_place(index, home)
-            if not keep_predecessor:
-                remove_other_indexes(home, keep=(os.path.basename(index.folder),))
+            make_private_folder(folder)
+            with IndexErrors(f"{folder} cannot be written"):
+                index = LexicalIndex(tantivy.Index(_make_schema(), folder), folder)
+            writer = IndexWriter(index, BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
+            _write_changes(writer, store, -1, store.revision(), progress)
+            pointer = os.path.join(home.index, "CURRENT")
+            with open(f"{pointer}.{os.getpid()}", "w", encoding="ascii") as file:
+                file.write(os.path.basename(folder) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            replace_file(f"{pointer}.{os.getpid()}", pointer)
+            _remove_indexes(home, keep=(os.path.basename(folder), before if keep_predecessor else ""))
         except (OSError, IndexUnusable) as error:
-            remove_other_indexes(home, keep=(current,))
+            _remove_indexes(home, keep=(before,))
             raise StoreError(f"{home.index} cannot be written: {error}", "check its permissions and the disk") from error
         return index
 
 
-def index_in_memory(store: Store) -> LexicalIndex:
-    """Return an index of the whole store that leaves no trace.
-
-    It is for folders that cannot be written: tantivy cannot open an index there.
-    """
-    index = in_memory()
-    writer = open_writer(index)
-    _put_changes(writer, store, -1, store.revision(), None)
-    writer.commit(store.revision())
-    writer.finish()
-    return index
+def _remove_indexes(home: Home, keep: tuple[str, ...]) -> None:
+    """Delete the other index folders. A folder that is open elsewhere stays until the next time (Windows)."""
+    for name in os.listdir(home.index):
+        if name.startswith("lexical-") and name not in keep:
+            shutil.rmtree(os.path.join(home.index, name), ignore_errors=True)
 
 
-def _current_name(home: Home) -> str:
-    try:
-        return os.path.basename(LexicalIndex.open(home).folder)
-    except IndexUnusable:
-        return ""
+def check_index(index: LexicalIndex) -> None:
+    """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
+    searcher = index.tantivy_index.searcher()
+    with IndexErrors(f"{index.description} is damaged"):
+        everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        addresses = [address for _, address in everything]
+        for field in ("seq", "created", "expires"):
+            searcher.fast_field_values(field, addresses)
+        for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, ASKED):
+            for first in "abcdefghijklmnopqrstuvwxyz0123456789":
+                terms = [term for term, _ in searcher.terms_with_prefix(field, first, limit=20)]
+                for term in terms:
+                    searcher.search(tantivy.Query.term_query(index.schema, field, term), 1, count=False)
+                if len(terms) > 1 and field not in (analysis.CJK, ASKED):  # they keep no positions
+                    searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
+
+
+def _make_document(memory: Memory) -> tantivy.Document:
+    folded = analysis.fold(memory.content)
+    document = tantivy.Document()
+    document.add_integer("seq", memory.seq)
+    document.add_text(analysis.BODY, analysis.add_stems(memory.content))
+    document.add_text(analysis.EXACT, analysis.exact_view(folded))
+    cjk = analysis.cjk_view(folded)
+    if cjk:
+        document.add_text(analysis.CJK, cjk)
+    if memory.tags or memory.keywords:
+        document.add_text(LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
+    for position, question in enumerate(memory.questions, 1):
+        words = f"{analysis.add_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
+        document.add_text(PLACE, str(position))
+        document.add_text(ASKED, words)
+        document.add_text(ASKED_AT[position - 1], words)
+    for tag in memory.tags:
+        document.add_text("tag", tag.lower())
+    for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
+        if label:
+            document.add_text(LABEL, label)
+    definitions = names.definitions(memory.content)
+    if definitions:
+        document.add_text(SHORT, ANY)
+    for acronym, long_form in definitions:
+        document.add_text(SHORT, acronym)
+        document.add_text(SPELLED_OUT, f"{acronym}={long_form}")
+    document.add_text("audience", audience_of(memory.scope, memory.project))
+    document.add_text("status", memory.status)
+    document.add_text("namespace", memory.namespace)
+    document.add_integer("created", memory.created_at)
+    if memory.expires_at is not None:
+        document.add_integer("expires", memory.expires_at)
+    return document

@@ -1,4 +1,7 @@
-"""The progress of learning from transcripts: files read, turns heard, proposals stored."""
+"""The progress of work at rest: transcripts read, turns heard, proposals stored, prompts that taught, texts asked about.
+
+No text of a prompt is stored here: a lesson names the verdict whose record has it. Every function raises StoreError.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from subcog_hooks.store.state import State
 
-_UNCOMPARED = "uncompared"
+TEACH_EVERY_MS = 30 * 60_000  # ms between two runs
 MAX_WAIT_MS = 30 * state_values.DAY_MS  # of a proposal for an answer; then it is dropped
-_STORED = "stored: "  # the prefix of a proposal's memory; the number is the time of storing
+
+_PROPOSAL_COLUMNS = "certainty, sessions, since, alone"
 
 
 @record
@@ -53,11 +57,36 @@ class ProposalRecord:
     alone: float
 
 
+@record
+class Progress:
+    """How far the work at rest has come: the row of the table `progress`.
+
+    asked_revision: of the store, up to which an LLM was asked about every memory; taught_stamp: a checksum of the material
+    that teaching has gone through. learnable: how many proposals the sessions could bring.
+    """
+
+    asked_revision: int
+    taught_stamp: int | None
+    is_uncompared: int
+    learnable: int
+
+
+def find_progress(state: State) -> Progress:
+    """Return how far the work at rest has come."""
+    return Progress(*state.run(f"SELECT {', '.join(Progress.__annotations__)} FROM progress")[0])  # noqa: S608 - its columns
+
+
+def note_progress(state: State, **columns: int) -> None:
+    """Change columns of the row of progress."""
+    state.run(f"UPDATE progress SET {', '.join(f'{name} = ?' for name in columns)}", tuple(columns.values()))  # noqa: S608 - as above
+
+
+# transcripts and heard turns
+
+
 def find_read_position(state: State, path: str) -> ReadPosition | None:
     """Return the position up to which a transcript was read, None for an unread one."""
-    for size, end, digest in state.run("SELECT size, read, digest FROM transcripts WHERE path = ?", (path,)):
-        return ReadPosition(_int_or_zero(size), _int_or_zero(end), str(digest))
-    return None
+    return _find_position(state, "transcripts", path)
 
 
 def note_read_position(state: State, path: str, read: ReadPosition, heard: Sequence[HeardTurn]) -> None:
@@ -65,75 +94,36 @@ def note_read_position(state: State, path: str, read: ReadPosition, heard: Seque
     for turn in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (turn.path, turn.position, turn.at_ms, turn.certainty))
     state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
-    state_values.put_number(state, _UNCOMPARED, 1)
+    note_progress(state, is_uncompared=1)
 
 
 def find_asked_position(state: State, path: str) -> ReadPosition | None:
     """Return the position up to which a model was asked about a transcript, None for never."""
-    for (noted,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (_asked_key(path),)):
-        size, end, digest = str(noted).split()
-        return ReadPosition(int(size), int(end), digest)
-    return None
+    return _find_position(state, "asked_transcripts", path)
 
 
 def note_asked_position(state: State, path: str, read: ReadPosition) -> None:
     """Record the position up to which a model was asked about a transcript, with any result."""
-    values = (_asked_key(path), f"{read.size} {read.end} {read.digest}")
-    state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", values)
+    state.run("INSERT OR REPLACE INTO asked_transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
 
 
-def _asked_key(path: str) -> str:
-    """Return the key of a transcript in the table `enriched`: no id of a memory has a blank."""
-    return f"session {path}"
-
-
-def find_certainties(state: State, model: str) -> dict[int, int]:
-    """Return how many proposals of a model had each certainty, by twentieth."""
-    begin = _certainty_key(model, "")
-    rows = state.run("SELECT name, until FROM flags WHERE substr(name, 1, ?) = ?", (len(begin), begin))
-    return {int(str(name)[len(begin) :]): _int_or_zero(count) for name, count in rows}
-
-
-def note_certainties(state: State, model: str, counts: Mapping[int, int]) -> None:
-    """Record how many proposals of a model had each certainty, by twentieth."""
-    for bucket, count in counts.items():
-        state_values.put_number(state, _certainty_key(model, bucket), count)
-
-
-def _certainty_key(model: str, bucket: int | str) -> str:
-    return f"certainty {model} {bucket}"
-
-
-def note_replaced(state: State, memory: str, replaced: str) -> None:
-    """Record which memory a waiting one replaces once it is accepted."""
-    state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", (f"replaces {memory}", replaced))
-
-
-def find_replaced(state: State, memory: str) -> str:
-    """Return the id of the memory that a waiting one replaces once it is accepted, "" for none."""
-    return next(
-        (str(id_) for (id_,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (f"replaces {memory}",))), ""
-    )
-
-
-def are_turns_compared(state: State) -> bool:
-    """Return whether all heard turns are compared with each other."""
-    return state_values.find_number(state, _UNCOMPARED) is None
+def _find_position(state: State, table: str, path: str) -> ReadPosition | None:
+    rows = state.run(f"SELECT size, read, digest FROM {table} WHERE path = ?", (path,))  # noqa: S608 - one of two names
+    return ReadPosition(*rows[0]) if rows else None
 
 
 def note_turns_compared(state: State) -> None:
     """Record that all heard turns are compared with each other."""
     state.run("UPDATE heard SET compared = 1 WHERE compared = 0")
-    state_values.delete_number(state, _UNCOMPARED)
+    note_progress(state, is_uncompared=0)
 
 
 def find_heard_turns(state: State, limit: int) -> list[HeardTurn]:
     """Return the latest heard turns."""
-    columns = "path, place, at, certainty, compared"
-    rows = state.run(f"SELECT {columns} FROM heard ORDER BY at DESC, path, place LIMIT ?", (limit,))  # noqa: S608 - constant
+    sql = "SELECT path, place, at, certainty, compared FROM heard ORDER BY at DESC, path, place LIMIT ?"
     return [
-        HeardTurn(str(path), _int_or_zero(position), _int_or_zero(at_ms), _float_or_zero(certainty), is_compared=bool(compared))
-        for path, position, at_ms, certainty, compared in rows
+        HeardTurn(path, position, at_ms, certainty, is_compared=bool(compared))
+        for path, position, at_ms, certainty, compared in state.run(sql, (limit,))
     ]
 
 
@@ -142,73 +132,117 @@ def forget_heard_turn(state: State, turn: HeardTurn) -> None:
     state.run("DELETE FROM heard WHERE path = ? AND place = ?", (turn.path, turn.position))
 
 
+# proposals
+
+
 def note_proposed(state: State, memory: str, proposal: ProposalRecord) -> None:
     """Record the origin of a proposal, unless its record has more sessions already, and the time of its first storing."""
-    state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (_STORED + memory, now_ms()))
-    values = (memory, proposal.certainty, proposal.sessions, proposal.since, proposal.alone)
     state.run(
-        "INSERT INTO proposed VALUES (?, ?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
+        "INSERT INTO proposed VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
         "sessions = excluded.sessions, since = excluded.since WHERE excluded.sessions > sessions",
-        values,
+        (memory, proposal.certainty, proposal.sessions, proposal.since, proposal.alone, now_ms()),
     )
 
 
 def find_proposal(state: State, memory: str) -> ProposalRecord | None:
     """Return the origin of a proposal, None where it is unknown."""
-    for _, proposal in _select_proposals(state, "WHERE memory = ?", (memory,)):
-        return proposal
-    return None
-
-
-def find_stored_times(state: State) -> dict[str, int]:
-    """Return when each proposal was stored first, in milliseconds since the epoch, by the memory's id."""
-    return state_values.find_numbers(state, _STORED)
-
-
-def find_old_proposals(state: State, now_ms: int) -> list[str]:
-    """Return the memories of proposals that were stored MAX_WAIT_MS ago."""
-    return [id_ for id_, at_ms in find_stored_times(state).items() if at_ms <= now_ms - MAX_WAIT_MS]
+    rows = state.run(f"SELECT {_PROPOSAL_COLUMNS} FROM proposed WHERE memory = ?", (memory,))  # noqa: S608 - constant
+    return ProposalRecord(*rows[0]) if rows else None
 
 
 def find_proposals(state: State) -> dict[str, ProposalRecord]:
     """Return the origin of each proposal, by the memory's id."""
-    return dict(_select_proposals(state))
+    rows = state.run(f"SELECT memory, {_PROPOSAL_COLUMNS} FROM proposed")  # noqa: S608 - constant
+    return {id_: ProposalRecord(*columns) for id_, *columns in rows}
 
 
-def _select_proposals(state: State, where: str = "", values: tuple[str, ...] = ()) -> Iterator[tuple[str, ProposalRecord]]:
-    rows = state.run(f"SELECT memory, certainty, sessions, since, alone FROM proposed {where}", values)  # noqa: S608 - constant
-    for id_, certainty, sessions, since, alone in rows:
-        yield (
-            str(id_),
-            ProposalRecord(_float_or_zero(certainty), _int_or_zero(sessions), _int_or_zero(since), _float_or_zero(alone)),
-        )
+def find_stored_times(state: State) -> dict[str, int]:
+    """Return when each proposal was stored first, in milliseconds since the epoch, by the memory's id."""
+    return dict(state.run("SELECT memory, stored_at FROM proposed"))
+
+
+def find_old_proposals(state: State, now_ms: int) -> list[str]:
+    """Return the memories of proposals that were stored MAX_WAIT_MS ago."""
+    return [id_ for (id_,) in state.run("SELECT memory FROM proposed WHERE stored_at <= ?", (now_ms - MAX_WAIT_MS,))]
 
 
 def forget_all(state: State) -> None:
     """Delete the heard turns and proposals. Read positions stay: erased memories are not proposed again."""
-    state_values.forget_noted(state, state_values.find_noted(state))
-    for id_ in find_stored_times(state):
-        state_values.delete_number(state, _STORED + id_)
-    for table in ("heard", "proposed"):
-        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these two
+    for table in ("noted", "heard", "proposed"):
+        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these three
 
 
-def _int_or_zero(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def note_replaced(state: State, memory: str, replaced: str) -> None:
+    """Record which memory a waiting one replaces once it is accepted."""
+    state.run("INSERT OR REPLACE INTO replacements VALUES (?, ?)", (memory, replaced))
 
 
-def _float_or_zero(value: object) -> float:
-    return value if isinstance(value, float) else 0.0
+def find_replaced(state: State, memory: str) -> str:
+    """Return the id of the memory that a waiting one replaces once it is accepted, "" for none."""
+    return next((id_ for (id_,) in state.run("SELECT replaced FROM replacements WHERE memory = ?", (memory,))), "")
 
 
-_LEARNABLE = "learnable"
+def find_certainties(state: State, model: str) -> dict[int, int]:
+    """Return how many proposals of a model had each certainty, by twentieth."""
+    return dict(state.run("SELECT twentieth, count FROM certainties WHERE model = ?", (model,)))
 
 
-def note_learnable(state: State, count: int) -> None:
-    """Record how many proposals the sessions could bring."""
-    state_values.put_number(state, _LEARNABLE, count)
+def note_certainties(state: State, model: str, counts: Mapping[int, int]) -> None:
+    """Record how many proposals of a model had each certainty, by twentieth."""
+    for twentieth, count in counts.items():
+        state.run("INSERT OR REPLACE INTO certainties VALUES (?, ?, ?)", (model, twentieth, count))
 
 
-def count_learnable(state: State) -> int:
-    """Return how many proposals the sessions could bring, 0 where nobody has counted."""
-    return state_values.find_number(state, _LEARNABLE) or 0
+# texts that a model was asked about
+
+
+def find_untried(state: State, texts: Mapping[str, str]) -> list[str]:
+    """Return the ids of the memories whose text no LLM has been asked about. texts: the hash of each text, by id."""
+    tried = dict(state.run("SELECT memory, content_hash FROM asked_texts"))
+    return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
+
+
+def note_tried(state: State, id: str, content_hash: str) -> None:
+    """Record that an LLM was asked about a memory's text, with any result."""
+    state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", (id, content_hash))
+
+
+# lessons
+
+
+def note_lesson(state: State, verdict: str) -> None:
+    """Record that the prompt of a verdict has taught a memory, so that it does not again after the person removed that."""
+    state.run("INSERT OR IGNORE INTO lessons VALUES (?)", (verdict,))
+
+
+def find_lessons(state: State) -> set[str]:
+    """Return the verdicts on prompts that a memory learned a question from."""
+    return {verdict for (verdict,) in state.run("SELECT verdict FROM lessons")}
+
+
+def forget_lessons(state: State, recorded: Collection[str] = ()) -> None:
+    """Delete the lessons of prompts without a stored text. recorded: the verdicts on prompts with a text."""
+    for verdict in find_lessons(state).difference(recorded):
+        state.run("DELETE FROM lessons WHERE verdict = ?", (verdict,))
+
+
+def is_teaching_due(state: State, now_ms: int) -> bool:
+    """Return whether teaching may begin: the last run is TEACH_EVERY_MS ago, and an opening or a lesson may need it."""
+    if not state_values.is_due(state, "teaching", now_ms, TEACH_EVERY_MS):
+        return False
+    since = "coalesce((SELECT at FROM due_times WHERE task = 'teaching'), 0) - ?"
+    sql = f"SELECT 1 FROM pointers WHERE opened_at >= {since} UNION ALL SELECT 1 FROM lessons LIMIT 1"  # noqa: S608 - constant
+    return bool(state.run(sql, (TEACH_EVERY_MS,)))
+
+
+def has_taught(state: State) -> bool:
+    """Return whether teaching ever ran since this state was made: an earlier state may have been deleted."""
+    return bool(state.run("SELECT 1 FROM due_times WHERE task = 'teaching'"))
+
+
+def take_teaching(state: State, now_ms: int) -> bool:
+    """Return whether teaching may begin, since the last run is TEACH_EVERY_MS ago; note its start if so."""
+    may_begin = state_values.is_due(state, "teaching", now_ms, TEACH_EVERY_MS)
+    if may_begin:
+        state_values.set_due(state, "teaching", now_ms + TEACH_EVERY_MS)
+    return may_begin

@@ -7,20 +7,14 @@ import time
 
 from subcog_hooks.core.records import record
 
-NAMESPACES = (
-    "decisions",
-    "patterns",
-    "learnings",
-    "context",
-    "tech-debt",
-    "blockers",
-    "progress",
-    "apis",
-    "config",
-    "security",
-    "performance",
-    "testing",
-)  # the suggested ones, for completion and help; others are allowed
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NAMESPACES = (  # the suggested ones, for completion and help; others are allowed
+    *("decisions", "patterns", "learnings", "context", "tech-debt", "blockers"),
+    *("progress", "apis", "config", "security", "performance", "testing"),
+)
 DEFAULT_NAMESPACE = "learnings"
 REJECTED = "rejected"  # the namespace of decisions against an option
 BACKGROUND = "\n\n---\n\n"  # between a record's decision and the text that led to it
@@ -111,23 +105,55 @@ _NO_CONDITIONS: dict[str, object] = {}
 class AnsweredQuestion:
     """A question that a memory answers. by: its author, one of ORIGINS.
 
-    decision: the decision about the prompt that taught it without a person's approval; "" for all others. Such a question is
-    deleted with the decision's record.
+    verdict: the verdict on the prompt that taught it without a person's approval; "" for all others. Such a question is
+    deleted with the verdict's record.
     """
 
     text: str
     by: str = PERSON
-    decision: str = ""
+    verdict: str = ""
 
     def __eq__(self, other: object) -> bool:
-        mine = (self.text, self.by, self.decision)
-        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.decision)
+        mine = (self.text, self.by, self.verdict)
+        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.verdict)
 
     def __hash__(self) -> int:
-        return hash((self.text, self.by, self.decision))
+        return hash((self.text, self.by, self.verdict))
 
     def __repr__(self) -> str:
-        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
+        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.verdict!r}' if self.verdict else ''})"
+
+
+def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
+    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
+
+    >>> questions_to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
+    ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
+    """
+    values: list[object] = []
+    for question in questions:
+        record = {"decision": question.verdict} if question.verdict else {}
+        values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
+    return values
+
+
+def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions of a list that `questions_to_json` has written. Raises ValueError for anything else.
+
+    >>> questions_from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])
+    (AnsweredQuestion('who rotates the keys?', 'person'), AnsweredQuestion('key rotation', 'agent'))
+    """
+    if not isinstance(values, list):
+        raise ValueError(f"{values!r} is no list")
+    questions = []
+    for value in values:
+        fields = {"text": value} if isinstance(value, str) else value
+        if not isinstance(fields, dict) or not {"text"} <= fields.keys() <= {"text", "by", "decision"}:
+            raise ValueError(f"{value!r} is no question")
+        if fields.get("by", PERSON) not in ORIGINS or not all(isinstance(field, str) for field in fields.values()):
+            raise ValueError(f"{value!r} is no question")
+        questions.append(AnsweredQuestion(fields["text"], fields.get("by", PERSON), fields.get("decision", "")))
+    return tuple(questions)
 
 
 @record

@@ -19,7 +19,13 @@ from subcog_hooks.store.memory import (
     now_ms,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
 _checked_triggers: set[str] = set()  # valid triggers: an import checks each twice, 50 µs a time
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of an entry
@@ -47,9 +53,9 @@ def check_memory(memory: Memory) -> Memory:
         raise InvalidMemory(
             f"namespace is {memory.namespace!r}", "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3])
         )
-    _check_choice("scope", memory.scope, SCOPES)
-    _check_choice("status", memory.status, STATUSES)
-    _check_choice("trust", memory.trust, TRUSTS)
+    for field, allowed in (("scope", SCOPES), ("status", STATUSES), ("trust", TRUSTS)):
+        if getattr(memory, field) not in allowed:
+            raise InvalidMemory(f"{field} is {getattr(memory, field)!r}", "expected one of " + ", ".join(allowed))
     if (memory.scope == "project") != bool(memory.project):
         raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
     if not 0 <= memory.priority <= 100:
@@ -63,9 +69,16 @@ def check_memory(memory: Memory) -> Memory:
     for field in ("paths", "tags", "keywords", "triggers"):
         _check_list(field, getattr(memory, field))
     _check_questions(memory.questions)
-    if memory.triggers or memory.paths or memory.when:
-        _check_cues(memory)
+    _check_cues(memory)
     return memory
+
+
+def _check_list(field: str, values: tuple[str, ...]) -> None:
+    if len(values) > MAX_LIST:
+        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
+    for value in values:
+        if not value.strip() or len(value) > MAX_ENTRY:
+            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
 
 
 def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
@@ -83,10 +96,9 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
             raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
 
 
-_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
-
-
 def _check_cues(memory: Memory) -> None:
+    if not (memory.triggers or memory.paths or memory.when):
+        return
     from subcog_hooks.cues import condition_checks, globs, triggers
 
     for trigger in memory.triggers:
@@ -116,14 +128,41 @@ def is_unnamable(identifier: str) -> bool:
     return is_legal and (identifier.startswith("-") or not identifier.strip("."))
 
 
-def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))
+def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions without repeated texts; the first of each stays.
+
+    >>> distinct_questions([AnsweredQuestion("who?"), AnsweredQuestion("who?", "agent")])
+    (AnsweredQuestion('who?', 'person'),)
+    """
+    by_text: dict[str, AnsweredQuestion] = {}
+    for question in questions:
+        by_text.setdefault(question.text, question)
+    return tuple(by_text.values())
 
 
-def _check_list(field: str, values: tuple[str, ...]) -> None:
-    if len(values) > MAX_LIST:
-        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
-    for value in values:
-        if not value.strip() or len(value) > MAX_ENTRY:
-            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
+def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions that may leave this machine: none learned from prompts without a person's approval.
+
+    >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
+    (AnsweredQuestion('who?', 'learned'),)
+    """
+    return tuple([question for question in questions if not question.verdict])
+
+
+def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions without the verdicts whose records they depend on.
+
+    >>> without_records([AnsweredQuestion("why?", "learned", "0b7")])
+    (AnsweredQuestion('why?', 'learned'),)
+    """
+    return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
+
+
+def questions_by(texts: Iterable[str], by: str, before: Sequence[AnsweredQuestion] = ()) -> tuple[AnsweredQuestion, ...]:
+    """Return questions with these texts and this origin. before: questions that keep their own origin.
+
+    >>> questions_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])
+    (AnsweredQuestion('who?', 'person'), AnsweredQuestion('when?', 'agent'))
+    """
+    by_text = {question.text: question for question in before}
+    return distinct_questions([by_text.get(text) or AnsweredQuestion(text, by) for text in texts])

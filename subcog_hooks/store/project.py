@@ -7,16 +7,20 @@ import sys
 
 from subcog_hooks.core.files import leads_out, read_regular
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Entry = tuple[str, str, str, str]  # of a configuration: section, subsection, key, value
+
 MAX_GIT_FILE = 1_000_000  # bytes of .git/config
 MAX_FOLDER = 4_096  # Linux' PATH_MAX; a longer path would cost a look-up for each of its parts
 MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disks
+SYSTEM_CONFIG = "/etc/gitconfig"
+_USUAL_FILES = ((".gitconfig",), (".config", "git", "config"), (".ssh", "config"))  # of a person, in the home folder
 
 _SHORTEST_TOKEN = 20  # characters; most names of repositories are shorter
 _HEADS = "ref: refs/heads/"
-
-# Parts of git's configuration that need its full grammar, or can give a remote another URL.
-_UNUSUAL = ("\\", "#", ";", "[include]", "[remote.", "insteadof")
-_REWRITING = ("[include]", "insteadof")
 
 # A forge tells its users by their keys.
 _SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs", "gitolite", "gitolite3", "vcs", "hg", "aur")
@@ -125,10 +129,8 @@ def git_folders(root: str) -> tuple[str, ...]:
 
 def find_upstream(root: str) -> str:
     """Return the identity of the remote `upstream`, which a fork has; "" without it. root: the root of a project."""
-    from subcog_hooks.store import git_config  # The hook does not ask for it.
-
     folders = git_folders(root)
-    url = git_config.remote_url(os.path.join(folders[-1], "config"), _user_configs(), ("upstream",)) if folders else None
+    url = _remote_url(os.path.join(folders[-1], "config"), ("upstream",)) if folders else None
     return normalise_url(url, root) if url else ""
 
 
@@ -147,11 +149,8 @@ def may_lack_files(here: Project) -> bool:
         return True
     for folder in git_folders(here.root):
         for name in ("config", "config.worktree"):
-            try:
-                lines = _read_git_file(os.path.join(folder, name)).lower().splitlines()
-            except OSError:
-                continue
-            if "sparsecheckout=true" in ["".join(line.split()) for line in lines]:
+            entries = parse_config(_read_or_empty(os.path.join(folder, name)))
+            if ("core", "", "sparsecheckout", "true") in entries:
                 return True
     return False
 
@@ -177,9 +176,11 @@ def _is_trusted(root: str) -> bool:
     owner = os.lstat(os.path.join(root, ".git")).st_uid
     if user is None or owner == user or (user == 0 and str(owner) == os.environ.get("SUDO_UID")):
         return True
-    from subcog_hooks.store import git_config  # Few repositories are another user's.
-
-    return git_config.is_safe(root, _user_configs())
+    allowed: list[str] = []
+    for section, name, key, value in _user_entries("[safe]"):
+        if (section, name, key) == ("safe", "", "directory"):
+            allowed = [*allowed, os.path.expanduser(value)] if value else []
+    return any(name in ("*", root) or (name.endswith("/*") and root.startswith(name[:-1])) for name in allowed)
 
 
 def _common_folder(git: str) -> str:
@@ -189,60 +190,98 @@ def _common_folder(git: str) -> str:
         return git
 
 
-def _remote_url(config: str) -> str | None:
-    """Return the URL of the remote `origin`, else of the first remote, as `git remote get-url` does."""
-    try:
-        text = _read_git_file(config)
-    except OSError:
+def _remote_url(config: str, names: Sequence[str] = ()) -> str | None:
+    """Return the URL of the first of these remotes; without names of `origin`, else of the first remote.
+
+    config: the repository's file. Abbreviations of the person's (`insteadOf`, an alias of SSH) are written out.
+    """
+    entries = list(parse_config(_read_or_empty(config)))
+    urls: dict[str, str] = {}
+    for section, name, key, value in entries:
+        if (section, key) == ("remote", "url") and name and value:
+            urls.setdefault(name, value)
+    url = next((urls[name] for name in names or ("origin", *urls) if name in urls), None)
+    if url is None:
         return None
-    lowered = text.lower()
-    if "[remote" not in lowered and "[include]" not in lowered:
-        return None
-    user_configs = _user_configs()
-    if any(sign in lowered for sign in _UNUSUAL) or any(_file_has(path, *_REWRITING) for path in user_configs):
-        from subcog_hooks.store import git_config  # Most configurations are plain.
-
-        url = git_config.remote_url(config, user_configs)
-    else:
-        url = _plain_remote_url(text)
-    host = _host_over_ssh(url) if url else ""
-    if url and host and host not in _LARGE_HOSTS and _file_has(os.path.expanduser("~/.ssh/config"), host):
-        from subcog_hooks.store import git_config
-
-        return git_config.resolve_alias(url)
-    return url
+    abbreviations = [
+        (len(value), name)
+        for section, name, key, value in (*entries, *_user_entries("insteadof"))
+        if (section, key) == ("url", "insteadof") and value and url.startswith(value)
+    ]
+    if abbreviations:
+        length, base = max(abbreviations, key=lambda abbreviation: abbreviation[0])
+        url = base + url[length:]
+    return _resolve_alias(url)
 
 
-def _user_configs() -> list[str]:
-    """Return the paths of git's configuration for the machine and for the user, in the order in which git reads them."""
+def parse_config(text: str) -> Iterator[Entry]:
+    """Yield section, subsection, key and value of each entry of a configuration. Sections and keys are in small letters.
+
+    >>> list(parse_config('[remote "origin"]\\n\\tURL = "gh:acme" # ours\\n\\tfetch = +a:b ; c'))
+    [('remote', 'origin', 'url', 'gh:acme'), ('remote', 'origin', 'fetch', '+a:b')]
+    """
+    section = name = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("["):
+            header, _, line = line[1:].partition("]")
+            section = header.partition(" ")[0].lower()
+            name = header.partition('"')[2].rpartition('"')[0]
+        key, equals, value = line.partition("=")
+        if equals and not key.startswith(("#", ";")):
+            value = value.strip()
+            bare = value[1:].partition('"')[0] if value.startswith('"') else value.partition("#")[0].partition(";")[0].rstrip()
+            yield section, name, key.strip().lower(), bare
+
+
+def _user_entries(sign: str) -> list[Entry]:
+    """Return the entries of the configuration of the machine and the person, from the files that contain a sign."""
     home = os.path.expanduser("~")
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
-    return ["/etc/gitconfig", *configs] if os.sep == "/" else configs
+    entries: list[Entry] = []
+    for path in (SYSTEM_CONFIG, os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")):
+        text = _read_or_empty(path)
+        if sign in text.lower() and _is_persons_own(path):
+            entries += parse_config(text)
+    return entries
 
 
-def _file_has(path: str, *words: str) -> bool:
-    """Return whether a file has one of these words, which are in small letters, in any case."""
-    try:
-        text = _read_git_file(path).lower()
-    except OSError:
-        return False
-    return any(word in text for word in words)
+def _is_persons_own(path: str) -> bool:
+    """Return whether a file is no repository's: a repository can set variables that name the home folder."""
+    from subcog_hooks.core.accepted_homes import is_users_own  # Few configurations rewrite an address.
+
+    home = os.path.expanduser("~")
+    if path in [os.path.join(home, *parts) for parts in _USUAL_FILES]:
+        return is_users_own(home)
+    return path == SYSTEM_CONFIG or is_users_own(os.path.dirname(path), "XDG_CONFIG_HOME")
 
 
-def _plain_remote_url(text: str) -> str | None:
-    urls: dict[str, str] = {}
-    remote = None
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("["):
-            header, _, stripped = stripped.partition("]")
-            remote = header.split('"')[1] if header.lower().startswith("[remote ") and header.count('"') >= 2 else None
-        if remote is not None:
-            name, equals, value = stripped.partition("=")
-            if equals and name.strip().lower() == "url":
-                urls.setdefault(remote, value.strip().strip('"'))
-    return urls.get("origin") or next(iter(urls.values()), None)
+def _resolve_alias(url: str) -> str:
+    """Return a URL for SSH with the host's name in place of an alias of the person's `~/.ssh/config`."""
+    scheme, marker, after = url.partition("://")
+    start = (after if marker else url).partition("/")[0]
+    login, at_sign, host_and_port = start.rpartition("@")
+    host, colon, port = host_and_port.partition(":")
+    is_ssh = scheme.lower() == "ssh" if marker else colon and len(host) > 1  # One letter is a Windows drive.
+    if not is_ssh or host.lower() in _LARGE_HOSTS:
+        return url
+    name = _find_host_name(host)
+    return url.replace(start, f"{login}{at_sign}{name}{colon}{port}", 1) if name else url
+
+
+def _find_host_name(alias: str) -> str:
+    """Return the `HostName` of an alias, "" for none, or for an address in numbers. Patterns are no aliases."""
+    path = os.path.join(os.path.expanduser("~"), ".ssh", "config")
+    text = _read_or_empty(path)
+    is_meant = False
+    for line in text.split("\n") if alias in text and _is_persons_own(path) else ():
+        words = line.replace("=", " ", 1).replace('"', "").split()
+        key = words[0].lower() if words else ""
+        if key in ("host", "match"):
+            is_meant = key == "host" and alias in words[1:]
+        elif is_meant and key == "hostname" and len(words) == 2:
+            return words[1] if words[1].strip("0123456789.:") and "%" not in words[1] else ""
+    return ""
 
 
 def resolve_identity(name: str) -> str:
@@ -330,18 +369,6 @@ def _azure_path(parts: list[str]) -> str:
     return "/".join(parts)
 
 
-def _host_over_ssh(url: str) -> str:
-    """Return the host of a URL for SSH, "" for any other.
-
-    >>> _host_over_ssh("git@Work:acme/shop"), _host_over_ssh("ssh://work:22/acme/shop"), _host_over_ssh("https://work/acme")
-    ('work', 'work', '')
-    """
-    scheme, marker, after = url.partition("://")
-    start = (after if marker else url).partition("/")[0]
-    is_ssh = scheme.lower() == "ssh" if marker else ":" in start
-    return start.rpartition("@")[2].partition(":")[0].lower() if is_ssh else ""
-
-
 def _without_login(after_scheme: str) -> str:
     """Return a URL without scheme, user and password; a password may contain `/`, `#` or `@`."""
     authority = after_scheme.partition("/")[0]
@@ -375,3 +402,10 @@ def _without_secrets(path: str) -> str:
 
 def _read_git_file(path: str) -> str:
     return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def _read_or_empty(path: str) -> str:
+    try:
+        return _read_git_file(path)
+    except (OSError, ValueError):
+        return ""

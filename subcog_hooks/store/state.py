@@ -1,6 +1,6 @@
-"""state.db: its tables, opening, transactions. Hooks write it and may lose it; anyone may delete it at any time.
+"""state.db: its tables, opening, transactions, counters. Hooks write it and may lose it; anyone may delete it at any time.
 
-Each group of tables has its own module: ledger, decision log, sessions, metrics, single values.
+Sessions, verdicts, single values and what is learned have a module each.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, Stor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any  # the STRICT tables guarantee the column types
 
     from subcog_hooks.core.paths import Home
 
@@ -26,35 +27,43 @@ BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
 _SUFFIXES = ("", "-wal", "-shm")  # the files of a database
 
-# tables that a file of version 11 lacks, or has in another form
-_SINCE_11 = """
--- the background calls of an LLM by day, counted from 1970, and by job; characters: of what was sent
-DROP TABLE IF EXISTS llm_calls;
-CREATE TABLE llm_calls (
-  day INTEGER NOT NULL, job TEXT NOT NULL, calls INTEGER NOT NULL, characters INTEGER NOT NULL, last_at INTEGER NOT NULL,
-  PRIMARY KEY (day, job)
-) STRICT, WITHOUT ROWID;
-
--- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
-CREATE TABLE pointers (
-  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL, opened_at INTEGER,
-  PRIMARY KEY (session, memory)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX pointers_by_time ON pointers (at);
-
--- the decisions whose prompts have taught a memory a question; their records stay as long
-DROP TABLE IF EXISTS suggestions;
-CREATE TABLE lessons (decision TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-"""
-
 _SCRIPT = """
+-- the memories that a session has been given
 CREATE TABLE ledger (
-  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL DEFAULT '',
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, verdict TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (session, memory)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ledger_by_time ON ledger (at);
-CREATE TABLE flags (name TEXT PRIMARY KEY, until INTEGER) STRICT, WITHOUT ROWID;
-CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
+-- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
+CREATE TABLE pointers (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, verdict TEXT NOT NULL, opened_at INTEGER,
+  PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pointers_by_time ON pointers (at);
+-- units: the UTF-16 units that a session has been given
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_project ON sessions (project, last_at);
+CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+-- the memories that the prompts of a project were near to; weight: the sum of a memory's relevances
+CREATE TABLE sought (
+  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
+) STRICT, WITHOUT ROWID;
+
+-- Only the terminal reads verdicts, so they have no index. `record` stands last: the columns before it are read
+-- without its overflow pages.
+CREATE TABLE verdicts (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+-- second looks, by the verdict on their prompt: `until` when a look ends at the latest, `answer` its findings, NULL before
+CREATE TABLE second_looks (
+  verdict TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE counters (name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (name, labels))
 STRICT, WITHOUT ROWID;
@@ -64,57 +73,71 @@ CREATE TABLE histograms (
   PRIMARY KEY (name, labels, bound)
 ) STRICT, WITHOUT ROWID;
 
+-- at most one row: the pause of the hooks, without an end where `until` is NULL
+CREATE TABLE pause (since INTEGER NOT NULL, until INTEGER) STRICT;
+-- sessions whose client lately ran commands without asking the person
+CREATE TABLE unasked (session TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- when something is due again
+CREATE TABLE due_times (task TEXT PRIMARY KEY CHECK (task IN ('reminder', 'teaching')), at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- files and folders that memories are about, and when they were first seen
+CREATE TABLE seen_paths (path TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
+
 CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)
 STRICT, WITHOUT ROWID;
 CREATE INDEX llm_answers_by_time ON llm_answers (until);
 CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
--- the texts that an LLM was asked about
-CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the background calls of an LLM by day, counted from 1970, and by job; characters: of what was sent
+CREATE TABLE llm_calls (
+  day INTEGER NOT NULL, job TEXT NOT NULL, calls INTEGER NOT NULL, characters INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  PRIMARY KEY (day, job)
+) STRICT, WITHOUT ROWID;
 
--- Only the terminal reads decisions, so they have no index. `record` stands last: the columns before it are read
--- without its overflow pages.
-CREATE TABLE decisions (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
-  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
-  record TEXT NOT NULL
+-- one row: how far the work at rest has come
+CREATE TABLE progress (
+  cleared_verdict INTEGER,                    -- the last one without its prompt's text; NULL: no verdict has such a text
+  asked_revision INTEGER NOT NULL DEFAULT 0,  -- of the store, up to which an LLM was asked about every memory
+  taught_stamp INTEGER,                       -- a checksum of what teaching has gone through
+  is_uncompared INTEGER NOT NULL DEFAULT 0,   -- whether turns wait to be compared with each other
+  learnable INTEGER NOT NULL DEFAULT 0        -- how many proposals the sessions could bring
 ) STRICT;
-CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
-STRICT, WITHOUT ROWID;
-
--- units: the UTF-16 units that a session has been given
-CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
-  prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_by_project ON sessions (project, last_at);
-CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
--- the memories that the prompts of a project were near to; weight: the sum of a memory's relevances
-CREATE TABLE sought (
-  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
-) STRICT, WITHOUT ROWID;
-
--- second looks, by the decision about their prompt: `until` when a look ends at the latest, `answer` its findings, NULL before
-CREATE TABLE second_looks (
-  decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
-) STRICT, WITHOUT ROWID;
-
--- the read positions of transcripts, and the positions of heard turns: pointers and numbers, no text
+INSERT INTO progress DEFAULT VALUES;
+-- the memories whose text an LLM was asked about
+CREATE TABLE asked_texts (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the verdicts whose prompts have taught a memory a question; their records stay as long
+CREATE TABLE lessons (verdict TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- the positions up to which transcripts were read, or a model was asked about them: pointers and numbers, no text
 CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
 STRICT, WITHOUT ROWID;
--- compared: whether the turn was compared with the others
+CREATE TABLE asked_transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
+STRICT, WITHOUT ROWID;
+-- the positions of heard turns; compared: whether the turn was compared with the others
 CREATE TABLE heard (
   path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, compared INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (path, place)
 ) STRICT, WITHOUT ROWID;
 -- alone: the certainty of a proposal by its own session, 0 for unknown; it is compared with the others' certainty
 CREATE TABLE proposed (
-  memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL,
-  alone REAL NOT NULL DEFAULT 0
+  memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL, alone REAL NOT NULL,
+  stored_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- which memory a waiting one replaces once it is accepted
+CREATE TABLE replacements (memory TEXT PRIMARY KEY, replaced TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- how many proposals of a model had each certainty
+CREATE TABLE certainties (
+  model TEXT NOT NULL, twentieth INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (model, twentieth)
+) STRICT, WITHOUT ROWID;
+-- memories from sessions that were stored without the person's answer; `told_at` when a session's start named them, NULL before
+CREATE TABLE noted (memory TEXT PRIMARY KEY, told_at INTEGER) STRICT, WITHOUT ROWID;
+-- lines for the person, which the next session's start shows
+CREATE TABLE news (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(_SCRIPT + _SINCE_11, version=14, synchronous="NORMAL", upgrades={11: _SINCE_11})
+SCHEMA = database.Schema(_SCRIPT, version=15, synchronous="NORMAL")
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
 
 class State:
@@ -180,14 +203,14 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
-    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
-        """Return the rows of one statement, for the methods here and the modules of this file's other tables."""
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translate_error(error, self.path) from error
 
-    def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
+    def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of an optional statement. Raises StoreBusy soon when another process is writing."""
         self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
         try:
@@ -199,6 +222,20 @@ class State:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
         rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         return [] if rows == ["ok"] else rows
+
+    def increase_counter(self, name: str, labels: str = "", by: float = 1.0) -> None:
+        """Add to a counter. labels: in Prometheus' notation, `status="success"`, or ""."""
+        sql = "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value"
+        self.run(sql, (name, labels, by))
+
+    def observe_duration(self, name: str, labels: str, seconds: float) -> None:
+        """Add one duration to a histogram."""
+        bound = next((bound for bound in BUCKETS if seconds <= bound), float("inf"))
+        sql = (
+            "INSERT INTO histograms VALUES (?, ?, ?, 1, ?)"
+            " ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum"
+        )
+        self.run(sql, (name, labels, bound, seconds))
 
     def begin(self, wait_ms: float | None = None) -> None:
         """Take the write lock, so that reads stay valid until `commit`.

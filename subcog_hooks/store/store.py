@@ -1,4 +1,8 @@
-"""memories.db: reading and writing memories. It knows nothing of the caches but the revision they follow."""
+"""memories.db: listing and writing memories, and the derived rows by which a prompt, a file or a command finds them.
+
+It knows nothing of the caches but the revision they follow. The derived rows are written in the same transaction; SQL triggers
+delete a memory's old rows.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,9 @@ import apsw
 
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreError
-from subcog_hooks.store import cue_tables
-from subcog_hooks.store.memory import SECTION_PREFIX, Memory, now_ms
+from subcog_hooks.store.memory import SECTION_PREFIX, Memory, now_ms, questions_to_json
 from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.schema import SCHEMA
-from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, Filter, Mark, StoreReader, audience_of, filter_sql
+from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, SCHEMA, Filter, Mark, StoreReader, audience_of, filter_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,32 @@ if TYPE_CHECKING:
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older cache is made anew
+MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
+
+_MAX_CACHED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
+_literals_by_trigger: dict[str, tuple[str, ...]] = {}  # an import needs each twice, 40 µs a time
+_DERIVED = ("trigger_keys", "triggers", "path_globs", "governed")  # tables
+_LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")
+
+
+class TriggerRoom:
+    """The number of triggers without a literal that an import may still add. used: how many the store has.
+
+    A trigger that a line removes is not counted before the next chunk: additions are written first.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, used: int) -> None:
+        self._left = MAX_UNKEYED - used
+
+    def reserve(self, memory: Memory, before: Memory | None) -> None:
+        """Take the additional triggers of a memory over its old version. Raises InvalidMemory where too few are left."""
+        patterns = _unkeyed_triggers(memory)
+        needed = max(0, len(patterns) - (len(_unkeyed_triggers(before)) if before else 0))
+        if needed > max(0, self._left):
+            raise _no_room_error(patterns[-1])
+        self._left -= needed
 
 
 class Store(StoreReader):
@@ -48,9 +76,8 @@ class Store(StoreReader):
 
     def purged_sections(self, ids: Sequence[str]) -> set[str]:
         """Return the ids of imported sections among `ids` that were purged."""
-        marks = ",".join("?" * len(ids))
-        sql = f"SELECT id FROM purged_sections WHERE id IN ({marks})"  # noqa: S608 - marks alone
-        return {str(row[0]) for row in self._execute(sql, tuple(ids))}
+        sql = "SELECT id FROM purged_sections WHERE id IN (SELECT value FROM json_each(?))"
+        return {id_ for (id_,) in self.run(sql, (light_json.dumps(ids),))}
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
         """Return the matching memories, newest first, then by id. A creation date in the future counts as now."""
@@ -66,30 +93,27 @@ class Store(StoreReader):
 
     def readable(self) -> Iterator[Memory]:
         """Yield every memory that is still readable in a damaged file, row by row, in the order of storing."""
-        last_seq = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
+        last_seq = 0
+        for sql in _LAST_SEQ:
+            try:
+                last_seq = max([last_seq, *(int(seq or 0) for (seq,) in self.run(sql))])
+            except StoreError:
+                continue
         for seq in range(1, last_seq + 1):
             try:
                 yield from list(self._memories("WHERE seq = ?", (seq,)))
             except StoreError:
                 continue
 
-    def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]]:
-        try:
-            return self._execute(sql, ())
-        except StoreError:
-            return []
-
     def count(self, wanted: Filter) -> int:
         """Return how many memories match."""
         condition, values = filter_sql(wanted, now_ms())
-        return int(self._execute(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
+        return int(self.run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Return ids that begin with `prefix`."""
-        rows = self._execute(
-            "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, prefix + "\U0010ffff", limit)
-        )
-        return [row[0] for row in rows]
+        sql = "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [id_ for (id_,) in self.run(sql, (prefix, prefix + "\U0010ffff", limit))]
 
     def newest_with_prefix(self, prefix: str, limit: int) -> list[Memory]:
         """Return the memories whose ids begin with `prefix`, the newest first; deleted ones come last."""
@@ -98,9 +122,8 @@ class Store(StoreReader):
 
     def namespaces(self) -> list[str]:
         """Return the namespaces of all memories that are not deleted."""
-        return [
-            row[0] for row in self._execute("SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1", ())
-        ]
+        sql = "SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1"
+        return [namespace for (namespace,) in self.run(sql)]
 
     def with_recorded_questions(self) -> list[Memory]:
         """Return a superset of the memories with a question that depends on the record of a prompt."""
@@ -108,7 +131,7 @@ class Store(StoreReader):
 
     def has_revision(self, number: int) -> bool:
         """Return whether this store ever was at revision `number`."""
-        return number == 0 or bool(self._execute("SELECT 1 FROM revisions WHERE number = ?", (number,)))
+        return number == 0 or bool(self.run("SELECT 1 FROM revisions WHERE number = ?", (number,)))
 
     def changes(self, after: int, until: int, from_seq: int, limit: int) -> list[Memory]:
         """Return the memories written after revision `after` and by `until`, in row order from `from_seq`."""
@@ -117,15 +140,15 @@ class Store(StoreReader):
 
     def purged_after(self, number: int) -> list[int]:
         """Return the row numbers purged after revision `number`."""
-        return [row[0] for row in self._execute("SELECT seq FROM purged WHERE revision > ?", (number,))]
+        return [row[0] for row in self.run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
-    def trigger_room(self) -> cue_tables.Room:
+    def trigger_room(self) -> TriggerRoom:
         """Return the room for triggers without a literal."""
-        return cue_tables.Room(cue_tables.count_unkeyed(self._execute))
+        return TriggerRoom(self._count_unkeyed())
 
     def problems(self) -> list[str]:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
-        rows = [str(row[0]) for row in self._execute("PRAGMA integrity_check(5)", ())]
+        rows = [str(row[0]) for row in self.run("PRAGMA integrity_check(5)")]
         return [] if rows == ["ok"] else rows
 
     # writing
@@ -182,22 +205,23 @@ class Store(StoreReader):
             self._purge(ids, revision)
 
     def mark(self, mark: Mark) -> None:
-        """Store a mark; it replaces a mark with the same memory and decision. The caches need not follow."""
-        values = (mark.seq, mark.decision, mark.terms, mark.made_at)
-        self._execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
+        """Store a mark; it replaces a mark with the same memory and verdict. The caches need not follow."""
+        values = (mark.seq, mark.verdict, mark.terms, mark.made_at)
+        self.run("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
 
-    def unmark(self, seq: int, decisions: Sequence[str]) -> None:
-        """Delete the marks that a memory has from these decisions."""
-        marks = ",".join("?" * len(decisions))
-        self._execute(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
+    def unmark(self, seq: int, past_verdicts: Sequence[str]) -> None:
+        """Delete the marks that a memory has from these verdicts."""
+        sql = "DELETE FROM marks WHERE seq = ? AND decision IN (SELECT value FROM json_each(?))"
+        self.run(sql, (seq, light_json.dumps(past_verdicts)))
 
     def rebuild_cues(self) -> None:
-        """Rebuild the tables behind `triggers`, `globs` and `governing`."""
+        """Derive the rows of triggers, globs, actions and words anew."""
         with _Transaction(self):
-            active = self._memories("WHERE status = 'active' ORDER BY seq", ())
-            cue_tables.rebuild_cues(
-                self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active)
-            )
+            for table in _DERIVED:
+                self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
+            for memory in self._memories("WHERE status = 'active' ORDER BY seq", ()):
+                self._put_cues(memory)
+            self._connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""
@@ -215,18 +239,14 @@ class Store(StoreReader):
                 raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
             raise
         memory.seq = self._connection.last_insert_rowid()
-        cue_tables.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
-
-    def _erase(self, id: str, revision: int) -> bool:
-        """Erase a memory. Return whether there was one."""
-        rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id,)).fetchall()
-        self._connection.executemany("INSERT INTO purged VALUES (?, ?)", [(seq, revision) for (seq,) in rows])
-        return bool(rows)
+        self._put_cues(memory)
 
     def _purge(self, ids: Sequence[str], revision: int) -> None:
         for id_ in ids:
-            if not self._erase(id_, revision):
+            rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
+            if not rows:
                 raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
+            self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
             if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
                 self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
@@ -238,9 +258,48 @@ class Store(StoreReader):
             check_memory(changed)
             changed.seq = stored.seq
             self._connection.execute(sql, (*_row_of_memory(changed)[1:], revision, stored.seq))
-            cue_tables.put_cues(self._connection, changed, audience_of(changed.scope, changed.project))
+            self._put_cues(changed)
             written.append(changed)
         return written
+
+    # the derived rows
+
+    def _count_unkeyed(self) -> int:
+        return int(self._connection.execute("SELECT count(*) FROM trigger_keys WHERE key = ''").fetchall()[0][0])  # type: ignore[arg-type]  # a number
+
+    def _put_cues(self, memory: Memory) -> None:
+        """Add the derived rows of a memory that was just written and has none; an inactive one gets none.
+
+        Raises InvalidMemory for a trigger without a literal beyond MAX_UNKEYED.
+        """
+        governed = _governed_actions(memory) if memory.status == "active" else ()
+        if memory.status != "active" or not (governed or memory.triggers or memory.paths):
+            return
+        connection = self._connection
+        name = audience_of(memory.scope, memory.project)
+        connection.execute("INSERT OR IGNORE INTO audiences (name) VALUES (?)", (name,))
+        ((audience,),) = connection.execute("SELECT number FROM audiences WHERE name = ?", (name,)).fetchall()
+        if memory.triggers:
+            self._put_triggers(memory, int(audience))  # type: ignore[arg-type]  # the STRICT table says so
+        if memory.paths:
+            from subcog_hooks.cues import globs
+
+            rows = [(globs.key_of_glob(glob), audience, memory.seq, glob) for glob in dict.fromkeys(memory.paths)]
+            connection.executemany("INSERT INTO path_globs VALUES (?, ?, ?, ?)", rows)
+        connection.executemany("INSERT INTO governed VALUES (?, ?, ?)", [(action, audience, memory.seq) for action in governed])
+
+    def _put_triggers(self, memory: Memory, audience: int) -> None:
+        from subcog_hooks.cues import triggers
+
+        for pattern in dict.fromkeys(memory.triggers):
+            literals = _cached_literals(pattern)
+            if not literals and self._count_unkeyed() >= MAX_UNKEYED:
+                raise _no_room_error(pattern)
+            row = (memory.seq, pattern, memory.priority, " ".join(triggers.all_of_literals(pattern)))
+            self._connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
+            number = self._connection.last_insert_rowid()
+            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
+            self._connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
 
 
 class _Transaction:
@@ -285,37 +344,50 @@ class _Transaction:
 
 
 def _row_of_memory(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
+    """Return the values of a memory's columns, from its id on."""
     import json  # 4 ms; only writers come here
 
-    from subcog_hooks.store import questions
+    def value_of(name: str) -> Any:
+        value = getattr(memory, name)
+        if name == "questions":
+            value = questions_to_json(value)
+        is_json = isinstance(value, list | tuple | dict)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if is_json else value
 
-    def text(value: object) -> str:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return tuple(map(value_of, _FIELDS[1:]))
 
-    return (
-        memory.id,
-        memory.content,
-        memory.namespace,
-        memory.scope,
-        memory.project,
-        memory.branch,
-        text(memory.paths),
-        text(memory.tags),
-        text(memory.keywords),
-        text(memory.triggers),
-        text(memory.when),
-        memory.priority,
-        memory.status,
-        memory.superseded_by,
-        memory.source,
-        memory.trust,
-        memory.created_at,
-        memory.updated_at,
-        memory.expires_at,
-        memory.content_hash,
-        text(questions.to_json(memory.questions)),
-        memory.standing,
+
+def _governed_actions(memory: Memory) -> Sequence[str]:
+    """Return the actions that a memory governs, if it is a rule."""
+    from subcog_hooks.text.actions import actions_of_rule  # only writers come here
+
+    governed = actions_of_rule(memory.content)
+    if not governed:  # most notes name no action
+        return ()
+    from subcog_hooks.text.standing_rules import is_standing
+
+    return governed if is_standing(memory.standing, memory.content) else ()
+
+
+def _unkeyed_triggers(memory: Memory) -> list[str]:
+    if memory.status != "active":
+        return []
+    return [pattern for pattern in dict.fromkeys(memory.triggers) if not _cached_literals(pattern)]
+
+
+def _cached_literals(pattern: str) -> tuple[str, ...]:
+    literals = _literals_by_trigger.get(pattern)
+    if literals is None:
+        from subcog_hooks.cues import triggers
+
+        if len(_literals_by_trigger) >= _MAX_CACHED:
+            _literals_by_trigger.clear()
+        literals = _literals_by_trigger[pattern] = triggers.any_of_literals(pattern)
+    return literals
+
+
+def _no_room_error(pattern: str) -> InvalidMemory:
+    return InvalidMemory(
+        f"triggers has {pattern[:80]!r}, which no word must be in, and there are {MAX_UNKEYED} of that kind already",
+        "give it a word of three or more letters that each match has",
     )
-
-
-_LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")

@@ -1,23 +1,149 @@
-"""memories.db as the hook reads it: memories by row number, by cue and by age. `store` adds listing and writing."""
+"""The tables of memories.db."""
 
 from __future__ import annotations
 
 import apsw
 
 from subcog_hooks.core import database, light_json
+from subcog_hooks.core.database import Schema
 from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.core.records import record
-from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.schema import SCHEMA
+from subcog_hooks.store.memory import Memory, now_ms, questions_from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, Self  # Any: the STRICT tables guarantee the column types
+    from typing import Any, Self
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.store.cue_tables import Trigger
-    from subcog_hooks.store.outlines import Outline
+
+
+# The words of all memories, by which a tool call finds the few that share rare ones with it: a search without tantivy.
+_WORDS = """
+CREATE VIRTUAL TABLE words USING fts5(
+  content, tags, keywords, content = 'memories', content_rowid = 'seq', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+INSERT INTO words (words) VALUES ('rebuild');
+CREATE TRIGGER new_words AFTER INSERT ON memories BEGIN
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER changed_words AFTER UPDATE OF content, tags, keywords ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+  INSERT INTO words (rowid, content, tags, keywords) VALUES (new.seq, new.content, new.tags, new.keywords);
+END;
+CREATE TRIGGER purged_words AFTER DELETE ON memories BEGIN
+  INSERT INTO words (words, rowid, content, tags, keywords) VALUES ('delete', old.seq, old.content, old.tags, old.keywords);
+END;
+"""
+_SCRIPT = """
+CREATE TABLE memories (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- the caches' key: never used twice
+  id TEXT NOT NULL UNIQUE,
+  content TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  scope TEXT NOT NULL CHECK (scope IN ('project', 'user', 'org')),
+  project TEXT CHECK ((scope = 'project') = (project IS NOT NULL)),
+  branch TEXT,
+  paths TEXT NOT NULL DEFAULT '[]',
+  tags TEXT NOT NULL DEFAULT '[]',
+  keywords TEXT NOT NULL DEFAULT '[]',
+  triggers TEXT NOT NULL DEFAULT '[]',
+  conditions TEXT NOT NULL DEFAULT '{}',  -- the field `when`, a reserved word of SQL
+  priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN 0 AND 100),
+  status TEXT NOT NULL CHECK (status IN ('active', 'pending', 'superseded', 'archived', 'deleted')),
+  superseded_by TEXT,
+  source TEXT NOT NULL DEFAULT '',
+  trust TEXT NOT NULL CHECK (trust IN ('user', 'agent', 'file', 'import', 'transcript', 'tool', 'team')),
+  created_at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC, like the two below
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  content_hash TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  questions TEXT NOT NULL DEFAULT '[]',  -- the questions that it answers, as `questions_to_json` writes them
+  standing INTEGER CHECK (standing IN (0, 1))  -- whether it holds in every session; NULL where nobody has said so
+) STRICT;
+CREATE INDEX memories_by_revision ON memories (revision);
+CREATE INDEX memories_by_hash ON memories (content_hash);
+CREATE INDEX memories_by_project ON memories (project, status);
+-- a brief has the standing memories, however old they are
+CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1;
+-- pending memories are counted when a session begins
+CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending';
+
+-- purged rows: the caches delete them too
+CREATE TABLE purged (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL) STRICT;
+CREATE INDEX purged_by_revision ON purged (revision);
+
+-- a purged section stays away when its file is imported again
+CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- one row a write transaction: a cache with an unknown revision was made from another store
+CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
+
+-- Memories that the user marked as wrong for a prompt (`subcog why bad`): a mark has the prompt's terms, never the prompt.
+-- The marks of a memory are deleted with it.
+CREATE TABLE marks (
+  seq INTEGER NOT NULL,  -- of the memory
+  decision TEXT NOT NULL,  -- the verdict on the prompt for which the memory was called wrong
+  terms TEXT NOT NULL,  -- {term: how much it says}
+  at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC
+  PRIMARY KEY (seq, decision)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER forgotten_marks AFTER UPDATE OF status ON memories WHEN new.status = 'deleted'
+BEGIN DELETE FROM marks WHERE seq = new.seq; END;
+CREATE TRIGGER purged_marks AFTER DELETE ON memories
+BEGIN DELETE FROM marks WHERE seq = old.seq; END;
+
+-- Tables that find memories by cues without a search. Only active memories have rows here: the store rewrites them with the
+-- memory. Conditions and pinned memories have indexes instead, since their rows would repeat the memory.
+CREATE TABLE audiences (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;  -- a number for ever
+CREATE TABLE triggers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a reader comes to them in two statements
+  seq INTEGER NOT NULL,  -- of the memory, as below
+  pattern TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has; of some with | between, one
+) STRICT;
+CREATE INDEX triggers_by_memory ON triggers (seq);
+-- Each match of a trigger has one of its literals; key '' and literal '' where it has none. A query has thousands of keys:
+-- filtering the rows by audience takes half the time of a look-up of each key for each audience.
+CREATE TABLE trigger_keys (
+  key TEXT NOT NULL, literal TEXT NOT NULL, trigger INTEGER NOT NULL, audience INTEGER NOT NULL,
+  PRIMARY KEY (key, literal, trigger)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX trigger_keys_by_trigger ON trigger_keys (trigger);
+CREATE TABLE path_globs (
+  key TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, glob TEXT NOT NULL,
+  PRIMARY KEY (key, audience, seq, glob)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX path_globs_by_memory ON path_globs (seq);
+-- rules by the actions that they govern
+CREATE TABLE governed (
+  action TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (action, audience, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX governed_by_memory ON governed (seq);
+CREATE TRIGGER changed_cues AFTER UPDATE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
+END;
+CREATE TRIGGER purged_cues AFTER DELETE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM governed WHERE seq = old.seq;
+END;
+CREATE TRIGGER forgotten_trigger_keys AFTER DELETE ON triggers
+BEGIN DELETE FROM trigger_keys WHERE trigger = old.number; END;
+-- the further columns of these two indexes answer a query without the memories' own rows
+CREATE INDEX memories_conditional ON memories (priority, seq, scope, project, expires_at, conditions)
+WHERE status = 'active' AND conditions <> '{}';
+CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires_at)
+WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
+"""
+
+SCHEMA = Schema(_SCRIPT + _WORDS, version=9, synchronous="FULL")
+
 
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 
@@ -82,7 +208,7 @@ class Mark:
     """A memory that was marked as wrong for a prompt. terms: the prompt's, as JSON; made_at: ms since the epoch."""
 
     seq: int
-    decision: str
+    verdict: str
     terms: str
     made_at: int
 
@@ -122,35 +248,33 @@ class StoreReader:
     def ages(self, seqs: Sequence[int]) -> dict[int, tuple[int, str]]:
         """Return the creation time (milliseconds since 1970) and the id of each of these memories, by row number."""
         numbers = ",".join(map(str, map(int, seqs)))
-        rows = self._execute(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
+        rows = self.run(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})")  # noqa: S608 - whole numbers
         return {seq: (created_at, id_) for seq, created_at, id_ in rows}
 
     def seqs_of(self, ids: Iterable[str]) -> list[int]:
         """Return the row numbers of the memories among `ids` that exist."""
-        return [seq for id_ in ids for (seq,) in self._execute("SELECT seq FROM memories WHERE id = ?", (id_,))]
+        return [seq for id_ in ids for (seq,) in self.run("SELECT seq FROM memories WHERE id = ?", (id_,))]
 
     def counts(self) -> dict[str, int]:
         """Return how many memories have each status."""
-        return dict(self._execute("SELECT status, count(*) FROM memories GROUP BY status", ()))
+        return dict(self.run("SELECT status, count(*) FROM memories GROUP BY status"))
 
     def count_pending(self) -> int:
         """Return how many memories wait for the person's answer."""
-        return int(self._execute("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
+        return int(self.run("SELECT count(*) FROM memories WHERE status = 'pending'")[0][0])
 
     def count_active(self, projects: tuple[str, ...]) -> int:
         """Return how many active memories a session in a project of these names has, expired ones too: an index counts them."""
         sql = "SELECT count(*) FROM memories WHERE project IS ? AND status = 'active'"
-        return sum(int(self._execute(sql, (project,))[0][0]) for project in (None, *projects))
+        return sum(int(self.run(sql, (project,))[0][0]) for project in (None, *projects))
 
     def projects(self) -> list[str]:
         """Return the identities of all projects that have memories."""
-        return [
-            row[0] for row in self._execute("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())
-        ]
+        return [row[0] for row in self.run("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1")]
 
     def revision(self) -> int:
         """Return the number of the latest write transaction, 0 for an empty store."""
-        return int(self._execute("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
+        return int(self.run("SELECT coalesce(max(number), 0) FROM revisions")[0][0])
 
     def changed_after(self, number: int, limit: int) -> list[Memory]:
         """Return the memories written after revision `number`, newest change first, at most `limit`."""
@@ -160,98 +284,29 @@ class StoreReader:
         """Return the marks of these memories, the oldest first."""
         numbers = ",".join(map(str, map(int, seqs)))
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
-        return [Mark(*row) for row in self._execute(sql, ())]
-
-    def triggers(self, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[Trigger]:
-        """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
-
-        A trigger may match where `text` has one of its literals, or where it has none. text: in the form of `triggers.plain`;
-        keys: from `triggers.keys_in`. now_ms: memories that have expired by then are left out; 0 for none. This method and the
-        next ones until `find_pinned` find active memories only.
-        """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
-
-        return cue_tables.find_triggers(self._execute, keys, audiences, text, now_ms)
+        return [Mark(*row) for row in self.run(sql)]
 
     def has_cues(self) -> tuple[bool, bool]:
         """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
-        rows = self._execute(
+        rows = self.run(
             "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
-            " WHERE status = 'active' AND conditions <> '{}')",
-            (),
+            " WHERE status = 'active' AND conditions <> '{}')"
         )
         return bool(rows[0][0]), bool(rows[0][1])
-
-    def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
-        """Return the globs of these audiences that have one of these keys, each after its row number.
-
-        keys: `globs.keys_of_path` of a path.
-        """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
-
-        return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
-
-    def glob_counts(self, seqs: Sequence[int]) -> dict[int, int]:
-        """Return how many globs each of these memories has, by row number; each alternative in braces counts."""
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
-
-        return cue_tables.count_globs(self._execute, seqs)
-
-    def governing(self, actions: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> dict[str, list[int]]:
-        """Return the row numbers of the newest `limit` rules about each action, by action."""
-        from subcog_hooks.store import cue_tables  # Few calls come here.
-
-        return cue_tables.find_governing(self._execute, actions, audiences, limit, now_ms)
-
-    def sharing(self, words: Sequence[str], audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, float]]:
-        """Return the row numbers of the memories that share rare words, each with a score, the best first."""
-        from subcog_hooks.store import cue_tables  # Few calls come here.
-
-        return cue_tables.find_sharing(self._execute, words, audiences, limit, now_ms)
-
-    def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
-        """Return the row numbers and conditions of memories with conditions, the highest priority first, then the newest.
-
-        A caller that must detect more than `limit` asks for one extra.
-        """
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
-
-        try:
-            return cue_tables.find_conditional(self._execute, audiences, limit, now_ms)
-        except ValueError as error:
-            raise self._unreadable(error) from error
-
-    def find_pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
-        """Return the pinned memories for the start of a session: the user's own, without triggers and conditions."""
-        from subcog_hooks.store import cue_tables  # Few stores have cues.
-
-        return list(self._memories(cue_tables.pinned_sql(audiences, now_ms), (*audiences, limit)))
-
-    def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
-        """Return the live memories that a session's brief considers, each once.
-
-        They are the `limit` newest and the `limit` newest standing ones of each project, and the ids in `also`.
-        """
-        from subcog_hooks.store import outlines  # a session begins once
-
-        try:
-            rows = outlines.find_newest(self._execute, audiences, limit, now_ms)
-            rows += outlines.find_by_ids(self._execute, also, audiences, now_ms)
-            rows += outlines.find_standing(self._execute, audiences, limit, now_ms)
-        except ValueError as error:
-            raise self._unreadable(error) from error
-        return list({outline.id: outline for outline in rows}.values())
 
     def matching_seqs(self, wanted: Filter) -> list[int]:
         """Return the row numbers of the matching memories."""
         condition, values = filter_sql(wanted, now_ms())
-        return [row[0] for row in self._execute(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
+        return [row[0] for row in self.run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
 
-    def _execute(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, for `lookups` and the methods here."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translate_error(error, self.path) from error
+        except ValueError as error:
+            raise self.unreadable(error) from error
 
     def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
         try:
@@ -260,9 +315,9 @@ class StoreReader:
         except apsw.Error as error:
             raise database.translate_error(error, self.path) from error
         except ValueError as error:
-            raise self._unreadable(error) from error
+            raise self.unreadable(error) from error
 
-    def _unreadable(self, error: ValueError) -> StoreCorrupt:
+    def unreadable(self, error: ValueError) -> StoreCorrupt:
         """Return the error for a text that is no UTF-8, or a list that is no JSON."""
         return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
 
@@ -315,12 +370,8 @@ def _memory_of_row(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
         list_json = values[field]
         values[field] = () if list_json == "[]" else tuple(light_json.loads(list_json))  # type: ignore[arg-type]  # `_row_of_memory` wrote it
     values["when"] = {} if values["when"] == "{}" else light_json.loads(values["when"])  # type: ignore[arg-type]  # `_row_of_memory` did
-    if (questions_json := values["questions"]) == "[]":
-        values["questions"] = ()
-    else:
-        from subcog_hooks.store import questions  # few memories have any
-
-        values["questions"] = questions.from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # `_row_of_memory` did
+    questions_json = values["questions"]
+    values["questions"] = () if questions_json == "[]" else questions_from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # as above
     return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 
 

@@ -10,12 +10,11 @@ Measured on 996,000 notes (documentation of Debian packages, and 3,118 notes wit
 
 from __future__ import annotations
 
-from subcog_hooks.store.memory import STATUSES
-from subcog_hooks.store.vector_file import PASSAGES
+from subcog_hooks.store.vector_reader import ACTIVE, PASSAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import apsw
@@ -27,11 +26,8 @@ LARGE = 100_000  # active codes; larger files use cells
 LARGE_AUDIENCE = 20_000  # active codes; larger audiences lie in cells
 CODES_PER_CELL = 250  # on average
 MAX_CELLS = 4_096
-PROBED_CELLS = 192  # cells that a search reads
 GROWTH = 2  # an audience is divided again when it has this many times its former codes
 CHECK_EVERY = 1_000  # new memories between two checks for large audiences
-
-ACTIVE = STATUSES.index("active")  # its number in the tables
 
 _SAMPLES_PER_CELL = 24  # vectors of a cell
 _ROUNDS = 5  # of k-means
@@ -40,33 +36,15 @@ _PLACED_AT_ONCE = 20_000  # codes in one transaction: other writers wait some .3
 _SEED = 5
 
 
-def near_sql(count: int) -> str:
-    """Return the query for the codes in the cells nearest to the query vector, over `count` audiences together.
+def is_division_due(connection: apsw.Connection, *, is_provisional: bool) -> bool:
+    """Return whether the cells need a look: CHECK_EVERY memories have come since the last one.
 
-    Its values: the reaches of the audiences, and the query vector. Columns: key, code.
+    Pivots of another model's vectors wait until no vector is provisional.
     """
-    marks = ",".join("?" * count)
-    return (
-        "SELECT placed.key, placed.code FROM (SELECT reach, cell FROM cells "  # noqa: S608 - marks and a constant
-        f"WHERE reach IN ({marks}) ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8(?)) LIMIT {PROBED_CELLS}) AS near "
-        "CROSS JOIN placed ON placed.reach = near.reach AND placed.cell = near.cell"
-    )
-
-
-def find_parted_reaches(connection: apsw.Connection) -> frozenset[int]:
-    """Return the reaches of the audiences that lie in cells."""
-    return frozenset(reach for (reach,) in _select_rows(connection, "SELECT reach FROM parted WHERE is_complete"))
-
-
-def is_check_due(connection: apsw.Connection) -> bool:
-    """Return whether CHECK_EVERY memories have come since the last check for large audiences."""
+    if _select_rows(connection, "SELECT EXISTS (SELECT 1 FROM parted WHERE NOT codes)")[0][0]:
+        return not is_provisional
     sql = "SELECT (SELECT coalesce(max(key), 0) / ? FROM vectors) - counted >= ? FROM space"
     return bool(_select_rows(connection, sql, (PASSAGES, CHECK_EVERY))[0][0])
-
-
-def has_outdated_pivots(connection: apsw.Connection) -> bool:
-    """Return whether the pivots come from vectors that another model's vectors are replacing."""
-    return bool(_select_rows(connection, "SELECT EXISTS (SELECT 1 FROM parted WHERE NOT codes)")[0][0])
 
 
 def part_audiences(connection: apsw.Connection) -> int:
@@ -111,7 +89,7 @@ def _find_due_audiences(connection: apsw.Connection) -> list[tuple[int, int]]:
 
 
 def _forget_cells(connection: apsw.Connection, reach: int) -> None:
-    with _WriteTransaction(connection):
+    with WriteTransaction(connection):
         for table in ("placed", "cells", "parted"):
             connection.execute(f"DELETE FROM {table} WHERE reach = ?", (reach,))  # noqa: S608 - one of three names
         _count_parted(connection)
@@ -119,14 +97,14 @@ def _forget_cells(connection: apsw.Connection, reach: int) -> None:
 
 def _part_audience(connection: apsw.Connection, reach: int, count: int) -> None:
     pivots = _make_pivots(connection, reach, count)
-    with _WriteTransaction(connection):  # from here on the triggers place new codes
+    with WriteTransaction(connection):  # from here on the triggers place new codes
         connection.execute("INSERT INTO parted VALUES (?, ?, 0)", (reach, count))
         cell_rows = [(reach, cell, pivot.tobytes()) for cell, pivot in enumerate(pivots)]
         connection.executemany("INSERT INTO cells VALUES (?, ?, ?)", cell_rows)
     directions = _unit_rows(pivots).T
     after = -1
     while True:
-        with _WriteTransaction(connection):
+        with WriteTransaction(connection):
             sql = (
                 "SELECT codes.key, codes.code, vectors.vector FROM codes JOIN vectors USING (key) "
                 "WHERE codes.status = ? AND codes.reach = ? AND codes.key > ? ORDER BY codes.key LIMIT ?"
@@ -150,20 +128,25 @@ def _select_rows(connection: apsw.Connection, sql: str, values: tuple[apsw.SQLit
     return connection.execute(sql, values).fetchall()
 
 
-class _WriteTransaction:
-    """A write transaction, undone by an exception."""
+class WriteTransaction:
+    """A write transaction, undone by an exception. execute: runs a statement, by default as the connection does."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_execute")
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, execute: Callable[[str], object] | None = None) -> None:
         self._connection = connection
+        self._execute = execute or connection.execute
 
     def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            if kind is None:
+                self._execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 # k-means, by cosine

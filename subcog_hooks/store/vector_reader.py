@@ -1,48 +1,203 @@
-"""The vectors of one embedding space, as a search reads them."""
+"""The vectors of one embedding space as a search reads them: their file, its tables and sqlite-vec's functions."""
 
 from __future__ import annotations
 
+import os
+import sys
+
+import apsw
+
 from subcog_hooks.core import database
-from subcog_hooks.store import vector_file
+from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.store.memory import MAX_QUESTIONS, STATUSES
 from subcog_hooks.store.store_reader import reach_of
-from subcog_hooks.store.vector_file import PASSAGES, TranslatedErrors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
-    import apsw
-
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
 
-
-_STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
-
+VECTORS_FORMAT = 1  # raised whenever the tables change: each version of subcog has its own file
+PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions
+FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
+LAST_KEY = PASSAGES - 1
+NUMBER_OF_STATUS = {status: number for number, status in enumerate(STATUSES)}  # in the tables
+ACTIVE, DELETED = NUMBER_OF_STATUS["active"], NUMBER_OF_STATUS["deleted"]
 
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
-
-
-FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
-
-
 # Keys that the scan reads for each wanted memory. Where long memories use up too many keys, the scan is repeated: for 19 of
 # 376 queries for 100 memories among 3,118 with 5,694 passages. 3 would cost .7 ms more among 100,000 memories.
 KEYS_A_MEMORY = 2
-
-
+PROBED_CELLS = 192  # cells that a search reads of very large audiences
 TIES = 16  # a search reads up to 16 times as many keys when many have one code: hundreds of memories of one text
 
+_STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
+_LATER = "run `subcog doctor --fix`"
+_SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
-_FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
+_SCRIPT = """
+CREATE TABLE vectors (
+  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
+  content_hash TEXT NOT NULL,     -- of the memory's whole text
+  is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
+  status INTEGER NOT NULL,        -- place in STATUSES
+  reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)
+  vector BLOB                     -- int8, one byte a dimension; NULL: none yet
+) STRICT;
+CREATE INDEX final_by_content ON vectors (content_hash) WHERE is_final;
+CREATE INDEX pending ON vectors (key) WHERE NOT is_final;
+CREATE TABLE codes (
+  status INTEGER NOT NULL, reach INTEGER NOT NULL, key INTEGER NOT NULL,
+  code BLOB NOT NULL,             -- the signs of the vector, one bit a dimension
+  PRIMARY KEY (status, reach, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE space (
+  watermark INTEGER NOT NULL,
+  dimension INTEGER NOT NULL,
+  finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
+  firsts_made_by TEXT NOT NULL,   -- the same of the model that gives the provisional vectors
+  parted INTEGER NOT NULL DEFAULT 0,  -- how many audiences a search reads by cells
+  counted INTEGER NOT NULL DEFAULT 0  -- the last row number when audiences were last counted
+) STRICT;
+
+-- The codes of audiences with very many memories, in cells (see `vector_cells`). Triggers keep them in step, so a writer of
+-- `codes` needs no knowledge of cells. 0 is the status "active".
+CREATE TABLE parted (
+  reach INTEGER PRIMARY KEY,
+  codes INTEGER NOT NULL,         -- how many it had then, 0: its vectors are being replaced by another model's
+  is_complete INTEGER NOT NULL    -- 0: they are still being placed
+) STRICT;
+CREATE TABLE cells (
+  reach INTEGER NOT NULL, cell INTEGER NOT NULL,
+  pivot BLOB NOT NULL,            -- int8, what its vectors are nearest to
+  PRIMARY KEY (reach, cell)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE placed (
+  reach INTEGER NOT NULL, cell INTEGER NOT NULL, key INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY (reach, cell, key)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX placed_by_key ON placed (key);
+CREATE TRIGGER code_gone AFTER DELETE ON codes BEGIN
+  DELETE FROM placed WHERE key = OLD.key;
+END;
+CREATE TRIGGER code_come AFTER INSERT ON codes
+WHEN NEW.status = 0 AND EXISTS (SELECT 1 FROM parted WHERE reach = NEW.reach) BEGIN
+  INSERT OR REPLACE INTO placed SELECT NEW.reach, cell, NEW.key, NEW.code FROM cells WHERE reach = NEW.reach
+  ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8((SELECT vector FROM vectors WHERE key = NEW.key))) LIMIT 1;
+END;
+"""
+VECTORS_SCHEMA = database.Schema(_SCRIPT, version=2, synchronous="NORMAL")
 
 
-_ACTIVE, _DELETED = _FROM_STATUS["active"], _FROM_STATUS["deleted"]
+class VectorsUnusable(StoreError):
+    """The vectors are missing, damaged or of another shape: search by words goes on, and they are made anew."""
 
 
-_LAST_KEY = PASSAGES - 1
+class ExtensionMissing(StoreError):
+    """sqlite-vec is not installed, or SQLite may not load it here: search by words goes on."""
+
+
+class TranslatedErrors:
+    """Turns SQLite's errors into ours: a file that cannot be read any more raises VectorsUnusable."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, apsw.SQLError):  # a missing table, or a vector of another length
+            raise VectorsUnusable(f"{self._path} cannot be used: {error}", _LATER) from error
+        if isinstance(error, apsw.Error):
+            error = database.translate_error(error, self._path)
+        if isinstance(error, StoreCorrupt | StoreTooNew | StoreTooOld) or (
+            isinstance(error, StoreError) and not os.path.isfile(self._path)
+        ):
+            raise VectorsUnusable(error.message, _LATER) from error
+        if isinstance(error, StoreError):
+            raise error
+
+
+def prepare_connection(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
+    """Return the connection with sqlite-vec loaded.
+
+    A connection that cannot be used is closed. Raises VectorsUnusable, ExtensionMissing. may_make: write down the dimension in
+    a new file.
+    """
+    try:
+        load_extension(connection)
+        with TranslatedErrors(path):
+            rows = connection.execute("SELECT dimension FROM space").fetchall()  # reading needs no lock
+            if may_make and not rows:
+                new = "INSERT INTO space SELECT -1, ?, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM space)"
+                connection.execute(new, (dimension,))
+                rows = connection.execute("SELECT dimension FROM space").fetchall()
+        if rows != [(dimension,)]:
+            actual = rows[0][0] if rows else "no"
+            raise VectorsUnusable(f"{path} has vectors of {actual} dimensions, expected {dimension}", _LATER)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def remove_file(path: str) -> None:
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        try:
+            os.unlink(name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StoreError(f"{name} cannot be removed: {error.strerror}", "another process may be using it") from error
+
+
+def inode_of(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return -1
+
+
+def vectors_path(home: Home, space: str) -> str:
+    return os.path.join(home.index, f"vectors-{VECTORS_FORMAT}-{space}.db")
+
+
+def find_vector_files(home: Home) -> list[str]:
+    """Return the files of all spaces' vectors, also of other versions of subcog."""
+    try:
+        names = os.listdir(home.index)
+    except FileNotFoundError:
+        return []
+    return [os.path.join(home.index, name) for name in sorted(names) if name.startswith("vectors-") and name.endswith(".db")]
+
+
+def load_extension(connection: apsw.Connection) -> None:
+    """Load sqlite-vec into a connection. Raises ExtensionMissing.
+
+    The library lies beside apsw's folder. sqlite-vec's own package is imported only where it does not, because it imports the
+    standard sqlite3.
+    """
+    file = os.path.join(os.path.dirname(os.path.dirname(apsw.__file__)), "sqlite_vec", "vec0")
+    if not os.path.exists(file + _SUFFIX):
+        try:
+            import sqlite_vec  # 8 ms: see the docstring
+
+            file = sqlite_vec.loadable_path()
+        except ImportError as error:
+            raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec") from error
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(file)
+        connection.enable_load_extension(False)
+    except (apsw.Error, AttributeError) as error:  # a build of SQLite without extensions lacks the method
+        raise ExtensionMissing(
+            f"sqlite-vec cannot be loaded ({error}); search is by words alone", "reinstall subcog"
+        ) from error
 
 
 class VectorReader:
@@ -55,19 +210,19 @@ class VectorReader:
         self._finals_made_by = ""
         self.path = path
         self.dimension = dimension
-        self._inode = vector_file.inode_of(path)
+        self._inode = inode_of(path)
 
     @classmethod
     def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> Self:
         """Open the vectors read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
-        path = vector_file.vectors_path(home, space)
+        path = vectors_path(home, space)
         with TranslatedErrors(path):
-            connection = database.open_reader(path, vector_file.VECTORS_SCHEMA, busy_ms)
-        return cls(vector_file.prepare_connection(connection, path, dimension), path, dimension)
+            connection = database.open_reader(path, VECTORS_SCHEMA, busy_ms)
+        return cls(prepare_connection(connection, path, dimension), path, dimension)
 
     def is_gone(self) -> bool:
         """Return whether the file was removed or made anew since it was opened: writes to it are lost then."""
-        return vector_file.inode_of(self.path) != self._inode
+        return inode_of(self.path) != self._inode
 
     def close(self) -> None:
         self._connection.close()
@@ -97,7 +252,7 @@ class VectorReader:
         are compared exactly, as in `cosines`. Memories that tie with the last code are compared too, so that the order of
         insertion does not matter.
         """
-        chosen = tuple(_FROM_STATUS[status] for status in statuses) or tuple(range(_DELETED))
+        chosen = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
         with TranslatedErrors(self.path), self._connection:  # a savepoint: all statements see one state of the file
             reaches = None if audiences is None else [reach_of(audience) for audience in audiences]
             codes, values = self._codes(query, reaches, chosen)
@@ -122,31 +277,27 @@ class VectorReader:
 
         Where only active memories are wanted, large audiences give the codes of their nearest cells.
         """
-        large = self._in_cells() if tuple(statuses) == (_ACTIVE,) else frozenset()
-        if reaches is not None:
-            large &= frozenset(reaches)
-        sql = f"SELECT key, code FROM codes WHERE status IN ({_placeholders(statuses)})"  # noqa: S608 - marks
-        values: list[apsw.SQLiteValue] = [*statuses]
+        large: set[int] = set()
+        if tuple(statuses) == (ACTIVE,) and self._execute("SELECT 1 FROM space WHERE parted"):
+            large = {reach for (reach,) in self._execute("SELECT reach FROM parted WHERE is_complete")}
         if reaches is None:
-            sql += f" AND reach NOT IN ({_placeholders(large)})" if large else ""
-            values += large
+            scope, wanted = "NOT IN", list(large)
         else:
-            small = [reach for reach in reaches if reach not in large]
-            sql += f" AND reach IN ({_placeholders(small)})"
-            values += small
+            large &= set(reaches)
+            scope, wanted = "IN", [reach for reach in reaches if reach not in large]
+        sql = (
+            f"SELECT key, code FROM codes WHERE status IN ({_placeholders(statuses)})"  # noqa: S608 - marks
+            f" AND reach {scope} ({_placeholders(wanted)})"
+        )
+        values: list[apsw.SQLiteValue] = [*statuses, *wanted]
         if large:
-            from subcog_hooks.store import vector_cells  # few stores are this large
-
-            sql += f" UNION ALL {vector_cells.near_sql(len(large))}"
+            sql += (
+                " UNION ALL SELECT placed.key, placed.code FROM (SELECT reach, cell FROM cells"  # noqa: S608 - marks and a number
+                f" WHERE reach IN ({_placeholders(large)}) ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8(?))"
+                f" LIMIT {PROBED_CELLS}) AS near CROSS JOIN placed ON placed.reach = near.reach AND placed.cell = near.cell"
+            )
             values += [*large, query]
         return sql, values
-
-    def _in_cells(self) -> frozenset[int]:
-        if not self._execute("SELECT 1 FROM space WHERE parted"):
-            return frozenset()
-        from subcog_hooks.store import vector_cells  # few stores are this large
-
-        return vector_cells.find_parted_reaches(self._connection)
 
     def cosines(self, query: bytes, seqs: Sequence[int]) -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; memories without a vector are left out.
@@ -162,7 +313,7 @@ class VectorReader:
         wholes: dict[int, float] = {}
         best_passage: dict[int, float] = {}
         best_question: dict[int, float] = {}
-        for key, cosine in self._execute(sql, (query, f"[{keys}]", _LAST_KEY)) if seqs else ():
+        for key, cosine in self._execute(sql, (query, f"[{keys}]", LAST_KEY)) if seqs else ():
             if cosine is None:  # a vector of zeros
                 continue
             seq, passage = divmod(key, PASSAGES)
@@ -184,7 +335,7 @@ class VectorReader:
             "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
         )
         first_key = seq * PASSAGES + FIRST_QUESTION
-        rows = self._execute(sql, (query, first_key, seq * PASSAGES + _LAST_KEY))
+        rows = self._execute(sql, (query, first_key, seq * PASSAGES + LAST_KEY))
         return {key - first_key: cosine for key, cosine in rows if cosine is not None}
 
     def _execute(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:

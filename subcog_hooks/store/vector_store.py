@@ -14,28 +14,52 @@ counts.
 
 from __future__ import annotations
 
+import os
+
 from subcog_hooks.core import database
-from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home, make_private_folder
-from subcog_hooks.store import vector_file
+from subcog_hooks.store import vector_cells
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
-from subcog_hooks.store.vector_file import PASSAGES, TranslatedErrors, VectorsUnusable
-from subcog_hooks.store.vector_reader import _DELETED, _FROM_STATUS, _LAST_KEY, FIRST_QUESTION, VectorReader
+from subcog_hooks.store.vector_reader import (
+    ACTIVE,
+    DELETED,
+    FIRST_QUESTION,
+    LAST_KEY,
+    NUMBER_OF_STATUS,
+    PASSAGES,
+    VECTORS_SCHEMA,
+    TranslatedErrors,
+    VectorReader,
+    VectorsUnusable,
+    find_vector_files,
+    prepare_connection,
+    remove_file,
+    vectors_path,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import apsw
+
+    from subcog_hooks.store.store import Store
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay
+    Encode = Callable[[Sequence[str]], Sequence[bytes | None]]  # texts to provisional int8 vectors, None for a text without one
+    Progress = Callable[[int], None]
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another, as for the store
+LOCK_WAIT_MS = 3_000  # for another process with the lock; then a command uses the vectors as they are
+LONG_WAIT_MS = 120_000  # for commands that need the vectors
+FOLLOWED_AT_ONCE = 1_000  # memories in one transaction: the document model's writer waits at most half a second
 
-
-_WAITING_VALUES = PASSAGES, PASSAGES, FIRST_QUESTION, _DELETED  # for _WAITING_SQL
+_DOING = "bringing the vectors up to date"
+_WAITING_VALUES = PASSAGES, PASSAGES, FIRST_QUESTION, DELETED  # for _WAITING_SQL
 _WAITING_SQL = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # texts and questions, not passages
-
-
 _LAST_PASSAGE = FIRST_QUESTION - 1
 
 
@@ -48,14 +72,14 @@ class VectorStore(VectorReader):
     def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> VectorStore:
         """Open the vectors for writing; the file is made as needed. Raises StoreError as `reader` does."""
         make_private_folder(home.index)
-        path = vector_file.vectors_path(home, space)
-        connection = vector_file.open_to_write(path, busy_ms)
-        return cls(vector_file.prepare_connection(connection, path, dimension, may_make=True), path, dimension)
+        path = vectors_path(home, space)
+        connection = _open_to_write(path, busy_ms)
+        return cls(prepare_connection(connection, path, dimension, may_make=True), path, dimension)
 
     @staticmethod
     def remove(home: Home, space: str) -> None:
         """Delete the vectors of a space; its next writer makes them anew. Raises StoreError."""
-        vector_file.remove_file(vector_file.vectors_path(home, space))
+        remove_file(vectors_path(home, space))
 
     @staticmethod
     def purge(home: Home, seqs: Sequence[int]) -> None:
@@ -65,7 +89,7 @@ class VectorStore(VectorReader):
         when another process still reads the old bytes, StoreError; the other files are done all the same.
         """
         failure: StoreError | None = None
-        for path in vector_file.find_vector_files(home):
+        for path in find_vector_files(home):
             try:
                 _purge_file(path, seqs)
             except StoreError as error:
@@ -75,16 +99,9 @@ class VectorStore(VectorReader):
 
     # following the store
 
-    def begin(self) -> None:
-        """Begin a write transaction. Raises StoreBusy when another process writes for long."""
-        self._execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        self._execute("COMMIT")
-
-    def rollback(self) -> None:
-        if self._connection.in_transaction:
-            self._execute("ROLLBACK")
+    def transaction(self) -> vector_cells.WriteTransaction:
+        """Return a write transaction. Its beginning raises StoreBusy when another process writes for long."""
+        return vector_cells.WriteTransaction(self._connection, self._execute)
 
     def expect(self, made_by: MadeBy) -> None:
         """Keep only vectors that were made by these models.
@@ -92,87 +109,59 @@ class VectorStore(VectorReader):
         Final vectors of another document model become provisional until they are replaced. Provisional vectors of another
         encoder are dropped, and every memory is visited again.
         """
-        sql = "SELECT coalesce(nullif(?, ''), finals_made_by), coalesce(nullif(?, ''), firsts_made_by) FROM space"
-        finals, firsts = self._execute(sql, made_by)[0]
-        if self._execute("SELECT finals_made_by, firsts_made_by FROM space") != [(finals, firsts)]:
-            self.begin()
-            try:
-                if self._execute("SELECT 1 FROM space WHERE firsts_made_by <> ?", (firsts,)):
-                    places = "SELECT status, reach, key FROM vectors WHERE NOT is_final"
-                    self._execute(f"DELETE FROM codes WHERE (status, reach, key) IN ({places})")  # noqa: S608 - a constant
-                    self._execute("DELETE FROM vectors WHERE NOT is_final AND key % ?", (PASSAGES,))
-                    self._execute("UPDATE vectors SET vector = NULL WHERE NOT is_final")
-                    self.forget_progress()
-                if self._execute("SELECT 1 FROM space WHERE finals_made_by <> ?", (finals,)):
-                    self._execute("UPDATE vectors SET is_final = 0 WHERE is_final")
-                self._execute("UPDATE space SET finals_made_by = ?, firsts_made_by = ?", (finals, firsts))
-                self._execute("UPDATE parted SET codes = 0")  # vectors of other models lie far from the pivots
-                self.commit()
-            except BaseException:
-                self.rollback()
-                raise
+        ((old_finals, old_firsts),) = self._execute("SELECT finals_made_by, firsts_made_by FROM space")
+        finals, firsts = made_by[0] or old_finals, made_by[1] or old_firsts
         self._finals_made_by = finals
+        if (finals, firsts) == (old_finals, old_firsts):
+            return
+        with self.transaction():
+            if firsts != old_firsts:
+                places = "SELECT status, reach, key FROM vectors WHERE NOT is_final"
+                self._execute(f"DELETE FROM codes WHERE (status, reach, key) IN ({places})")  # noqa: S608 - a constant
+                self._execute("DELETE FROM vectors WHERE NOT is_final AND key % ?", (PASSAGES,))
+                self._execute("UPDATE vectors SET vector = NULL WHERE NOT is_final")
+                self.forget_progress()
+            if finals != old_finals:
+                self._execute("UPDATE vectors SET is_final = 0 WHERE is_final")
+            self._execute("UPDATE space SET finals_made_by = ?, firsts_made_by = ?", (finals, firsts))
+            self._execute("UPDATE parted SET codes = 0")  # vectors of other models lie far from the pivots
 
-    def lacking(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Return the memories whose present text has no vector here, not even from another memory."""
-        return [
-            memory
-            for memory in memories
-            if memory.status != "deleted"
-            and not self._execute(
-                "SELECT 1 FROM vectors WHERE key = ? AND content_hash = ? AND vector IS NOT NULL",
-                (memory.seq * PASSAGES, memory.content_hash),
-            )
-            and not self.final_vectors(memory.content_hash)
-        ]
-
-    def lacking_questions(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
-        """Return the key and text of each question of `memories` that has no vector here, not even from another memory."""
+    def lacking(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
+        """Return the key and text of each text and question of `memories` that has no vector, not even of another memory."""
         sql = "SELECT 1 FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? AND vector IS NOT NULL"
         return [
             (key, text)
             for memory in memories
-            if memory.questions and memory.status != "deleted"
-            for key, text, content_hash in _keyed_questions(memory)
-            if not self._execute(sql, (*_question_keys(memory.seq), content_hash)) and not self.final_vectors(content_hash)
+            if memory.status != "deleted"
+            for key, (text, content_hash) in texts_of(memory).items()
+            if not self._execute(sql, (*_keys_of(memory.seq), content_hash)) and not self.final_vectors(content_hash)
         ]
 
-    def put(
-        self, memories: Iterable[Memory], provisional: dict[int, bytes], of_questions: Mapping[int, bytes] | None = None
-    ) -> None:
-        """Write the rows of these memories for their present text, status and audience; inside `begin` and `commit`.
+    def put(self, memories: Iterable[Memory], provisional: Mapping[int, bytes]) -> None:
+        """Write the rows of these memories for their present texts, status and audience; in a transaction.
 
-        provisional: vectors by row number for memories without one; a memory missing there gets its first from the document
-        model. of_questions: vectors for questions, by key.
+        provisional: vectors by key for texts without one; a text missing there gets its first from the document model.
         """
-        memories = list(memories)
-        hashes = {memory.content_hash for memory in memories}
-        hashes.update(content_hash for memory in memories for _, _, content_hash in _keyed_questions(memory))
+        texts_by_memory = [(memory, texts_of(memory)) for memory in memories]
+        hashes = {content_hash for _, texts in texts_by_memory for _, content_hash in texts.values()}
         finals = {content_hash: self.final_vectors(content_hash) for content_hash in hashes}  # read before rows are deleted
-        new_questions = of_questions or {}
-        sql = "SELECT is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? ORDER BY key"
-        for memory in memories:
-            key = memory.seq * PASSAGES
-            old_rows = self._execute(sql, (key, key + _LAST_PASSAGE, memory.content_hash))
-            is_final, vectors = bool(old_rows and old_rows[0][0]), [vector for _, vector in old_rows]
-            if not is_final and (final := finals[memory.content_hash]):
-                is_final, vectors = True, final
-            if not vectors or vectors[0] is None:
-                vectors = [provisional.get(memory.seq)]
-            owner = _FROM_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
-            old_questions = self._question_vectors(memory.seq)
-            self._drop(key, key + _LAST_KEY)
-            self._write(key, memory.content_hash, owner, vectors, is_final=is_final)
-            for question_key, _, content_hash in _keyed_questions(memory):
-                is_final, vector = old_questions.get(content_hash, (False, new_questions.get(question_key)))
+        sql = "SELECT content_hash, is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL ORDER BY key"
+        for memory, texts in texts_by_memory:
+            present: dict[str, tuple[bool, list[bytes]]] = {}
+            for content_hash, is_final, vector in self._execute(sql, _keys_of(memory.seq)):
+                present.setdefault(content_hash, (bool(is_final), []))[1].append(vector)
+            owner = NUMBER_OF_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
+            self._drop(*_keys_of(memory.seq))
+            for key, (_, content_hash) in texts.items():
+                is_final, vectors = present.get(content_hash, (False, []))
                 if not is_final and (final := finals[content_hash]):
-                    is_final, vector = True, final[0]
-                self._write(question_key, content_hash, owner, [vector], is_final=is_final)
+                    is_final, vectors = True, final[:1] if key % PASSAGES else final
+                self._write(key, content_hash, owner, vectors or [provisional.get(key)], is_final=is_final)
 
     def remove_memories(self, seqs: Iterable[int]) -> None:
-        """Delete the vectors of purged memories; inside `begin` and `commit`."""
+        """Delete the vectors of purged memories; in a transaction."""
         for seq in seqs:
-            self._drop(seq * PASSAGES, seq * PASSAGES + _LAST_KEY)
+            self._drop(*_keys_of(seq))
 
     def keep_only(self, seqs: Iterable[int]) -> None:
         """Delete the vectors of all other memories: for a store that was restored from a backup."""
@@ -181,11 +170,11 @@ class VectorStore(VectorReader):
         self.remove_memories(sorted(present - wanted))
 
     def reach_revision(self, revision: int) -> None:
-        """Record that the vectors have reached this store revision; inside `begin` and `commit`."""
+        """Record that the vectors have reached this store revision; in a transaction."""
         self._execute("UPDATE space SET watermark = max(watermark, ?)", (revision,))
 
     def forget_progress(self) -> None:
-        """Record that every memory has to be visited again; inside `begin` and `commit`."""
+        """Record that every memory has to be visited again; in a transaction."""
         self._execute("UPDATE space SET watermark = -1")
 
     def part(self) -> int:
@@ -193,13 +182,8 @@ class VectorStore(VectorReader):
 
         Cells of another model's vectors are made anew once no memory waits for its final vector.
         """
-        from subcog_hooks.store import vector_cells  # loads numpy where there is work
-
         with TranslatedErrors(self.path):
-            if vector_cells.has_outdated_pivots(self._connection):
-                is_due = not self.pending(1)
-            else:
-                is_due = vector_cells.is_check_due(self._connection)
+            is_due = vector_cells.is_division_due(self._connection, is_provisional=bool(self.pending(1)))
             return vector_cells.part_audiences(self._connection) if is_due else 0
 
     def overwrite_log(self) -> None:
@@ -214,7 +198,7 @@ class VectorStore(VectorReader):
 
         Deleted memories are not counted.
         """
-        total = self._execute("SELECT count(*) FROM vectors WHERE status <> ? AND NOT key % ?", (_DELETED, PASSAGES))[0][0]
+        total = self._execute("SELECT count(*) FROM vectors WHERE status <> ? AND NOT key % ?", (DELETED, PASSAGES))[0][0]
         sql = f"SELECT count(DISTINCT key / ?) FROM vectors WHERE {_WAITING_SQL}"  # noqa: S608 - a constant
         waiting = self._execute(sql, (PASSAGES, *_WAITING_VALUES))[0][0]
         return int(total - waiting), int(waiting)
@@ -223,16 +207,6 @@ class VectorStore(VectorReader):
         """Return (key, content hash) of the memories, and of the questions, that wait for their final vectors, in row order."""
         sql = f"SELECT key, content_hash FROM vectors WHERE {_WAITING_SQL} ORDER BY key LIMIT ?"  # noqa: S608 - a constant
         return [(key, content_hash) for key, content_hash in self._execute(sql, (*_WAITING_VALUES, limit))]
-
-    @staticmethod
-    def text_at(key: int, memory: Memory) -> tuple[str, str]:
-        """Return the text of the memory, or of its question, with this key, and its hash; "" and "" for none."""
-        if not key % PASSAGES:
-            return memory.content, memory.content_hash
-        return next(
-            ((text, content_hash) for question_key, text, content_hash in _keyed_questions(memory) if question_key == key),
-            ("", ""),
-        )
 
     @staticmethod
     def seq_of(key: int) -> int:
@@ -244,7 +218,7 @@ class VectorStore(VectorReader):
         sql = (
             "SELECT key, vector FROM vectors WHERE NOT key % ? AND is_final AND status = ? AND vector IS NOT NULL ORDER BY key"
         )
-        return [(key // PASSAGES, vector) for key, vector in self._execute(sql, (PASSAGES, _FROM_STATUS["active"]))]
+        return [(key // PASSAGES, vector) for key, vector in self._execute(sql, (PASSAGES, ACTIVE))]
 
     def final_vectors(self, content_hash: str) -> list[bytes]:
         """Return the final vectors of a text: the whole text's and then its passages', made for any memory.
@@ -267,19 +241,14 @@ class VectorStore(VectorReader):
             "SELECT status, reach FROM vectors WHERE key = ? AND content_hash = ? AND NOT is_final "
             "AND ? IN ('', (SELECT finals_made_by FROM space))"
         )
-        self.begin()
-        try:
-            count = 0
+        count = 0
+        with self.transaction():
             for key, content_hash, vectors in made:
                 for owner in self._execute(sql, (key, content_hash, self._finals_made_by)):
                     is_question = key % PASSAGES > 0
                     self._drop(key, key if is_question else key + _LAST_PASSAGE)
                     self._write(key, content_hash, owner, vectors[:1] if is_question else vectors, is_final=True)
                     count += 1
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
         return count
 
     def problems(self) -> list[str]:
@@ -294,22 +263,14 @@ class VectorStore(VectorReader):
         lost = self._execute(
             "SELECT count(*) FROM vectors LEFT JOIN codes USING (status, reach, key) "
             "WHERE vector IS NOT NULL AND status <> ? AND code IS NULL",
-            (_DELETED,),
+            (DELETED,),
         )[0][0]
         if lost:
             return [f"{lost} vectors without a code"]
-        from subcog_hooks.store import vector_cells  # not for a prompt
-
         with TranslatedErrors(self.path):
             return vector_cells.find_problems(self._connection)
 
     # inside
-
-    def _question_vectors(self, seq: int) -> dict[str, tuple[bool, bytes]]:
-        """Return the vectors of a memory's questions, by the question's hash, and whether each is final."""
-        sql = "SELECT content_hash, is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
-        rows = self._execute(sql, _question_keys(seq))
-        return {content_hash: (bool(is_final), vector) for content_hash, is_final, vector in rows}
 
     def _drop(self, first_key: int, last_key: int) -> None:
         keys = first_key, last_key
@@ -331,28 +292,141 @@ class VectorStore(VectorReader):
         self._execute(
             "INSERT OR REPLACE INTO codes SELECT status, reach, key, vec_quantize_binary(vec_int8(vector)) FROM vectors "
             "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL AND status <> ?",
-            (key, key + len(vectors) - 1, _DELETED),
+            (key, key + len(vectors) - 1, DELETED),
         )
 
 
-def _question_keys(seq: int) -> tuple[int, int]:
-    return seq * PASSAGES + FIRST_QUESTION, seq * PASSAGES + _LAST_KEY
+def texts_of(memory: Memory) -> dict[int, tuple[str, str]]:
+    """Return the memory's whole text and its questions, each with its hash, by key. No memory's text has a question's hash."""
+    first_key = memory.seq * PASSAGES
+    questions = {
+        key: (question.text, hash_content(f"?\x00{question.text}"))
+        for key, question in enumerate(memory.questions, first_key + FIRST_QUESTION)
+    }
+    return {first_key: (memory.content, memory.content_hash), **questions}
 
 
-def _keyed_questions(memory: Memory) -> list[tuple[int, str, str]]:
-    """Return the key, text and hash of each of a memory's questions; no memory's text has such a hash."""
-    first_key = memory.seq * PASSAGES + FIRST_QUESTION
-    return [
-        (key, question.text, hash_content(f"?\x00{question.text}")) for key, question in enumerate(memory.questions, first_key)
-    ]
+def _keys_of(seq: int) -> tuple[int, int]:
+    return seq * PASSAGES, seq * PASSAGES + LAST_KEY
+
+
+def _open_to_write(path: str, busy_ms: float) -> apsw.Connection:
+    with TranslatedErrors(path):
+        connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
+        try:
+            connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
+        except BaseException:
+            connection.close()
+            raise
+    return connection
 
 
 def _purge_file(path: str, seqs: Sequence[int]) -> None:
     try:
-        with VectorStore(vector_file.open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
-            vectors.begin()
-            vectors.remove_memories(seqs)
-            vectors.commit()
+        with VectorStore(_open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
+            with vectors.transaction():
+                vectors.remove_memories(seqs)
             vectors.overwrite_log()
     except VectorsUnusable:
-        vector_file.remove_file(path)
+        remove_file(path)
+
+
+def lock_path(home: Home, space: str) -> str:
+    """Return the lock file of the process that updates or remakes a space's vectors."""
+    return os.path.join(home.index, f"vectors-{space}.following.lock")
+
+
+def open_following(
+    home: Home,
+    store: Store,
+    space: str,
+    dimension: int,
+    encode: Encode,
+    progress: Progress | None = None,
+    *,
+    made_by: MadeBy,
+    anew: bool = False,
+    parts: bool = False,
+    wait_ms: int | None = None,
+) -> VectorStore:
+    """Bring the vectors of a space to the store's revision and return them; a damaged file is made anew.
+
+    One process does so at a time. wait_ms: how long to wait for another one, None for LOCK_WAIT_MS; then StoreBusy is raised,
+    and that process, or the next one, brings the rest. made_by: vectors of other models are replaced. anew: check the whole
+    file for damage and visit every memory; vectors of unchanged texts are kept. parts: divide large audiences into cells, which
+    loads numpy and takes a minute for 1,000,000 memories. Raises StoreError, and ExtensionMissing without sqlite-vec.
+    """
+    patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
+
+    def follow(*, anew: bool) -> VectorStore:
+        vectors = VectorStore.writer(home, space, dimension)
+        try:
+            if anew and (problems := vectors.problems()):
+                raise VectorsUnusable(f"{vectors.path}: {problems[0]}")
+            vectors.expect(made_by)
+            if anew:
+                vectors.forget_progress()
+            follow_store(vectors, store, encode, progress)
+            if parts:
+                vectors.part()
+        except BaseException:
+            vectors.close()
+            raise
+        return vectors
+
+    with ProcessLock(lock_path(home, space), patience, _DOING):
+        try:
+            return follow(anew=anew)
+        except VectorsUnusable:  # raised by the check, or later
+            VectorStore.remove(home, space)
+            return follow(anew=False)
+
+
+def part_cells_anew(home: Home, space: str, vectors: VectorStore) -> None:
+    """Make the cells anew once the last vectors of another model are replaced. Raises StoreError.
+
+    One process does so at a time. Where another one holds the lock for long, the next to follow the store makes the cells.
+    """
+    try:
+        with ProcessLock(lock_path(home, space), LOCK_WAIT_MS, _DOING):
+            vectors.part()
+    except StoreBusy:
+        pass
+
+
+def follow_store(vectors: VectorStore, store: Store, encode: Encode, progress: Progress | None = None) -> None:
+    """Bring the vectors to the store's revision: new texts get provisional vectors, the others keep theirs.
+
+    It goes on until nothing has been stored meanwhile, so that a process that did not wait finds its memories here. Each chunk
+    is read and written under the file's write lock, so a later state never gives way to an earlier one. Raises StoreError.
+    """
+    while True:
+        after, until = vectors.watermark(), store.revision()
+        if after >= 0 and not store.has_revision(after):
+            after = -1  # the store was restored from a backup, perhaps an older one: visit all memories
+        if after >= until:
+            return
+        _put_changes(vectors, store, after, until, encode, progress)
+
+
+def _put_changes(vectors: VectorStore, store: Store, after: int, until: int, encode: Encode, progress: Progress | None) -> None:
+    from_seq = 0
+    all_seqs: list[int] = []
+    while True:
+        with vectors.transaction():
+            chunk = store.changes(after, until, from_seq, FOLLOWED_AT_ONCE)
+            if not chunk:
+                vectors.remove_memories(store.purged_after(after))
+                if after < 0:
+                    vectors.keep_only(all_seqs)
+                    vectors.forget_progress()
+                vectors.reach_revision(until)
+                return
+            lacking = vectors.lacking(chunk)
+            encoded = encode([text for _, text in lacking]) if lacking else []
+            vectors.put(chunk, {key: vector for (key, _), vector in zip(lacking, encoded, strict=True) if vector})
+        from_seq = chunk[-1].seq + 1
+        if after < 0:
+            all_seqs += [memory.seq for memory in chunk]
+        if progress:
+            progress(len(chunk))

@@ -1,4 +1,4 @@
-"""The decision of one hook run, with its reasons, and its record in state.db, which `subcog why` shows.
+"""The verdict of one hook run, with its reasons, and its record in state.db, which `subcog why` shows.
 
 It is built after the answer is written, so that nobody waits for it. It holds no content of memories. state.db keeps it as one
 row of columns, the rest as JSON.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.records import record
-from subcog_hooks.store import metrics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 
-# outcomes of a decision
+# outcomes of a verdict
 SPOKE = "spoke"
 LINES = "lines"  # only lines, which point at memories
 PAUSED = "paused"
@@ -39,7 +38,7 @@ WAITING = "waiting"  # it waits for the session's next tool call
 HANDED_OVER = "handed_over"  # with the next tool call
 MOVED_ON = "moved_on"  # the session has another prompt, or has seen the memories
 
-# outcomes of a candidate, beside BELOW; a candidate rejected by the whole decision carries the decision's outcome
+# outcomes of a candidate, beside BELOW; a candidate rejected by the whole verdict carries the verdict's outcome
 INJECTED = "injected"
 POINTED = "pointed"  # a line points at it
 FOUND = "found"  # a second look has found it
@@ -61,6 +60,18 @@ VERSION = 1  # of the record
 MAX_CANDIDATES = 15
 MAX_EXPLAINED = 5  # the terms of the top candidates are kept
 MAX_PROMPT = 2_000  # characters
+KEPT_DAYS = 30
+MAX_VERDICTS = 1_000  # some days' prompts, 4 to 8 kB each
+LOOK_EVENT = "SecondLook"  # not an event of the client
+PRUNED_AT_ONCE = 50  # verdicts deleted at a time: single deletions would write twice as many pages
+FORGOTTEN_AT_ONCE = 100  # verdicts; deleting their texts takes 5 ms
+
+# counters, which count beyond the verdicts that are kept; lines point at memories, and memories are opened from lines
+VERDICTS_TOTAL, SECOND_LOOKS_TOTAL = "subcog_hook_decisions_total", "subcog_second_looks_total"
+INJECTED_TOTAL, POINTED_TOTAL = "subcog_memories_injected_total", "subcog_memories_pointed_total"
+OPENED_TOTAL = "subcog_memories_opened_total"
+
+_DAY_MS = 86_400_000
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -122,8 +133,8 @@ class Thresholds:
 
 
 @record
-class Decision:
-    """The decision of one hook run: its outcome and its reasons.
+class RecordedVerdict:
+    """The verdict of one hook run: its outcome and its reasons.
 
     at_ms: milliseconds since the epoch; project: its name, "" for none; outcome: one of OUTCOMES; reason: details of it. units:
     printed UTF-16 units; micros: microseconds of the whole process until the record was written. prompt: the text, None where
@@ -131,7 +142,7 @@ class Decision:
     milliseconds. strategies: the searches that recall ran; note: the searches that it left out. borrowed: topics taken from the
     previous prompt. candidates: at most MAX_CANDIDATES, the most relevant first.
 
-    Of a second look: looked_at, the id of the decision about its prompt; later_ms, its duration in milliseconds.
+    Of a second look: looked_at, the id of the verdict on its prompt; later_ms, its duration in milliseconds.
     """
 
     id: str
@@ -165,12 +176,12 @@ class Decision:
         return tuple(candidate.id for candidate in self.candidates if candidate.outcome == POINTED)
 
     def to_text(self) -> str:
-        """Return the fields without a column, as JSON."""
+        """Return the fields without a column, as JSON. `past_runs.read_verdict` reads it."""
         return light_json.dumps({"v": VERSION, **{name: _plain_value(getattr(self, name)) for name in FIELDS}})
 
 
 COLUMNS = ("id", "at_ms", "event", "session", "project", "outcome", "units", "micros")  # of state.db
-FIELDS = tuple(name for name in Decision.__annotations__ if name not in COLUMNS)
+FIELDS = tuple(name for name in RecordedVerdict.__annotations__ if name not in COLUMNS)
 
 
 def _plain_value(value: object) -> Json:
@@ -179,110 +190,79 @@ def _plain_value(value: object) -> Json:
     return [_plain_value(item) for item in value] if isinstance(value, list | tuple) else value  # type: ignore[return-value]
 
 
-FORGOTTEN_AT_ONCE = 100  # decisions; deleting their texts takes 5 ms
+def keep_verdict(state: State, verdict: RecordedVerdict, now_ms: int) -> None:
+    """Store a verdict, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
 
-_FLAG = "keeps_prompts"  # set where texts of prompts may remain; its number is the last cleared decision
+    A verdict whose prompt has taught a memory stays until it is too old, because the question would go with it.
+    """
+    values = (
+        *(verdict.id, verdict.at_ms, verdict.event, verdict.session, verdict.project, verdict.outcome),
+        *(len(verdict.injected), verdict.units, verdict.micros, verdict.to_text()),
+    )
+    state.run("INSERT INTO verdicts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    (oldest, oldest_at_ms), (newest, _) = state.run(
+        "SELECT * FROM (SELECT number, at FROM verdicts ORDER BY number LIMIT 1)"
+        " UNION ALL SELECT * FROM (SELECT number, at FROM verdicts ORDER BY number DESC LIMIT 1)"
+    )
+    oldest_kept_ms = now_ms - KEPT_DAYS * _DAY_MS
+    if oldest_at_ms < oldest_kept_ms:
+        state.run("DELETE FROM verdicts WHERE at < ?", (oldest_kept_ms,))
+    if newest % PRUNED_AT_ONCE == 1 and newest - oldest > MAX_VERDICTS - PRUNED_AT_ONCE:
+        sql = "DELETE FROM verdicts WHERE number <= ? AND id NOT IN (SELECT verdict FROM lessons)"
+        state.run(sql, (newest - MAX_VERDICTS + PRUNED_AT_ONCE,))
+    counter = SECOND_LOOKS_TOTAL if verdict.looked_at else VERDICTS_TOTAL
+    if verdict.outcome != WAITING:  # a second look is counted at its end
+        state.increase_counter(counter, f'outcome="{verdict.outcome}"')
+    if verdict.injected:
+        state.increase_counter(INJECTED_TOTAL, by=len(verdict.injected))
+    if verdict.pointed:
+        state.increase_counter(POINTED_TOTAL, by=len(verdict.pointed))
+    if verdict.prompt is not None:
+        note_kept_prompt_text(state)
+
+
+# the texts of prompts
 
 
 def note_kept_prompt_text(state: State) -> None:
-    """Set the flag that state.db holds texts of prompts."""
-    state.run(
-        "INSERT INTO flags VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET until = NULL WHERE until IS NOT NULL", (_FLAG,)
-    )
+    """Record that state.db holds texts of prompts, from the first verdict on."""
+    state.run("UPDATE progress SET cleared_verdict = 0 WHERE cleared_verdict IS NOT 0")
 
 
 def may_hold_prompt_texts(state: State) -> bool:
     """Return whether state.db may hold texts of prompts."""
-    return bool(state.run("SELECT 1 FROM flags WHERE name = ?", (_FLAG,)))
+    return bool(state.run("SELECT 1 FROM progress WHERE cleared_verdict IS NOT NULL"))
 
 
 def forget_prompt_texts(state: State) -> None:
-    """Delete the texts of prompts from decisions, topics and LLM answers, also from free pages of the file."""
+    """Delete the texts of prompts from verdicts, topics and LLM answers, also from free pages of the file."""
     state.begin()
-    _forget_texts_after(state, 0, -1)
-    state.run("DELETE FROM flags WHERE name = ?", (_FLAG,))
+    _forget_texts(state, -1)
     state.commit()
     state.run("VACUUM")
     state.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def forget_some_prompt_texts(state: State) -> None:
-    """Delete the texts of the oldest FORGOTTEN_AT_ONCE decisions that have one, in the open transaction.
+    """Delete the texts of the oldest FORGOTTEN_AT_ONCE verdicts that have one, in the open transaction.
 
     The hook calls it; its next runs continue. Topics and answers go at once.
     """
-    (cleared,) = state.run("SELECT coalesce(max(until), 0) FROM flags WHERE name = ?", (_FLAG,))[0]
-    last_number = _forget_texts_after(state, int(cleared or 0), FORGOTTEN_AT_ONCE)
-    if last_number is None:
-        state.run("DELETE FROM flags WHERE name = ?", (_FLAG,))
-    else:
-        state.run("UPDATE flags SET until = ? WHERE name = ?", (last_number, _FLAG))
+    _forget_texts(state, FORGOTTEN_AT_ONCE)
 
 
-def _forget_texts_after(state: State, after: int, limit: int) -> int | None:
-    """Delete the texts of up to `limit` decisions after this number; -1 for all. Return the last number, None at the end."""
+def _forget_texts(state: State, limit: int) -> None:
+    """Delete the texts of the next `limit` verdicts, -1 for all, and record the last one, NULL at the end."""
     state.run("PRAGMA secure_delete = ON")
-    numbers = [int(row[0] or 0) for row in state.run("SELECT number FROM decisions WHERE number > ? LIMIT ?", (after, limit))]
+    cleared = "SELECT coalesce(max(cleared_verdict), 0) FROM progress" if limit > 0 else "SELECT 0"
+    sql = f"SELECT number FROM verdicts WHERE number > ({cleared}) ORDER BY number LIMIT ?"  # noqa: S608 - constants
+    numbers = [number for (number,) in state.run(sql, (limit,))]
     if numbers:
         state.run(
-            "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics', '$.intent.reasoning'),"
+            "UPDATE verdicts SET record = json_set(json_remove(record, '$.intent.topics', '$.intent.reasoning'),"
             " '$.prompt', NULL, '$.borrowed', json('[]')) WHERE number BETWEEN ? AND ? AND json_valid(record)",
             (numbers[0], numbers[-1]),
         )
     state.run("DELETE FROM topics")
     state.run("DELETE FROM llm_answers")
-    return numbers[-1] if numbers and len(numbers) == limit else None
-
-
-KEPT_DAYS = 30
-MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
-LOOK_EVENT = "SecondLook"  # not an event of the client
-MAX_LOOKED_THROUGH = 200  # the latest decisions, among which a second look is searched
-PRUNED_AT_ONCE = 50  # decisions deleted at a time: single deletions would write twice as many pages
-
-_DAY_MS = 86_400_000
-
-
-def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
-    """Store a decision, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
-
-    A decision whose prompt has taught a memory stays until it is too old, because the question would go with it.
-    """
-    values = (
-        *(decision.id, decision.at_ms, decision.event, decision.session, decision.project, decision.outcome),
-        *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
-    )
-    state.run("INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-    (oldest, oldest_at), (newest, _) = state.run(
-        "SELECT * FROM (SELECT number, at FROM decisions ORDER BY number LIMIT 1)"
-        " UNION ALL SELECT * FROM (SELECT number, at FROM decisions ORDER BY number DESC LIMIT 1)"
-    )
-    oldest_kept_ms = now_ms - KEPT_DAYS * _DAY_MS
-    if int(oldest_at or 0) < oldest_kept_ms:
-        state.run("DELETE FROM decisions WHERE at < ?", (oldest_kept_ms,))
-    newest_number = int(newest or 0)
-    if newest_number % PRUNED_AT_ONCE == 1 and newest_number - int(oldest or 0) > MAX_DECISIONS - PRUNED_AT_ONCE:
-        state.run(
-            "DELETE FROM decisions WHERE number <= ? AND id NOT IN (SELECT decision FROM lessons)",
-            (newest_number - MAX_DECISIONS + PRUNED_AT_ONCE,),
-        )
-    counted = metrics.SECOND_LOOKS if decision.looked_at else metrics.DECISIONS
-    if decision.outcome != WAITING:  # a second look is counted at its end
-        metrics.increase_counter(state, counted, f'outcome="{decision.outcome}"')
-    if decision.injected:
-        metrics.increase_counter(state, metrics.INJECTED, by=len(decision.injected))
-    if decision.pointed:
-        metrics.increase_counter(state, metrics.POINTED, by=len(decision.pointed))
-    if decision.prompt is not None:
-        note_kept_prompt_text(state)
-
-
-def settle_second_look(state: State, id: str, outcome: str, why: str) -> None:
-    """Set the outcome of a second look that was waiting, in the open transaction. why: the reason."""
-    row = state.run(
-        "UPDATE decisions SET outcome = ?, record = json_set(record, '$.reason', ?) WHERE id = ? AND outcome = ?"
-        " AND json_valid(record) AND number > (SELECT max(number) FROM decisions) - ? RETURNING 1",
-        (outcome, why, id, WAITING, MAX_LOOKED_THROUGH),
-    )
-    if row:
-        metrics.increase_counter(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
+    state.run("UPDATE progress SET cleared_verdict = ?", (numbers[-1] if len(numbers) == limit else None,))

@@ -8,7 +8,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.store import verdicts
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import BELOW, INJECTED, SPOKE, Candidate, Decision, PromptIntent, Thresholds
+from subcog_hooks.store.verdicts import BELOW, INJECTED, SPOKE, Candidate, PromptIntent, RecordedVerdict, Thresholds
 from tests.cli.conftest import Run
 
 PROMPT = "How do we rotate the signing keys?"
@@ -27,7 +27,7 @@ def candidate(id_: str, relevance: float, outcome: str | None = None, raw: float
     )
 
 
-def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = (), **fields: object) -> Decision:
+def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = (), **fields: object) -> RecordedVerdict:
     """A decision about PROMPT, with these fields."""
     values: dict[str, object] = {
         "at_ms": now_ms(),
@@ -50,7 +50,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
         "candidates": list(candidates),
         **fields,
     }
-    return Decision(id_, outcome=outcome, **values)  # type: ignore[arg-type]  # a test's own fields
+    return RecordedVerdict(id_, outcome=outcome, **values)  # type: ignore[arg-type]  # a test's own fields
 
 
 def latest(subcog: Run) -> str:
@@ -58,10 +58,10 @@ def latest(subcog: Run) -> str:
     return subcog("why", "list", "-n", "1").out.split()[0]
 
 
-def keep(home: Home, *decisions: Decision) -> None:
+def keep(home: Home, *past_verdicts: RecordedVerdict) -> None:
     """Keep them as the hook does."""
     home.create()
     state = State.open(home, 1_000)
-    for decision in decisions:
-        verdicts.keep_decision(state, decision, now_ms())
+    for verdict in past_verdicts:
+        verdicts.keep_verdict(state, verdict, now_ms())
     state.close()

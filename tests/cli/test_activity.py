@@ -12,7 +12,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.store import lessons, metrics, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
@@ -33,14 +33,14 @@ def with_metrics(home: Home) -> None:
     """Store some values of each metric."""
     home.create()
     state = State.open(home, 100)
-    metrics.increase_counter(state, "search_intent_llm_started", by=5)
+    state.increase_counter("search_intent_llm_started", by=5)
     for status, times in (("success", 2), ("timeout", 2), ("error", 1)):
-        metrics.increase_counter(state, "search_intent_llm_completed", f'status="{status}"', times)
-    metrics.increase_counter(state, "search_intent_llm_timeout_total", 'reason="deadline"', 2)
+        state.increase_counter("search_intent_llm_completed", f'status="{status}"', times)
+    state.increase_counter("search_intent_llm_timeout_total", 'reason="deadline"', 2)
     for seconds in (0.0004, 0.002, 0.002, 0.03):
-        metrics.observe_duration(state, DURATION, 'source="keyword"', seconds)
-    metrics.observe_duration(state, DURATION, 'source="hybrid"', 9.0)
-    metrics.increase_counter(state, "of_another_version")
+        state.observe_duration(DURATION, 'source="keyword"', seconds)
+    state.observe_duration(DURATION, 'source="hybrid"', 9.0)
+    state.increase_counter("of_another_version")
     state.close()
 
 
@@ -133,7 +133,7 @@ def noon(days_ago: int) -> int:
 
 
 @pytest.fixture
-def with_decisions(home: Home, store: Store, make: Maker) -> None:
+def with_verdicts(home: Home, store: Store, make: Maker) -> None:
     """Store ten prompts of today and yesterday: four were spoken to, each with m1, and one also with m2."""
     store.add([make(f"Note {i} of the yard.", id=f"m{i}", created_at=i) for i in range(1, 5)])
     store.add([make("Of no use any more.", status="archived"), make("Long gone.", expires_at=1)])
@@ -148,7 +148,7 @@ def with_decisions(home: Home, store: Store, make: Maker) -> None:
     keep(home, *rows)
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None:
     details = subcog("report", "--details").out
     rows = {" ".join(line.split()) for line in details.splitlines()}
@@ -223,7 +223,7 @@ def test_it_says_how_many_mattered_later_in_their_session(
     assert sum(part["used"] for part in after.values()) >= 3
 
 
-@pytest.mark.usefixtures("with_decisions")
+@pytest.mark.usefixtures("with_verdicts")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
     record = subcog("report", "--json").json
     assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
@@ -234,10 +234,10 @@ def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
     assert record["subcog_memories_injected_total"] == 6
 
 
-@pytest.mark.usefixtures("with_decisions")
-def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("with_verdicts")
+def test_prometheus_counts_on_when_verdicts_are_forgotten(subcog: Run, home: Home) -> None:
     state = State.open(home, 1_000)
-    state.run("DELETE FROM decisions")
+    state.run("DELETE FROM verdicts")
     state.close()
     samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["subcog_hook_decisions_total", (("outcome", "spoke"),)] == 5
@@ -273,7 +273,7 @@ def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) ->
     keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
     state = State.open(home, 1_000)
     sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
-    lessons.note_opened(state, "s", ("near",), 2)
+    sessions.note_opened(state, "s", ("near",), 2)
     state.close()
     bands = subcog("report", "--json").json["lines"]
     assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

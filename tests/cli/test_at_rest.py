@@ -17,9 +17,18 @@ from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
-from subcog_hooks.store import job_record
-from subcog_hooks.store.job_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store import home_files
+from subcog_hooks.store.home_files import (
+    DONE,
+    OUTCOMES,
+    PUT_OFF,
+    RUN_FAILED,
+    UNFINISHED,
+    JobRecord,
+    LastRun,
+    ProcessLock,
+    is_held,
+)
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -61,7 +70,7 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: Monk
     _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
     assert not background_jobs.start_if_due(home, background_jobs.JOBS)
-    run = job_record.read_record(home).runs["embedding"]
+    run = home_files.read_record(home).runs["embedding"]
     assert (run.outcome, run.result) == (DONE, "1 memory or question embedded")
 
 
@@ -93,17 +102,17 @@ def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monk
 
 def test_a_session_starts_what_is_due_by_any_clock(home: Home, store: Store) -> None:
     now = now_ms()
-    assert job_record.is_due(home, now)  # nothing is known
-    job_record.write_record(home, JobRecord({}, now + MINUTE_MS, job_record.find_settings_time(home)))
-    assert not job_record.is_due(home, now)
-    assert job_record.is_due(home, now + MINUTE_MS)
+    assert home_files.is_due(home, now)  # nothing is known
+    home_files.write_record(home, JobRecord({}, now + MINUTE_MS, home_files.find_settings_time(home)))
+    assert not home_files.is_due(home, now)
+    assert home_files.is_due(home, now + MINUTE_MS)
     Path(home.config).write_text("")
-    assert job_record.is_due(home, now)
+    assert home_files.is_due(home, now)
     Path(home.job_record).write_text('{"next": 99999999999999')
-    assert job_record.is_due(home, now)
+    assert home_files.is_due(home, now)
     now = now_ms()
-    job_record.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.find_settings_time(home)))
-    assert job_record.is_due(home, now)
+    home_files.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, home_files.find_settings_time(home)))
+    assert home_files.is_due(home, now)
 
 
 class Work:
@@ -157,7 +166,7 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
     background_jobs.run_due_jobs(home, [*jobs, other.job])
     assert [work.runs for work in (*works.values(), other)] == [1, 1, 1]
     for name, (_, message) in failures.items():
-        run = job_record.read_record(home).runs[name]
+        run = home_files.read_record(home).runs[name]
         assert (run.outcome, run.result) == (RUN_FAILED, message)
         assert f"{name} failed at rest: {message}" in Path(log.log_path(home)).read_text()
     assert background_jobs.find_due(home, jobs) == []  # for ten minutes
@@ -167,9 +176,9 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
     background_jobs.run_due_jobs(home, [spent])
-    run = job_record.read_record(home).runs["tidying"]
+    run = home_files.read_record(home).runs["tidying"]
     assert (work.runs, run.outcome, run.result) == (0, UNFINISHED, "its 0 minutes are over")
-    assert job_record.is_due(home, now_ms())
+    assert home_files.is_due(home, now_ms())
     assert background_jobs.find_due(home, [work.job]) == [work.job]
 
 
@@ -178,12 +187,12 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     background_jobs.run_due_jobs(home, [work.job])
     background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
-    assert not job_record.is_due(home, now_ms() + 50 * MINUTE_MS)
-    assert job_record.is_due(home, now_ms() + 61 * MINUTE_MS)
+    assert not home_files.is_due(home, now_ms() + 50 * MINUTE_MS)
+    assert home_files.is_due(home, now_ms() + 61 * MINUTE_MS)
 
 
 def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home) -> None:
-    os.mkdir(os.path.join(home.root, "at-rest.json.new"))
+    os.mkdir(os.path.join(home.root, "at-rest.json"))
     work = Work(5, every_s=3_600.0)
     background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
@@ -192,16 +201,16 @@ def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home) -> None:
 @posix
 def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
     code = (
-        "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
-        "from subcog_hooks.store import job_record\nhome = Home(sys.argv[1])\n"
-        "print(job_record.write_record(home, job_record.read_record(home)), is_held(home.jobs_lock))"
+        "import sys\nfrom subcog_hooks.store.home_files import is_held\nfrom subcog_hooks.core.paths import Home\n"
+        "from subcog_hooks.store import home_files\nhome = Home(sys.argv[1])\n"
+        "print(home_files.write_record(home, home_files.read_record(home)), is_held(home.jobs_lock))"
     )
-    for name in ("at-rest.json.new", "at-rest.lock"):
+    for name in ("at-rest.json", "at-rest.lock"):
         os.mkfifo(os.path.join(home.root, name))
     done = subprocess.run(
         [sys.executable, "-c", code, home.root], cwd=ROOT, capture_output=True, check=False, text=True, timeout=20
     )
-    assert (done.stdout, done.stderr) == ("False False\n", "")
+    assert (done.stdout, done.stderr) == ("True False\n", "")
 
 
 @pytest.mark.usefixtures("pending")
@@ -213,10 +222,10 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     work = Work(3, lambda breath: job.run(home, breath))
     background_jobs.run_due_jobs(home, [work.job._replace(name=job.name)])
     assert work.runs == 1
-    last = job_record.read_record(home).runs[job.name]
+    last = home_files.read_record(home).runs[job.name]
     assert (last.outcome, last.result) == (PUT_OFF, "the calls of the day are made")
-    assert not job_record.is_due(home, now_ms())
-    assert job_record.is_due(home, now_ms() + 11 * MINUTE_MS)
+    assert not home_files.is_due(home, now_ms())
+    assert home_files.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
 def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
@@ -226,11 +235,11 @@ def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
     with pytest.raises(KeyboardInterrupt):
         background_jobs.run_due_jobs(home, [Work(1, die).job])
     assert not is_held(home.jobs_lock)
-    assert job_record.is_due(home, now_ms())
+    assert home_files.is_due(home, now_ms())
     work = Work(1)
     background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
-    assert not job_record.is_due(home, now_ms())
+    assert not home_files.is_due(home, now_ms())
 
 
 @pytest.mark.parametrize(
@@ -251,17 +260,17 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
 def test_a_damaged_record_is_as_good_as_none(home: Home) -> None:
     for text in ("", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"):
         Path(home.job_record).write_text(text)
-        record = job_record.read_record(home)
-        assert (record.runs, job_record.is_due(home, now_ms())) == ({}, True), text
+        record = home_files.read_record(home)
+        assert (record.runs, home_files.is_due(home, now_ms())) == ({}, True), text
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
     runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
-    job_record.write_record(home, JobRecord(runs, 5, 6))
-    again = job_record.read_record(home)
+    home_files.write_record(home, JobRecord(runs, 5, 6))
+    again = home_files.read_record(home)
     assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
     assert again.runs[DONE].result.startswith("two lines x")
-    assert len(again.runs[DONE].result) == job_record.MAX_RESULT
+    assert len(again.runs[DONE].result) == home_files.MAX_RESULT
     assert (again.next_at, again.settings) == (5, 6)
     assert [name for name in os.listdir(home.root) if name.startswith("at-rest.json")] == ["at-rest.json"]
     if os.name != "nt":
@@ -279,7 +288,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
         "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the battery is at 30 %"),
         "embedding": LastRun(now_ms(), 300, DONE, "1 memory embedded"),
     }
-    job_record.write_record(home, JobRecord(runs, 0, 0))
+    home_files.write_record(home, JobRecord(runs, 0, 0))
     lines = [line for line in subcog("doctor").out.splitlines() if "at rest, " in line]
     assert [line[:6] for line in lines] == ["note  ", "  ok  "]
     assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]

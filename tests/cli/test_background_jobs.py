@@ -15,8 +15,7 @@ from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
 from subcog_hooks.cli.jobs.machine import Machine, MachineStatus, decayed_load
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import learned
-from subcog_hooks.store.job_record import PUT_OFF, UNFINISHED
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import PUT_OFF, UNFINISHED, ProcessLock
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch
@@ -137,7 +136,7 @@ def test_a_clock_put_back_changes_no_budget_check_or_pause(home: Home, clock: Ti
 def test_a_write_to_state_db_does_not_count_as_a_hook(home: Home, clock: Ticking) -> None:
     state = State.open(home, 1_000)
     for count in range(3):
-        learned.note_learnable(state, count)
+        learned.note_progress(state, learnable=count)
     state.close()
     clock.seconds = before = os.stat(home.state_db).st_mtime
     with ProcessLock(home.jobs_lock, 0, "working at rest"):

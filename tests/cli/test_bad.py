@@ -113,10 +113,10 @@ def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, ho
     )
     subcog("why", "bad", "keys", "--yes")
     assert subcog("why", "bad", "keys", first, "--undo").code == 0
-    assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
+    assert [mark.verdict for mark in marks_of(home)] == [latest(subcog)]
 
 
-def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
+def test_a_mark_outlives_its_verdict_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "bad", "keys", "--yes")
     for suffix in ("", "-wal", "-shm"):

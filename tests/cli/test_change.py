@@ -11,10 +11,10 @@ from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import vector_store, vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -31,7 +31,7 @@ def secret(subcog: Run, home: Home) -> str:
     subcog("doctor", "--fix")
     with (
         Store.reader(home) as store,
-        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY) as unused,
+        vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY) as unused,
     ):
         memories = store.by_seqs([unused.seq_of(key) for key, _ in unused.pending()])
         pending = unused.pending()
@@ -95,9 +95,9 @@ def test_a_reader_that_keeps_vector_bytes_is_named(
 def test_a_purge_works_while_another_process_reads_the_store(
     subcog: Run, home: Home, secret: str, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     made = vectors_of(home, secret)
-    with ProcessLock(vector_sync.lock_path(home, PACKAGED.name), 0, "following"):
+    with ProcessLock(vector_store.lock_path(home, PACKAGED.name), 0, "following"):
         assert subcog("forget", secret, "--purge", "--yes").code == 0
         assert not any(vector in bytes_of(home) for vector in made)
 

@@ -100,7 +100,7 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: Mo
 
 
 @pytest.fixture
-def decisions(home: Home) -> None:
+def past_verdicts(home: Home) -> None:
     """Store a hundred decisions on prompts, 17 of them spoken, after twenty older spoken ones."""
     now = now_ms()
     rows = [decided(f"old{i}", at_ms=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
@@ -110,7 +110,7 @@ def decisions(home: Home) -> None:
     keep(home, *rows)
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, home: Home) -> None:
     keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))  # which do not count
     for value, would in (("0.1", 50), ("0.4", 12), ("1", 0), ("default", 17)):
@@ -130,7 +130,7 @@ def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, ho
         assert subcog("config", "get", key).out == f"{value}\n"
 
 
-@pytest.mark.usefixtures("decisions")
+@pytest.mark.usefixtures("past_verdicts")
 def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.log_prompts", "false")
     assert done.err.splitlines() == ["surfacing.log_prompts = false", "stored earlier prompts are deleted"]

@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
@@ -25,7 +25,7 @@ NOTE = "the newest memories have no vectors yet, and are found by words alone"
 FOLLOW = """
 import sys
 from subcog_hooks.embed import models, spaces
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 
@@ -37,7 +37,7 @@ def slowly(texts):
     return first(texts)
 with Store.reader(home) as store:
     made_by = models.vector_makers(space)
-    vector_sync.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
+    vector_store.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
 """
 
 
@@ -57,7 +57,7 @@ def followed_by_another() -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def behind(subcog: Run, home: Home, make: Maker, monkeypatch: MonkeyPatch) -> Run:
     """A store with one memory that has a vector and one that has none yet."""
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     assert subcog("remember", "The office cat sleeps on the warm server rack in winter.").code == 0
     with Store.writer(home) as store:
         store.add([make("The sluice is opened at ebb.")])
@@ -95,7 +95,7 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
 
 
 def test_fix_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
+    monkeypatch.setattr(vector_store, "LONG_WAIT_MS", 30)
     with followed_by_another():
         done = behind("doctor", "--fix")
         assert (done.code, done.err.count("another process has been bringing the vectors up to date for long")) == (3, 1)

@@ -14,7 +14,7 @@ from subcog_hooks.cli import searching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.query_encoder import StaticEncoder
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
 
 BILL = "Invoices are rounded to whole cents per line, never on the total."

@@ -16,12 +16,11 @@ from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import job_record, state_values, vector_sync
-from subcog_hooks.store.job_record import PUT_OFF, JobRecord, LastRun
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import home_files, state_values, vector_store
+from subcog_hooks.store.home_files import PUT_OFF, JobRecord, LastRun, ProcessLock
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Run
 
 SCRIPT = Path(sys.executable).with_name("subcog")
@@ -282,7 +281,7 @@ def test_memories_that_embed_in_two_seconds_do_not_wait(
     notes.write_text("".join(json.dumps({"content": f"Buoy {number} is painted"}) + "\n" for number in range(57)))
     with_hook("import", str(notes))
     put_off = LastRun(now_ms(), 10, PUT_OFF, "the load was 9.0 by others, on 2 cores")
-    job_record.write_record(home, JobRecord({"embedding": put_off}, 0, 0))
+    home_files.write_record(home, JobRecord({"embedding": put_off}, 0, 0))
     done = with_hook("doctor")
     assert "  ok  vectors (minilm): 58 final, 58 embedded just now\n" in done.out
     assert [line for line in done.out.splitlines() if "pending" in line or "at rest" in line] == []
@@ -315,8 +314,8 @@ def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: H
 
 
 def test_vectors_that_another_process_follows_for_long_are_noted(with_hook: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
-    with ProcessLock(vector_sync.lock_path(home, "minilm"), 0, "following"):
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
+    with ProcessLock(vector_store.lock_path(home, "minilm"), 0, "following"):
         with_hook("remember", "The sluice is opened at ebb")
         assert vectors_said(with_hook) == ["note  vectors (minilm): being brought up to date by another process"]
     assert "2 final, caught up just now, 2 embedded just now" in vectors_said(with_hook)[0]

@@ -13,7 +13,7 @@ from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import import_record
+from subcog_hooks.store import home_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 from tests.cli.conftest import MonkeyPatch, Run
@@ -134,7 +134,7 @@ def test_an_agents_import_waits_each_time(subcog: Run, quay: Path, monkeypatch: 
     subcog("import", "notes")
     monkeypatch.setenv(IN_AN_AGENT, "1")
     subcog("import", "notes")
-    (entry,) = import_record.read_imports(Home.find())
+    (entry,) = home_files.read_imports(Home.find())
     assert not entry.waits
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path) -> None:
         Path(Home.find().imports).write_text(text)
         assert (work_at_rest(), subcog("import", "--again").code) == ("", 1)
     assert subcog("import", "notes").code == 0
-    assert len(import_record.read_imports(Home.find())) == 1
+    assert len(home_files.read_imports(Home.find())) == 1
 
 
 NAMES = ("crane", "sluice", "tender", "beacon", "winch")

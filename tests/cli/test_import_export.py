@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.cue_tables import MAX_UNKEYED
-from subcog_hooks.store.store import Store
+from subcog_hooks.store import lookups
+from subcog_hooks.store.store import MAX_UNKEYED, Store
 from subcog_hooks.store.store_reader import audiences_of
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -263,7 +263,7 @@ def rows(*numbers: int) -> str:
 def patterns(home: Home) -> set[str]:
     """Return the triggers that any text may match."""
     with Store.reader(home) as store:
-        return {trigger.pattern for trigger in store.triggers([], USER, "")}
+        return {trigger.pattern for trigger in lookups.find_triggers(store, [], USER, "")}
 
 
 def test_an_import_refuses_only_the_lines_beyond_the_room(subcog: Run, home: Home) -> None:

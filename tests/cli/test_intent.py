@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import metrics
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import LlmServer, fails, says
@@ -43,7 +43,7 @@ def test_words_are_one_prompt_and_a_dash_is_standard_input(subcog: Run) -> None:
         assert record == {**whole, "elapsed_ms": record["elapsed_ms"], "decision": None}
 
 
-def test_why_shows_the_decision_on_a_prompt_never_sent(subcog: Run) -> None:
+def test_why_shows_the_verdict_on_a_prompt_never_sent(subcog: Run) -> None:
     id_ = subcog("remember", "Berths are allocated by the length of the ship.").out.strip()
     for number in range(20):
         subcog("remember", f"Cargo paper number {number} is filed in the office.")
@@ -188,7 +188,7 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
         configure(home, server.url_v1)
         assert [intent_json(subcog, prompt)["llm_status"] for prompt in (PROMPT, PROMPT + " again")] == ["success", "error"]
     state = State.open(home, 1_000)
-    assert metrics.read_metrics(state) == []
+    assert past_runs.read_metrics(state) == []
     state.close()
 
 

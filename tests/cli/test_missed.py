@@ -32,13 +32,13 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
 
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
-    decision = latest(subcog)
+    verdict = latest(subcog)
     done = subcog("why", "missed", "rule", "--yes")
     assert done.code == 0, done.err
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     assert done.err.splitlines() == [
         f"learned: {PROMPT!r} is a question that rule answers",
-        f"`subcog why missed rule {decision} --undo` takes it back",
+        f"`subcog why missed rule {verdict} --undo` takes it back",
     ]
     assert silent(PROMPT, "after") == ["rule"]
     assert silent(OTHER, "after") == []
@@ -46,9 +46,9 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
 
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("edit", "rule", "--question", "may I merge on a Friday?")
-    decision = latest(subcog)
-    for named in ([decision], []):
-        subcog("why", "missed", "rule", decision)
+    verdict = latest(subcog)
+    for named in ([verdict], []):
+        subcog("why", "missed", "rule", verdict)
         silent(OTHER, f"later{len(named)}")
         done = subcog("why", "missed", "rule", *named, "--undo")
         assert (done.code, done.out, done.err) == (0, "", f"no longer a question that rule answers: {PROMPT!r}\n")
@@ -58,13 +58,13 @@ def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> N
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
-    decision = latest(subcog)
+    verdict = latest(subcog)
     subcog("why", "missed", "rule", "--yes")
     subcog("config", "set", "surfacing.log_prompts", "false")
     silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
     if not is_named:
         Path(home.state_db).unlink()
-    done = subcog("why", "missed", "rule", *([decision] if is_named else []), "--undo")
+    done = subcog("why", "missed", "rule", *([verdict] if is_named else []), "--undo")
     assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
     assert questions_of(home) == []
 
@@ -72,8 +72,8 @@ def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: As
 def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
     silent("When does the harbour office close its books?", "later")
     other = latest(subcog)
-    decision = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
-    assert subcog("why", "missed", "rule", decision).code == 0
+    verdict = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
+    assert subcog("why", "missed", "rule", verdict).code == 0
     done = subcog("why", "missed", "rule", other, "--undo")
     assert (done.code, done.err) == (
         2,
@@ -136,11 +136,11 @@ def test_a_question_takes_no_prompt_from_another_memory(subcog: Run, ask: Ask, h
     subcog("config", "set", "surfacing.max_memories", "1")
     ask.remember(rule=RULE, window="A week has one time when deployments here are forbidden: Friday night.")
     assert ask(PROMPT, "missed") == ["window"]
-    decision = latest(subcog)
-    assert subcog("why", "missed", "rule", decision).code == 0
-    assert subcog("why", "missed", "rule", decision, "--undo").code == 0
+    verdict = latest(subcog)
+    assert subcog("why", "missed", "rule", verdict).code == 0
+    assert subcog("why", "missed", "rule", verdict, "--undo").code == 0
     assert ask(NEAR, "near") == ["window"]
-    assert subcog("why", "missed", "rule", decision).code == 1
+    assert subcog("why", "missed", "rule", verdict).code == 1
     assert questions_of(home) == []
     assert ask(NEAR, "again") == ["window"]
 
@@ -153,7 +153,7 @@ CALL = decided("call", candidates=[candidate("rule", 0.7)], project=SHOP, **TOOL
 
 @pytest.fixture
 def folders(subcog: Run, ask: Ask, tmp_path: Path, home: Home, monkeypatch: MonkeyPatch) -> dict[str, Path]:
-    """Ask in one project, then in another, and stay in the first; its last decision is on a tool call."""
+    """Ask in one project, then in another, and stay in the first; its last verdict is on a tool call."""
     ask.remember(rule="Nobody merges on Fridays after four.", crane="Crane 7 lifts the containers of berth four.")
     made = {}
     for name, prompt in ((SHOP, ASKED_HERE), (YARD, ASKED_THERE)):

@@ -14,8 +14,8 @@ from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store.lock import ProcessLock
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.home_files import ProcessLock
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 

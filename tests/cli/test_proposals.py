@@ -9,7 +9,7 @@ from subcog_hooks.cli.proposals.memory_questions import read_answer
 from subcog_hooks.cli.proposals.waiting import SLACK_MS, comes_from
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm.question import read_numbers
-from subcog_hooks.store import lessons, recorded_decisions, sessions
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -40,19 +40,19 @@ def opened(home: Home, prompt: str) -> None:
     """Point the session of a prompt at the rule, and let its agent open it."""
     state = open_state(home)
     was = next(
-        decision
-        for decision in recorded_decisions.find_latest(state, 100)
-        if decision.prompt is not None and decision.prompt.startswith(prompt)
+        verdict
+        for verdict in past_runs.find_latest(state, 100)
+        if verdict.prompt is not None and verdict.prompt.startswith(prompt)
     )
     sessions.record_pointed(state, was.session, ("rule",), was.at_ms, was.id)
-    assert lessons.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
+    assert sessions.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
     state.close()
 
 
 def teach_and_read(home: Home) -> list[AnsweredQuestion]:
     """Teach from openings, and return the questions of the rule."""
     state = open_state(home)
-    state.run("DELETE FROM flags WHERE name = 'teaching'")
+    state.run("DELETE FROM due_times WHERE task = 'teaching'")
     state.close()
     memory_questions.teach_in_background(home)
     return questions(home)
@@ -66,7 +66,7 @@ def questions(home: Home) -> list[AnsweredQuestion]:
 def test_a_prompt_whose_line_was_opened_teaches(ask_again: Ask, home: Home, subcog: Run) -> None:
     opened(home, PROMPT)
     (question,) = teach_and_read(home)
-    assert (question.by, question.text, bool(question.decision)) == (LEARNED, PROMPT, True)
+    assert (question.by, question.text, bool(question.verdict)) == (LEARNED, PROMPT, True)
     assert ask_again(LIKE_BOTH, "after") == ["rule"]
     assert teach_and_read(home) == [question]
     assert subcog("review").code == 1
@@ -82,15 +82,15 @@ def test_a_removed_question_is_not_taught_again(ask_again: Ask, home: Home, subc
 
 def test_an_opening_that_was_called_wrong_teaches_nothing(ask_again: Ask, home: Home, subcog: Run) -> None:
     opened(home, NEAR)
-    assert subcog("why", "bad", "rule", _decision(home, NEAR)).code == 0
+    assert subcog("why", "bad", "rule", _verdict(home, NEAR)).code == 0
     assert teach_and_read(home) == []
 
 
-def _decision(home: Home, prompt: str) -> str:
+def _verdict(home: Home, prompt: str) -> str:
     state = open_state(home)
-    decision_id = next(decision.id for decision in recorded_decisions.find_latest(state, 100) if decision.prompt == prompt)
+    verdict_id = next(verdict.id for verdict in past_runs.find_latest(state, 100) if verdict.prompt == prompt)
     state.close()
-    return decision_id
+    return verdict_id
 
 
 def test_a_prompt_that_held_a_secret_teaches_nothing(ask_again: Ask, home: Home) -> None:
@@ -125,7 +125,7 @@ def test_it_goes_with_its_record_and_leaves_only_when_asked(ask_again: Ask, home
     assert line["questions"] == [{"text": question.text, "by": LEARNED}]
     assert subcog("show", "rule").out.count(question.text) == 1
     state = open_state(home)
-    state.run("DELETE FROM decisions WHERE id = ?", (question.decision,))
+    state.run("DELETE FROM verdicts WHERE id = ?", (question.verdict,))
     state.close()
     assert teach_and_read(home) == []
 

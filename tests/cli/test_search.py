@@ -196,7 +196,7 @@ def test_control_characters_are_dropped_and_blanks_are_kept(subcog: Run) -> None
 
 def test_an_answer_during_another_index_write_is_marked(with_memories: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(index_writer, "LOCK_WAIT_S", 0.05)
-    writer = index_writer.open_writer(LexicalIndex.open(home))
+    writer = index_writer.IndexWriter(LexicalIndex.open(home))
     with_memories("remember", "a xylophone")
     answer = with_memories("search", "oauth2", "--json").json
     assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)

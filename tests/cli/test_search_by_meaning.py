@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
 
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it

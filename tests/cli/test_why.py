@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.cli.verdicts.decision_view import ViewData, decision_view
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
+from subcog_hooks.cli.verdicts.verdict_view import ViewData, verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.past_runs import SilentCall
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch, Run, wide
@@ -79,12 +79,12 @@ def test_a_note_without_a_line_is_not_called_given() -> None:
     assert line.endswith("; m1 given in this session before, m2, m3 had a line, or none was left for it")
 
 
-def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home: Home) -> None:
+def test_what_was_given_before_names_the_verdict_that_gave_it(subcog: Run, home: Home) -> None:
     given = [candidate(id_, share, outcomes.GIVEN) for id_, share in (("m1", 0.7), ("m2", 0.6), ("m3", 0.5))]
     keep(home, decided("d2", outcomes.REPEATED, given))
     state = State.open(home, 1_000)
-    for id_, decision in (("m1", "d1"), ("m3", "d3")):  # the latter at a compaction, after d2
-        sessions.record_given(state, "s", [id_], now_ms(), decision)
+    for id_, verdict in (("m1", "d1"), ("m3", "d3")):  # the latter at a compaction, after d2
+        sessions.record_given(state, "s", [id_], now_ms(), verdict)
     state.close()
     lines = [line.partition("given in")[2] for line in subcog("why").out.splitlines() if line.startswith("almost: ")]
     assert lines == [" this session before, with d1", " this session before", " this session before"]
@@ -150,9 +150,9 @@ def test_any_record_can_be_shown_and_does_nothing(
     outcome: str, candidates: list[outcomes.Candidate], at_ms: int, texts: dict[str, str], stages: list[tuple[str, float]]
 ) -> None:
     shown = io.StringIO()
-    decision = decided("d\x1b", outcome, candidates, at_ms=at_ms, stages=stages, **texts)
-    Console(file=shown, width=60).print(decision_view(decision, ViewData({}, is_explained=True)), soft_wrap=True)
-    print(run_line(decision), file=shown)
+    verdict = decided("d\x1b", outcome, candidates, at_ms=at_ms, stages=stages, **texts)
+    Console(file=shown, width=60).print(verdict_view(verdict, ViewData({}, is_explained=True)), soft_wrap=True)
+    print(run_line(verdict), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
 
 
@@ -175,7 +175,7 @@ def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: H
     assert "recall   lexical, semantic; semantic: out of time" in out
 
 
-def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home) -> None:
+def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home) -> None:
     keep(
         home,
         decided("d1", candidates=[candidate("m1", 0.7)], at_ms=NOW + 1),
@@ -241,7 +241,7 @@ def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
     assert "Keys of service" not in out
 
 
-def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
+def test_a_verdict_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
     keep(home, *(decided(id_, at_ms=NOW + number) for number, id_ in enumerate(("1ab", "1ac", "1a", "2b"), 1)))
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
         assert subcog("why", name, "--json").json["id"] == id_
@@ -301,8 +301,8 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
-    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], settings=bars)
-    assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
+    verdict = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], settings=bars)
+    assert [would_speak(verdict, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "a memory of more than 1 would have come, the best has 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], settings=bars, intent=UNSURE)
     )

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FULL = """
 import os, sys
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore

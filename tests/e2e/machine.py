@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 
@@ -203,10 +203,10 @@ class Machine:
         done = self.run("import", str(file))
         assert done.code == 0, done.stderr
 
-    def decisions(self) -> list[Decision]:
+    def past_verdicts(self) -> list[RecordedVerdict]:
         """What the hook has decided on the last prompts, the newest first."""
         state = State.open(Home(str(self.home)), 1_000)
-        found = recorded_decisions.find_latest(state, 100)
+        found = past_runs.find_latest(state, 100)
         state.close()
         return found
 

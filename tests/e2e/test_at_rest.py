@@ -13,7 +13,7 @@ import pytest
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ATTEMPTS, Machine, linux, posix, wait_until
 from tests.e2e.screen import OnTerminal

@@ -6,7 +6,7 @@ import sys
 from contextlib import closing
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.e2e.machine import ANSWER, NO_BRIEF, OWNER, QUESTION, SHOP, Machine, ids_in
 
@@ -17,7 +17,7 @@ def kept(machine: Machine) -> tuple[object, ...]:
     """What state.db knows of prompts: decisions, sessions, what was given."""
     with closing(State.open(Home(str(machine.home)), 1_000)) as state:
         tables = [state.run(f"SELECT count(*) FROM {table}") for table in ("sessions", "ledger")]
-        return len(recorded_decisions.find_latest(state, 100)), *tables
+        return len(past_runs.find_latest(state, 100)), *tables
 
 
 def test_it_prints_what_the_hook_gives_and_leaves_no_trace(machine: Machine) -> None:

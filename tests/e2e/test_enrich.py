@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.home_files import is_held
 from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until, write_program
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, says_text
 

@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks.core import log
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import lessons, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import LOOK_EVENT
 from tests.e2e.machine import Machine, assert_silent, linux, write_program
@@ -49,7 +49,7 @@ def small(bare: Machine, disk: Path, payroll: Path, tmp_path: Path) -> Iterator[
     aside.mkdir()
     machine.environment |= {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "1", "TMPDIR": str(aside)}
     state = State.open(Home(str(machine.home)), 1_000)
-    state.run("INSERT INTO flags VALUES ('teaching', 9e12)")  # nothing is done at rest but by a test's own word
+    state.run("INSERT INTO due_times VALUES ('teaching', 9e12)")  # nothing is done at rest but by a test's own word
     state.close()
     yield machine
     machine.end_processes()  # or what is at work makes the home anew
@@ -99,7 +99,7 @@ def test_a_second_look_says_so_and_the_next_one_finds_it(small: Machine) -> None
     rest(small)
     free(small)
     assert is_sound(small)
-    assert [one.outcome for one in small.decisions() if one.event == LOOK_EVENT] == []
+    assert [one.outcome for one in small.past_verdicts() if one.event == LOOK_EVENT] == []
     choose_client(small, {"numbers": [*range(1, 16)]}, fills=False)
     assert_silent(small.prompt(WAGES, "later"))
     rest(small)
@@ -143,10 +143,10 @@ def answer_to_note(machine: Machine) -> str:
 def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
     assert_silent(small.prompt(WAGES, "one"))
     rest(small)
-    (asked,) = [decision for decision in small.decisions() if decision.prompt == WAGES]
+    (asked,) = [verdict for verdict in small.past_verdicts() if verdict.prompt == WAGES]
     state = State.open(Home(str(small.home)), 1_000)
     sessions.record_pointed(state, "one", (LATE,), 1, asked.id)
-    assert lessons.note_opened(state, "one", (LATE,), 2) == [LATE]
+    assert sessions.note_opened(state, "one", (LATE,), 2) == [LATE]
     state.close()
     small.run("at-rest")  # nothing is due, and a lock is there
     log.keep_reserve(Home(str(small.home)))  # as earlier work at rest does
@@ -170,5 +170,5 @@ def questions(machine: Machine) -> list[dict[str, str]]:
 
 def let_teach(machine: Machine) -> None:
     state = State.open(Home(str(machine.home)), 1_000)
-    state.run("DELETE FROM flags WHERE name = 'teaching'")
+    state.run("DELETE FROM due_times WHERE task = 'teaching'")
     state.close()

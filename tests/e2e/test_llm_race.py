@@ -20,9 +20,9 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.store import metrics
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store.past_runs import Counter
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import PromptIntent
 from tests import llm_server
@@ -96,7 +96,7 @@ class Track:
         state = self.state()
         found = {
             f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-            for metric in metrics.read_metrics(state)
+            for metric in past_runs.read_metrics(state)
             if metric.name.startswith("search_intent")
         }
         state.close()
@@ -315,7 +315,7 @@ def test_why_explains_an_answer_by_its_reasoning(machine: Machine) -> None:
 
 def intent_of(machine: Machine) -> PromptIntent:
     """The intent in the last prompt's record."""
-    intent = machine.decisions()[0].intent
+    intent = machine.past_verdicts()[0].intent
     assert intent is not None
     return intent
 

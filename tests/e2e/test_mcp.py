@@ -17,7 +17,7 @@ from mcp_types import ErrorData, ListRootsResult, Root, TextContent, Tool
 from pydantic import FileUrl
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import lessons, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, REMOTE, Machine, assert_one_line_error, posix
 
@@ -143,7 +143,7 @@ def test_an_earlier_sessions_opening_opens_nothing_here(bare: Machine) -> None:
     assert bare.recall(ABOUT_IT, "s1", other) == ["foreign"]
     with closing(State.open(Home(str(bare.home)), 1_000)) as state:
         sessions.record_pointed(state, "s1", ["foreign"], 1, "decision")
-        lessons.note_opened(state, "s1", ["foreign"], 2)
+        sessions.note_opened(state, "s1", ["foreign"], 2)
         sessions.forget_session(state, "s1")
     assert answer_to(bare, "show", {"ids": ["foreign"]}, own)[0]
     bare.environment["CLAUDECODE"] = "1"

@@ -145,7 +145,7 @@ def test_a_proposal_without_an_answer_is_dropped_after_30_days(bare: Machine, se
     del bare.environment["CLAUDECODE"]
     message(bare)
     for days, left in ((29, 2), (2, 1)):
-        change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
+        change_state(bare, "UPDATE proposed SET stored_at = stored_at - ?", days * DAY_MS)
         (bare.home / "at-rest.json").unlink(missing_ok=True)
         bare.run("at-rest")
         assert len(bare.stored("pending")) == left
@@ -174,7 +174,7 @@ def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> No
     def days_later(days: int) -> set[str]:
         """Return the noted memories of a session's start after some days with 21 sessions and a run of the jobs."""
         change_state(bare, "UPDATE sought SET at = at - ?", days * DAY_MS)
-        change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
+        change_state(bare, "UPDATE proposed SET stored_at = stored_at - ?", days * DAY_MS)
         for number in range(21):
             begin(f"{days}-{number}")
         (bare.home / "at-rest.json").unlink(missing_ok=True)

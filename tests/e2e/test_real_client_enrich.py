@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import recorded_decisions
-from subcog_hooks.store.lock import is_held
+from subcog_hooks.store import past_runs
+from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.state import State
 from tests.e2e.claude_client import VERSIONS, Sandbox
 from tests.e2e.machine import wait_until
@@ -59,7 +59,7 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
     assert [row["questions"] for row in stored if "questions" in row] == [[{"text": ABOUT_CRANE, "by": "model"}]]
     assert not (sandbox.config / "projects").exists() or not os.listdir(sandbox.config / "projects")
     state = State.open(Home(str(sandbox.memories)), 1_000)
-    assert recorded_decisions.find_latest(state, 10) == []  # our own hook did not run inside
+    assert past_runs.find_latest(state, 10) == []  # our own hook did not run inside
     state.close()
 
 

@@ -145,6 +145,6 @@ def test_nothing_is_promised_where_tools_bring_nothing(bare: Machine) -> None:
 def test_trying_an_action_leaves_no_trace(bare: Machine) -> None:
     remembered(bare, "Always squash your commits.")
     with closing(sqlite3.connect(bare.home / "state.db")) as state:
-        for table in ("ledger", "pointers", "decisions"):
+        for table in ("ledger", "pointers", "verdicts"):
             assert state.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     assert not (bare.home / "silent-calls").exists()

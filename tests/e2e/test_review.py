@@ -304,7 +304,7 @@ def test_a_session_is_told_once_a_week_that_something_waits(bare: Machine, waiti
     assert first == {"systemMessage": "subcog: 2 memories wait for `subcog review`"}
     for hours, output in ((0, b""), (160, b""), (5, json.dumps(first, separators=(",", ":")).encode() + b"\n")):
         with closing(sqlite3.connect(bare.home / "state.db")) as database, database:
-            database.execute("UPDATE flags SET until = until - ? WHERE name = 'reminded'", (hours * 3_600_000,))
+            database.execute("UPDATE due_times SET at = at - ? WHERE task = 'reminder'", (hours * 3_600_000,))
         assert bare.hook(bare.beginning("startup")).stdout == output
     (bare.home / "state.db").unlink()
     del bare.environment["SUBCOG_SURFACING_BRIEF_CHARACTERS"]

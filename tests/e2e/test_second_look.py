@@ -14,7 +14,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, LOOK_EVENT, MOVED_ON, NOTHING_FOUND, WAITING, Decision
+from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, LOOK_EVENT, MOVED_ON, NOTHING_FOUND, WAITING, RecordedVerdict
 from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, Machine, assert_silent, ids_in, linux, wait_until, write_program
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 
@@ -95,7 +95,7 @@ def command_of(process: int) -> bytes:
         return b""
 
 
-def looked(machine: Machine) -> list[Decision]:
+def looked(machine: Machine) -> list[RecordedVerdict]:
     """The second looks that have ended, the newest first, once none is running."""
     polls = [True]
 
@@ -104,7 +104,7 @@ def looked(machine: Machine) -> list[Decision]:
         return not any(polls[-CLEAR_POLLS:])
 
     wait_until(is_over, LONG_S)
-    return [decision for decision in machine.decisions() if decision.event == LOOK_EVENT]
+    return [verdict for verdict in machine.past_verdicts() if verdict.event == LOOK_EVENT]
 
 
 def silent(machine: Machine, text: str = WAGES, session: str = "s") -> None:
@@ -112,7 +112,7 @@ def silent(machine: Machine, text: str = WAGES, session: str = "s") -> None:
     assert_silent(machine.prompt(text, session))
 
 
-def looked_anew(machine: Machine, count: int) -> list[Decision]:
+def looked_anew(machine: Machine, count: int) -> list[RecordedVerdict]:
     """The second looks once a prompt has started one more. On a busy machine a hook may have no time left to start it."""
     for attempt in range(ATTEMPTS):
         silent(machine, session=f"anew-{attempt}")
@@ -157,7 +157,7 @@ def test_it_comes_behind_the_tools_own_memory(paid: Machine) -> None:
 def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     silent(paid)
     looked(paid)
-    prompt = next(one.id for one in paid.decisions() if one.prompt == WAGES)
+    prompt = next(one.id for one in paid.past_verdicts() if one.prompt == WAGES)
     assert "1 memory found, for the session's next tool call" in paid.run("why", prompt).stdout.decode()
     called(paid)
     told = paid.run("why", prompt).stdout.decode()
@@ -317,7 +317,7 @@ def test_a_look_that_is_killed_does_no_harm(paid: Machine, server: LlmServer) ->
 
 
 def test_only_a_task_is_looked_at(paid: Machine, server: LlmServer) -> None:
-    for text in (paid.asking(), b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000):
+    for text in (paid.asking(), b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"verdict": "x"}', b"x" * 20_000):
         assert_silent(paid.hook(text, "--second-look"))
     assert server.requests == []
 

@@ -52,7 +52,7 @@ def with_note_of_claude(machine: Machine) -> None:
     (notes_of(machine, machine.folder) / "staging.md").write_text(topic("project", STAGING))
 
 
-def with_decision(machine: Machine) -> None:
+def with_verdict(machine: Machine) -> None:
     (machine.folder / ".git").mkdir()
     path = machine.folder / "docs" / "adr" / "0001-postgresql.md"
     path.parent.mkdir(parents=True)
@@ -62,7 +62,7 @@ def with_decision(machine: Machine) -> None:
 @posix
 def test_nothing_is_switched_on_without_a_terminal(bare: Machine) -> None:
     with_claude(bare)
-    with_decision(bare)
+    with_verdict(bare)
     assert bare.run("init").code == 0
     assert bare.run("init", "--no").code == 0
     done = bare.run("setup")
@@ -74,7 +74,7 @@ def test_nothing_is_switched_on_without_a_terminal(bare: Machine) -> None:
 @posix
 def test_yes_switches_all_on_and_no_all_off(bare: Machine) -> None:
     with_claude(bare)
-    with_decision(bare)
+    with_verdict(bare)
     with_note_of_claude(bare)
     assert "claude, 0 of" in answer_on_terminal(bare, "setup", "--yes")
     assert values(bare) == ON
@@ -88,7 +88,7 @@ def test_yes_switches_all_on_and_no_all_off(bare: Machine) -> None:
 @posix
 def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     with_claude(bare)
-    with_decision(bare)
+    with_verdict(bare)
     for number in range(3):
         with_session(bare, f"s{number}")
     bare.run("config", "set", "llm.calls_a_day", "2")
@@ -104,7 +104,7 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
 @posix
 def test_setup_asks_only_what_is_open_and_shows_the_choices(bare: Machine) -> None:
     with_claude(bare)
-    with_decision(bare)
+    with_verdict(bare)
     with_session(bare, "one")
     answer_on_terminal(bare, "setup", answers=((RECORDS, "n"), (MAY_IT, "n")))
     assert values(bare) == OFF
@@ -123,7 +123,7 @@ def test_setup_asks_only_what_is_open_and_shows_the_choices(bare: Machine) -> No
 
 @posix
 def test_a_yes_brings_in_what_was_asked_and_nothing_else(bare: Machine) -> None:
-    with_decision(bare)
+    with_verdict(bare)
     with_note_of_claude(bare)
     answer_on_terminal(bare, "setup", answers=((RECORDS, "y"), (NOTES, "n")))
     assert (values(bare), len(bare.stored()), STAGING in bare.stored()) == (OFF, 1, False)
@@ -189,7 +189,7 @@ def test_an_agent_does_not_answer_for_the_person(bare: Machine, variable: str, v
 @posix
 def test_a_script_brings_notes_in_and_asks_no_model(bare: Machine) -> None:
     with_claude(bare)
-    with_decision(bare)
+    with_verdict(bare)
     for command in ("setup", "init"):
         done = bare.run(command, "--yes")
         assert (done.code, b"asks in a terminal alone" in done.stderr) == (0, True)

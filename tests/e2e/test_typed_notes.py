@@ -102,7 +102,7 @@ def test_what_no_person_types_is_no_note(attended: Machine, variable: str, value
 
 def test_a_locked_index_delays_no_answer(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
-    writer = index_writer.open_writer(LexicalIndex.open(Home(str(attended.home))))
+    writer = index_writer.IndexWriter(LexicalIndex.open(Home(str(attended.home))))
     try:
         reason = reason_of(attended.prompt(f"remember: {NOTE}"))
     finally:

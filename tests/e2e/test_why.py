@@ -41,11 +41,11 @@ def test_a_bad_mark_holds_until_it_is_taken_back(machine: Machine) -> None:
 
 
 def test_statistics_count_what_hooks_did(machine: Machine) -> None:
-    spoken = sum(decision.outcome == SPOKE for decision in machine.decisions())
+    spoken = sum(verdict.outcome == SPOKE for verdict in machine.past_verdicts())
     assert ANSWER in machine.recall(QUESTION)
     machine.prompt("ok thanks")
     told = json.loads(machine.run("report", "--json").stdout)
-    assert told["prompts"] == len(machine.decisions())
+    assert told["prompts"] == len(machine.past_verdicts())
     assert told["outcomes"]["spoke"] == spoken + 1
     assert ANSWER in told["handed_over"]
     assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
@@ -89,7 +89,7 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
         assert lacks == "no word of it"
 
 
-def test_a_silent_decision_names_the_missing_relevance(machine: Machine) -> None:
+def test_a_silent_verdict_names_the_missing_relevance(machine: Machine) -> None:
     assert machine.run("config", "set", "surfacing.min_relevance", "0.5").code == 0
     machine.prompt(ELSEWHERE)
     assert "silent: the best of " in machine.run("why").stdout.decode()
@@ -183,5 +183,5 @@ def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
 def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
-    decision = json.loads(bare.run("why", "list", "-n", "1", "--json").stdout)[0]["id"]
-    assert bare.run("why", "missed", "seed", decision).code == 2
+    verdict = json.loads(bare.run("why", "list", "-n", "1", "--json").stdout)[0]["id"]
+    assert bare.run("why", "missed", "seed", verdict).code == 2

@@ -134,7 +134,7 @@ def test_every_setting_is_listed_with_its_value_and_meaning(bare: Machine) -> No
         assert max(map(len, lines)) <= columns
 
 
-def test_a_decision_is_shown_whole(machine: Machine) -> None:
+def test_a_verdict_is_shown_whole(machine: Machine) -> None:
     machine.recall(QUESTION)
     told = json.loads(machine.run("why", "--json").stdout)
     names = [row["id"] for row in told["candidates"]] + [name.replace(" ", "") for name, _, _ in told["intent"]["signals"]]
@@ -144,7 +144,7 @@ def test_a_decision_is_shown_whole(machine: Machine) -> None:
         assert not [name for name in names if name not in words(lines)]
 
 
-def test_a_long_decision_goes_through_the_pager(machine: Machine) -> None:
+def test_a_long_verdict_goes_through_the_pager(machine: Machine) -> None:
     machine.recall(QUESTION)
     machine.environment["PAGER"] = "cat > paged"
     assert "".join(shown(machine, 120, "why", rows=ALL_ROWS)).count(QUESTION) == 1

@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 
@@ -66,7 +66,7 @@ def following(home: Home, store: Store) -> Iterator[Open]:
 
     def follow() -> VectorStore:
         opened.append(
-            vector_sync.open_following(
+            vector_store.open_following(
                 home, store, SPACE.name, SPACE.dimension, spaces.provisional_encoder(SPACE), made_by=models.vector_makers(SPACE)
             )
         )

@@ -18,10 +18,10 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store import memory, vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import memory, vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Open
@@ -189,7 +189,7 @@ def test_vectors_made_during_a_models_removal_are_deleted(
 ) -> None:
     first_vectors = spaces.provisional_encoder
 
-    def remove_before(space: Space) -> vector_sync.Encode:
+    def remove_before(space: Space) -> vector_store.Encode:
         if space.name == chosen_model.name:
             models.remove_model(home, chosen_model)
         return first_vectors(space)

@@ -18,8 +18,8 @@ from subcog_hooks.embed import catch_up, spaces
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import Space
-from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -196,7 +196,7 @@ def test_the_background_gives_way_to_whoever_waits(work: Work) -> None:
 def test_a_lock_dies_with_its_owner(work: Work) -> None:
     _, vectors = work.add("The gate is shut.")
     code = (
-        "import sys, os\nfrom subcog_hooks.store.lock import ProcessLock\n"
+        "import sys, os\nfrom subcog_hooks.store.home_files import ProcessLock\n"
         "with ProcessLock(sys.argv[1], 0, 'embedding'):\n    os.kill(os.getpid(), 9)\n"
     )
     path = catch_up.lock_of(work.home, SPACE)
@@ -211,7 +211,7 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
     encode = spaces.provisional_encoder(reads_on)
-    with vector_sync.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
+    with vector_store.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)
         assert vectors.final_vectors(store.by_seqs([2])[2].content_hash) == [bytes(reads_on.dimension)]  # and no passages

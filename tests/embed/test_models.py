@@ -18,7 +18,7 @@ from subcog_hooks.embed import models, multilingual_encoder, pull, query_encoder
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 
 SLUG = "snowflake-snowflake-arctic-embed-xs"

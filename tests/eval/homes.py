@@ -16,7 +16,7 @@ from subcog_hooks.embed.by_language import encode_between
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
-from subcog_hooks.store import index, vector_file
+from subcog_hooks.store import index, vector_reader
 from tests.eval.collection import ROOT
 
 DEFAULT = ROOT / ".cache" / "eval"  # where they are kept unless said otherwise
@@ -31,7 +31,7 @@ Encode = Callable[[str], bytes | None]
 def home_of(memories: Path, kept: Path) -> Home:
     """A home with these memories, in the folder `kept`: the one that is there, when the package would make the same today."""
     digest = hashlib.sha256(memories.read_bytes())
-    digest.update(f"{models.vector_makers(PACKAGED)} {index.INDEX_FORMAT} {vector_file.VECTORS_FORMAT}".encode())
+    digest.update(f"{models.vector_makers(PACKAGED)} {index.INDEX_FORMAT} {vector_reader.VECTORS_FORMAT}".encode())
     target = kept / f"{memories.parent.name}-{digest.hexdigest()[:12]}"
     stamp = target.with_suffix(".indexed")  # which sources made its index: vectors take minutes, the index seconds
     if not target.is_dir():

@@ -6,18 +6,18 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import index_writer, vector_sync
+from subcog_hooks.store import index_writer, vector_store
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import SPOKE, Decision
+from subcog_hooks.store.verdicts import SPOKE, RecordedVerdict
 from tests.conftest import Maker
-from tests.hook.recorded import QUESTION, Decide, decisions, respond
+from tests.hook.recorded import QUESTION, Decide, past_verdicts, respond
 
 
 def follow(home: Home, store: Store) -> None:
     """Bring the index up to date, and the vectors as a command leaves them: provisional."""
     index_writer.bring_up_to_date(home, store)
     space = PACKAGED
-    vector_sync.open_following(
+    vector_store.open_following(
         home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)
     ).close()
 
@@ -38,12 +38,12 @@ def lighthouse(home: Home, store: Store, make: Maker) -> None:
 
 @pytest.fixture
 def decide(home: Home, lighthouse: None) -> Decide:
-    """Ask the hook, and return its decision."""
+    """Ask the hook, and return its verdict."""
 
-    def decide_prompt(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> Decision:
-        before = len(decisions(home))
+    def decide_prompt(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> RecordedVerdict:
+        before = len(past_verdicts(home))
         printed = respond(home, text, session, deadline=Deadline(budget_ms, spent_ms=10.0), cwd=cwd)
-        kept = decisions(home)
+        kept = past_verdicts(home)
         assert len(kept) == before + 1
         assert bool(printed) == (kept[0].outcome == SPOKE)
         return kept[0]

@@ -1,4 +1,4 @@
-"""Helpers for tests of decisions: prompts to a store about a lighthouse, and their records."""
+"""Helpers for tests of verdicts: prompts to a store about a lighthouse, and their records."""
 
 import json
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from pathlib import Path
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 from tests.llm_server import LlmServer
 
-Decide = Callable[..., Decision]
+Decide = Callable[..., RecordedVerdict]
 QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
 ORDER = "rename the helper of the cargo manifest"
 SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
@@ -26,16 +26,16 @@ ODD_INPUTS: list[object] = [  # of tools
 ]
 
 
-def decisions(home: Home) -> list[Decision]:
-    """Return the stored decisions, the newest first."""
+def past_verdicts(home: Home) -> list[RecordedVerdict]:
+    """Return the stored verdicts, the newest first."""
     state = State.open(home, 1_000)
-    newest = recorded_decisions.find_latest(state, 100)
+    newest = past_runs.find_latest(state, 100)
     state.close()
     return newest
 
 
-def outcomes(decision: Decision) -> dict[str, str]:
-    return {candidate.id: candidate.outcome for candidate in decision.candidates}
+def outcomes(verdict: RecordedVerdict) -> dict[str, str]:
+    return {candidate.id: candidate.outcome for candidate in verdict.candidates}
 
 
 def configure(home: Home, text: str) -> None:

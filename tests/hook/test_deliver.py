@@ -21,7 +21,7 @@ from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
-from tests.hook.recorded import decisions, log_of, outcomes, printed_ids
+from tests.hook.recorded import log_of, outcomes, past_verdicts, printed_ids
 
 Opened = Callable[..., HookCall]
 EVENT = "PreToolUse"
@@ -76,17 +76,13 @@ def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opene
     call = make_call()
     assert hand_over(call, exact_of("anchor", "buoy"), terms()) == ["anchor", "buoy"]
     assert sessions.find_given(call.state, "s") == {"anchor", "buoy"}
-    (decision,) = decisions(home)
-    assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
-    assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
-    assert decision.settings is not None
-    assert (decision.settings.min_relevance, decision.settings.max_memories, decision.settings.max_characters) == (
-        0.5,
-        3,
-        2_000,
-    )
-    assert sessions.find_giving_decision(call.state, "s", "buoy") == decision.id
-    assert decision.units > 100
+    (verdict,) = past_verdicts(home)
+    assert (verdict.outcome, verdict.reason, verdict.event, verdict.session) == (SPOKE, "Edit", EVENT, "s")
+    assert (verdict.strategies, verdict.note, verdict.prompt) == ((PATH,), "some were left out", None)
+    assert verdict.settings is not None
+    assert (verdict.settings.min_relevance, verdict.settings.max_memories, verdict.settings.max_characters) == (0.5, 3, 2_000)
+    assert sessions.find_giving_verdict(call.state, "s", "buoy") == verdict.id
+    assert verdict.units > 100
 
 
 def test_each_candidate_is_told_what_it_lacked(make_call: Opened, home: Home) -> None:
@@ -96,14 +92,14 @@ def test_each_candidate_is_told_what_it_lacked(make_call: Opened, home: Home) ->
     exact.channels[ACTION] = (Memory(id="named", content="x", seq=1),)
     assert hand_over(call, exact, terms(0.7, max_memories=2)) == ["anchor", "buoy"]
     passed = {"anchor": INJECTED, "buoy": INJECTED}
-    assert outcomes(decisions(home)[0]) == {"given": GIVEN, **passed, "crane": COUNT, "named": BELOW}
+    assert outcomes(past_verdicts(home)[0]) == {"given": GIVEN, **passed, "crane": COUNT, "named": BELOW}
 
 
 def test_what_repeats_a_better_one_or_does_not_fit_stays_behind(make_call: Opened, home: Home) -> None:
     exact = exact_of("anchor", "buoy")
     exact.channels[PATH] = (*exact.channels[PATH], Memory(id="again", content="Rule of anchor!", seq=7))
     assert hand_over(make_call(), exact, terms(max_units=150)) == ["anchor"]
-    assert outcomes(decisions(home)[0]) == {"anchor": INJECTED, "buoy": ROOM, "again": DUPLICATE}
+    assert outcomes(past_verdicts(home)[0]) == {"anchor": INJECTED, "buoy": ROOM, "again": DUPLICATE}
 
 
 def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, home: Home) -> None:
@@ -111,14 +107,14 @@ def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, 
     Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
     assert hand_over(make_call(), exact_of("anchor"), terms()) == ["anchor"]
     first = sessions.count_units(make_call().state, "s")
-    assert first == decisions(home)[0].units > 100
+    assert first == past_verdicts(home)[0].units > 100
     assert hand_over(make_call(), exact_of("buoy", "crane"), terms()) == ["buoy", "crane"]
     spent = sessions.count_units(make_call().state, "s")
-    assert spent == first + decisions(home)[0].units > 300
+    assert spent == first + past_verdicts(home)[0].units > 300
     assert hand_over(make_call(), exact_of("derrick"), terms()) == []
-    assert (decisions(home)[0].outcome, outcomes(decisions(home)[0])) == (SPENT, {"derrick": SPENT})
+    assert (past_verdicts(home)[0].outcome, outcomes(past_verdicts(home)[0])) == (SPENT, {"derrick": SPENT})
     assert hand_over(make_call("another"), exact_of("derrick"), terms()) == ["derrick"]
-    sessions.forget_units(make_call().state, "s")
+    sessions.forget_session(make_call().state, "s")
     assert hand_over(make_call(), exact_of("derrick"), terms()) == ["derrick"]
 
 
@@ -135,7 +131,7 @@ def test_two_hooks_do_not_spend_the_account_twice(make_call: Opened, home: Home,
 
     monkeypatch.setattr(hook_deliver, "_lock_ledger", after_another)
     assert hand_over(make_call(), exact_of("anchor"), terms()) == []
-    assert decisions(home)[0].outcome == SPENT
+    assert past_verdicts(home)[0].outcome == SPENT
     assert sessions.count_units(make_call().state, "s") == 400
 
 
@@ -160,7 +156,7 @@ def test_repeats_are_neither_printed_nor_recorded(make_call: Opened, home: Home)
     assert hand_over(make_call(), exact_of("anchor"), terms()) == ["anchor"]
     assert hand_over(make_call(), exact_of("anchor"), terms()) == []
     assert hand_over(make_call(), exact_of("anchor"), terms(repeats_given=True)) == ["anchor"]
-    assert [decision.outcome for decision in decisions(home)] == [SPOKE, SPOKE]
+    assert [verdict.outcome for verdict in past_verdicts(home)] == [SPOKE, SPOKE]
 
 
 def test_a_pinned_memory_needs_no_relevance_and_comes_first(make_call: Opened) -> None:
@@ -177,9 +173,9 @@ def test_without_a_session_there_is_no_ledger_to_wait_for(make_call: Opened, hom
     call = make_call("")
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     other.commit()
-    assert decisions(home) == []
+    assert past_verdicts(home) == []
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
-    assert [decision.outcome for decision in decisions(home)] == [SPOKE]
+    assert [verdict.outcome for verdict in past_verdicts(home)] == [SPOKE]
 
 
 def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened, home: Home) -> None:
@@ -195,7 +191,7 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
 def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(make_call: Opened, home: Home) -> None:
     call = make_call(budget_ms=1)
     assert deliver(call, exact_of("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
-    assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(OUT_OF_TIME, ())]
+    assert [(verdict.outcome, verdict.injected) for verdict in past_verdicts(home)] == [(OUT_OF_TIME, ())]
     assert sessions.find_given(call.state, "s") == set()
 
 
@@ -212,7 +208,7 @@ def test_an_answer_that_nobody_took_was_not_given(make_call: Opened, error: OSEr
 
 @pytest.mark.parametrize(
     ("module", "name", "complaint"),
-    [(sessions, "record_given", "the ledger was not kept"), (verdicts, "keep_decision", "a decision was not recorded")],
+    [(sessions, "record_given", "the ledger was not kept"), (verdicts, "keep_verdict", "a decision was not recorded")],
 )
 def test_a_failed_write_is_logged_and_loses_no_answer(
     make_call: Opened, home: Home, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, complaint: str
@@ -244,6 +240,6 @@ def test_the_answer_is_written_before_the_ledger_is_kept(make_call: Opened, home
 
 def test_what_no_relevance_suffices_for_is_told_as_such(make_call: Opened, home: Home) -> None:
     assert hand_over(make_call(), exact_of("anchor"), terms(0.95)) == []
-    (decision,) = decisions(home)
-    assert (decision.outcome, outcomes(decision)) == (BELOW, {"anchor": BELOW})
-    assert decision.outcome != REPEATED
+    (verdict,) = past_verdicts(home)
+    assert (verdict.outcome, outcomes(verdict)) == (BELOW, {"anchor": BELOW})
+    assert verdict.outcome != REPEATED

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import INTENT, SPOKE, Decision
+from subcog_hooks.store.verdicts import INTENT, SPOKE, RecordedVerdict
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm
@@ -15,19 +15,17 @@ SMALL_TALK = "ok, thanks"
 SEEKING = "What did we decide about the lighthouse lamp relay and the tide sensor?"
 
 
-def position_terms(decision: Decision) -> set[float]:
+def position_terms(verdict: RecordedVerdict) -> set[float]:
     """Return the terms by which the position changes the explained candidates."""
     terms = [
-        {name: adds for name, _, adds in candidate.terms}.get(BEGUN, 0.0)
-        for candidate in decision.candidates
-        if candidate.terms
+        {name: adds for name, _, adds in candidate.terms}.get(BEGUN, 0.0) for candidate in verdict.candidates if candidate.terms
     ]
     assert terms
     return set(terms)
 
 
-def best(decision: Decision) -> float:
-    return decision.candidates[0].relevance
+def best(verdict: RecordedVerdict) -> float:
+    return verdict.candidates[0].relevance
 
 
 def test_later_in_a_session_the_same_question_needs_more(decide: Decide) -> None:
@@ -66,8 +64,8 @@ def test_what_a_trigger_brings_is_as_relevant_as_ever(decide: Decide, home: Home
         store.add([make("Look at the tide table first.", id="table", triggers=("lamp relay",))])
         follow(home, store)
 
-    def of_the_table(decision: Decision) -> float:
-        return next(candidate.relevance for candidate in decision.candidates if candidate.id == "table")
+    def of_the_table(verdict: RecordedVerdict) -> float:
+        return next(candidate.relevance for candidate in verdict.candidates if candidate.id == "table")
 
     first = of_the_table(decide(session="one"))
     for _ in range(5):
@@ -103,8 +101,8 @@ def test_an_acknowledgement_or_an_order_borrows_nothing(decide: Decide, home: Ho
     configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
     decide()
     for text in ("ok", "thanks!", "continue", "go on", "ok?", "and fix it", "make it blue"):
-        decision = decide(text)
-        assert (decision.outcome, decision.borrowed) == (INTENT, ()), text
+        verdict = decide(text)
+        assert (verdict.outcome, verdict.borrowed) == (INTENT, ()), text
 
 
 def test_an_acknowledgement_between_does_not_part_them(decide: Decide, home: Home) -> None:
@@ -125,9 +123,9 @@ def test_nothing_is_borrowed_across_a_prompt_that_is_not_kept(decide: Decide, ho
 def test_a_follow_up_of_an_order_stays_silent(decide: Decide, home: Home) -> None:
     configure(home, "[surfacing]\nmin_relevance = 0.5\n")
     decide(ORDER)
-    decision = decide("and the other one?")
-    assert decision.outcome == INTENT
-    assert decision.borrowed != ()
+    verdict = decide("and the other one?")
+    assert verdict.outcome == INTENT
+    assert verdict.borrowed != ()
 
 
 def test_nothing_is_borrowed_from_another_session_or_without_one(decide: Decide, home: Home) -> None:

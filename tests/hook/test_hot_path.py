@@ -15,7 +15,7 @@ from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
-from subcog_hooks.store import job_record
+from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -63,7 +63,7 @@ BUDGETS = {
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
 OF_LLM_CALLS = {"llm.breaker", "llm.race", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
-OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.second_looks"}
+OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.past_runs"}
 OF_CUES = {"cues.conditions", "cues.triggers", "cues.globs"}
 SOCKETS = {"socket", "_socket", "ssl", "_ssl", "select", "selectors", "http", "http.client", "urllib", "urllib.parse"}
 SEARCH = {"tantivy", "re2"}
@@ -202,7 +202,7 @@ def test_a_brief_loads_no_search() -> None:
 @pytest.mark.usefixtures("oauth_memory")
 def test_a_start_with_no_job_due_starts_no_process(home: Home) -> None:
     run(start())
-    job_record.write_record(home, job_record.JobRecord({}, now_ms() + HOUR_MS, 0))
+    home_files.write_record(home, home_files.JobRecord({}, now_ms() + HOUR_MS, 0))
     assert "hook.detached" not in run(start("t")).own
 
 
@@ -317,6 +317,6 @@ def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
     Path(home.config).write_text('[llm]\nat_rest = "claude"\n[surfacing]\nmin_relevance = 1.0\n', encoding="utf-8")
     run(payload("ok"))  # which compiles the settings
     done = run(payload(QUESTION))
-    assert "store.second_looks" in done.own
+    assert "store.past_runs" in done.own
     assert not ({"subprocess"} | SOCKETS) & done.modules
     assert not (OF_LLM_CALLS | {"llm.ranking"}) & done.own

@@ -18,8 +18,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import call, recalled
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import metrics, state_values
-from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store import past_runs, state_values
+from subcog_hooks.store.past_runs import Counter
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests import llm_server
@@ -59,7 +59,7 @@ def intent_metrics(home: Home) -> dict[str, float]:
     state = State.open(home, 1_000)
     values = {
         f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-        for metric in metrics.read_metrics(state)
+        for metric in past_runs.read_metrics(state)
         if metric.name.startswith("search_intent")
     }
     state.close()

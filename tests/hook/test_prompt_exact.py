@@ -18,7 +18,7 @@ from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.store.verdicts import BAD, BELOW, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, ROOM, SPOKE
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, configure_llm, decisions, log_of, outcomes, printed_ids, respond
+from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, outcomes, past_verdicts, printed_ids, respond
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
@@ -54,18 +54,18 @@ def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home:
     assert len(ask(text)) > 1
     monkeypatch.setattr(recalled, "RECALL_MS", 60_000.0)
     assert ask(text, session="late") == ["freeze"]
-    assert decisions(home)[0].strategies == (PATTERN,)
+    assert past_verdicts(home)[0].strategies == (PATTERN,)
     assert "triggers and conditions alone: no time was left to search" in log_of(home)
 
 
 def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(QUESTION)
-    assert SEMANTIC in decisions(home)[0].strategies
+    assert SEMANTIC in past_verdicts(home)[0].strategies
     monkeypatch.setattr(recalled, "AFTERWARDS_MS", 60_000.0)
     assert ask(QUESTION, session="late")
-    decision = decisions(home)[0]
-    assert (decision.outcome, SEMANTIC in decision.strategies) == (SPOKE, False)
-    assert "semantic: no time was left for it" in (decision.note or "")
+    verdict = past_verdicts(home)[0]
+    assert (verdict.outcome, SEMANTIC in verdict.strategies) == (SPOKE, False)
+    assert "semantic: no time was left for it" in (verdict.note or "")
 
 
 # ---- triggers -------------------------------------------------------------------------------------------------------------
@@ -75,14 +75,14 @@ def test_a_trigger_brings_its_memory_once_a_session(ask: Ask, home: Home) -> Non
     assert ask() == ["push"]
     assert ask() == []
     assert ask(session="another") == ["push"]
-    second, first = decisions(home)[1:]
+    second, first = past_verdicts(home)[1:]
     assert (first.outcome, first.strategies, first.injected) == (SPOKE, (PATTERN,), ("push",))
     assert (second.outcome, second.candidates) == (REPEATED, ())
 
 
 def test_a_trigger_that_does_not_match_leaves_an_order_silent(ask: Ask, home: Home) -> None:
     assert ask("ok, push it by force") == []
-    assert decisions(home)[0].outcome == INTENT
+    assert past_verdicts(home)[0].outcome == INTENT
 
 
 def test_a_trigger_is_held_against_the_whole_prompt(ask: Ask) -> None:
@@ -93,10 +93,10 @@ def test_a_question_gets_answers_and_triggered_memories(ask: Ask, home: Home) ->
     ids = ask(QUESTION + " We are deploying to prod.")
     assert "freeze" in ids
     assert {"first", "again"} & {*ids}
-    decision = decisions(home)[0]
-    ranks = {candidate.id: candidate.ranks for candidate in decision.candidates}
+    verdict = past_verdicts(home)[0]
+    ranks = {candidate.id: candidate.ranks for candidate in verdict.candidates}
     assert ranks["freeze"][PATTERN] == 1
-    assert PATTERN in decision.strategies
+    assert PATTERN in verdict.strategies
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_bar_holds_for_triggered_but_not_pinned_memories(ask: Ask, remember:
     assert ask(session="1") == ["pinned", "imported", "push"]
     configure(home, "[surfacing]\nmin_relevance = 0.95\n")
     assert ask(session="2") == ["pinned"]
-    assert outcomes(decisions(home)[0]) == {"pinned": INJECTED, "imported": BELOW, "push": BELOW}
+    assert outcomes(past_verdicts(home)[0]) == {"pinned": INJECTED, "imported": BELOW, "push": BELOW}
     assert ask("commit this", session="3") == []
 
 
@@ -140,7 +140,7 @@ def test_a_pinned_memory_comes_where_the_session_is_spent(ask: Ask, remember: Ca
     sessions.add_units(state, "spent", "", 12_000, 1)
     state.close()
     assert ask(session="spent") == ["pinned"]
-    assert outcomes(decisions(home)[0]) == {"pinned": INJECTED, "push": ROOM}
+    assert outcomes(past_verdicts(home)[0]) == {"pinned": INJECTED, "push": ROOM}
 
 
 def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store: Store) -> None:
@@ -148,7 +148,7 @@ def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store
     terms = alike.terms_to_text(alike.prompt_terms(ORDER, LexicalIndex.open(home)))
     store.mark(Mark(store.get("push").seq, "d", terms, 1))
     assert ask(session="2") == []
-    assert outcomes(decisions(home)[0]) == {"push": BAD}
+    assert outcomes(past_verdicts(home)[0]) == {"push": BAD}
     assert ask("we use forcepush for the lighthouse keepers of the northern quay", session="3") == ["push"]
 
 
@@ -168,7 +168,7 @@ def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch
     note = "patterns: of 1 triggers that may match 0 were tried"
     assert log_of(home).count(note) == 1
     ask(QUESTION + " No force push.")
-    assert note in (decisions(home)[0].note or "")
+    assert note in (past_verdicts(home)[0].note or "")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch
 )
 def test_a_silenced_or_untyped_prompt_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
     assert ask(text) == []
-    assert decisions(home)[0].outcome == why
+    assert past_verdicts(home)[0].outcome == why
 
 
 def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> None:
@@ -187,7 +187,7 @@ def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> 
     for text in ("[surfacing]\nenabled = false\n", "[search_intent]\nenabled = false\n"):
         configure(home, text)
         assert ask() == []
-    assert [decision.outcome for decision in decisions(home)] == [OFF, OFF, PAUSED]
+    assert [verdict.outcome for verdict in past_verdicts(home)] == [OFF, OFF, PAUSED]
     configure(home, "[surfacing]\ntools = false\nsession_start = false\n")
     assert ask() == ["push"]
 
@@ -196,16 +196,16 @@ def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: 
     with LlmServer(says("none", 0.95)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
-    outcome_of = outcomes(decisions(home)[0])
+    outcome_of = outcomes(past_verdicts(home)[0])
     assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)
 
 
 def test_without_the_users_wish_nothing_of_the_prompt_is_kept(ask: Ask, home: Home) -> None:
     configure(home, "[surfacing]\nlog_prompts = false\n")
     assert ask() == ["push"]
-    decision = decisions(home)[0]
-    assert (decision.prompt, decision.outcome) == (None, SPOKE)
-    assert "force" not in decision.to_text()
+    verdict = past_verdicts(home)[0]
+    assert (verdict.prompt, verdict.outcome) == (None, SPOKE)
+    assert "force" not in verdict.to_text()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callab
     assert ask("ok") == []
     assert ask("ok", permission_mode="plan") == ["mode"]
     assert ask("ok", permission_mode="plan") == []
-    assert [decision.strategies for decision in decisions(home)] == [(), (STATE,), ()]
+    assert [verdict.strategies for verdict in past_verdicts(home)] == [(), (STATE,), ()]
 
 
 def test_prompts_are_counted_per_session(ask: Ask, remember: Callable[..., None]) -> None:

@@ -13,14 +13,14 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, tool
 from subcog_hooks.llm import ranking
-from subcog_hooks.store import second_looks, state_values, verdicts
+from subcog_hooks.store import past_runs, state_values, verdicts
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, RecordedVerdict
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, decisions, log_of, printed_ids, respond
+from tests.hook.recorded import QUESTION, configure, log_of, past_verdicts, printed_ids, respond
 
 WITH_MODEL = '[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n[llm]\nat_rest = "openai"\n'
 
@@ -58,8 +58,8 @@ def call(home: Home, session: str = "s", **more: object) -> list[str]:
 def test_a_prompt_with_near_memories_gets_one(started_tasks: list[dict[str, Any]], home: Home) -> None:
     lines = ask(home, QUESTION)
     (task,) = started_tasks
-    (decision,) = decisions(home)
-    assert (task["decision"], task["session_id"], task["text"], task["at_ms"]) == (decision.id, "s", QUESTION, decision.at_ms)
+    (verdict,) = past_verdicts(home)
+    assert (task["verdict"], task["session_id"], task["text"], task["at_ms"]) == (verdict.id, "s", QUESTION, verdict.at_ms)
     assert 0 < len(task["near"]) <= 15
     assert list(task["near"].values()) == sorted(task["near"].values(), reverse=True)
     assert set(lines) <= set(task["near"])
@@ -96,28 +96,30 @@ def test_far_memories_start_one_only_where_it_is_always(started_tasks: list[dict
 def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[dict[str, Any]], home: Home) -> None:
     with patch.object(detached, "start_process", side_effect=OSError("no process left")):
         ask(home, QUESTION)
-    assert len(decisions(home)) == 1
+    assert len(past_verdicts(home)) == 1
     assert "no second look was started: no process left" in log_of(home)
 
 
 # ---- how its answer joins --------------------------------------------------------------------------------------------------
 
 
-def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d") -> None:
+def store_finding(home: Home, *ids: str, session: str = "s", verdict: str = "d") -> None:
     """Store the findings of a second look for a session."""
     state = State.open(home, 1_000)
     now = now_ms()
     state.begin()
-    assert second_looks.begin_look(state, decision, session, now - 500)  # a look takes a while
-    assert second_looks.end_look(state, decision, "look", [(id_, 0.4) for id_ in ids], now)
-    verdicts.keep_decision(state, Decision("look", now, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=decision), now)
+    assert past_runs.begin_look(state, verdict, session, now - 500)  # a look takes a while
+    assert past_runs.end_look(state, verdict, "look", [(id_, 0.4) for id_ in ids], now)
+    verdicts.keep_verdict(
+        state, RecordedVerdict("look", now, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=verdict), now
+    )
     state.commit()
     state.close()
 
 
-def look(home: Home) -> Decision:
-    (look_decision,) = [decision for decision in decisions(home) if decision.event == verdicts.LOOK_EVENT]
-    return look_decision
+def look(home: Home) -> RecordedVerdict:
+    (look_verdict,) = [verdict for verdict in past_verdicts(home) if verdict.event == verdicts.LOOK_EVENT]
+    return look_verdict
 
 
 @pytest.mark.usefixtures("lighthouse")
@@ -125,7 +127,7 @@ def test_it_comes_with_a_call_and_once(home: Home) -> None:
     store_finding(home, "cargo-1", "cargo-2")
     assert call(home) == ["cargo-1", "cargo-2"]
     assert call(home) == []
-    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, decisions(home)[0].id)
+    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, past_verdicts(home)[0].id)
 
 
 @pytest.mark.usefixtures("lighthouse")

@@ -18,7 +18,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import OUT_OF_TIME, SPOKE
 from tests.conftest import Maker
-from tests.hook.recorded import configure, decisions, printed_ids
+from tests.hook.recorded import configure, past_verdicts, printed_ids
 
 Start = Callable[..., list[bytes]]
 
@@ -68,13 +68,13 @@ def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> Non
     assert printed_ids(start()) == ["pinned", "branch"]
 
 
-def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
+def test_what_was_printed_is_in_the_ledger_and_in_a_verdict(start: Start, state: State, home: Home) -> None:
     start()
     assert sessions.find_given(state, "s") == {"pinned", "branch"}
-    (decision,) = decisions(home)
-    assert (decision.outcome, decision.event, decision.reason) == (SPOKE, "SessionStart", "startup")
-    assert (decision.prompt, decision.strategies) == (None, ("pinned", "state"))
-    assert {candidate.id: tuple(candidate.ranks) for candidate in decision.candidates} == {
+    (verdict,) = past_verdicts(home)
+    assert (verdict.outcome, verdict.event, verdict.reason) == (SPOKE, "SessionStart", "startup")
+    assert (verdict.prompt, verdict.strategies) == (None, ("pinned", "state"))
+    assert {candidate.id: tuple(candidate.ranks) for candidate in verdict.candidates} == {
         "pinned": ("pinned",),
         "branch": ("state",),
     }
@@ -122,7 +122,7 @@ def test_a_pause_silences_it_and_what_was_given_comes_again(start: Start, state:
 
 def test_without_a_session_or_for_a_trial_nothing_is_kept(start: Start, state: State, home: Home) -> None:
     assert printed_ids(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
-    assert decisions(home) == []
+    assert past_verdicts(home) == []
     for session in ("", None, 3):
         assert printed_ids(start(session=session)) == ["pinned", "branch"]
     assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
@@ -193,7 +193,7 @@ def test_a_resumed_session_gets_a_block_that_had_no_time(start: Start, home: Hom
     with monkeypatch.context() as slow:
         slow.setattr(deliver, "PRINT_MS", 60_000.0)
         assert start() == []
-    assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
+    assert [verdict.outcome for verdict in past_verdicts(home)] == [OUT_OF_TIME]
     assert printed_ids(start("resume")) == ["pinned", "branch"]
 
 

@@ -19,7 +19,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import SPOKE
 from tests.conftest import Maker
-from tests.hook.recorded import ODD_INPUTS, configure, decisions, printed_ids
+from tests.hook.recorded import ODD_INPUTS, configure, past_verdicts, printed_ids
 
 Call = Callable[..., list[str]]
 
@@ -95,7 +95,7 @@ def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], h
     remember("pool", paths=("src/db/**",))
     assert [call(file="src/db/pool.py"), call(file="src/db/pool.py"), call("Read", file="src/db/x.py")] == [["pool"], [], []]
     assert call(file="src/db/pool.py", session="another") == ["pool"]
-    assert [decision.injected for decision in decisions(home)] == [("pool",), ("pool",)]
+    assert [verdict.injected for verdict in past_verdicts(home)] == [("pool",), ("pool",)]
 
 
 def test_a_session_without_budget_leaves_no_record_per_call(call: Call, remember: Callable[..., None], home: Home) -> None:
@@ -104,7 +104,7 @@ def test_a_session_without_budget_leaves_no_record_per_call(call: Call, remember
     sessions.add_units(state, "s", "", 11_900, 1)
     for _ in range(3):
         assert call(file="src/a.py") == []
-    assert decisions(home) == []
+    assert past_verdicts(home) == []
     assert call(file="src/a.py", session="another") == ["gap"]
     state.close()
 
@@ -287,8 +287,8 @@ def test_memories_of_several_channels_come_first(call: Call, remember: Callable[
     remember("near", "Rule one.", paths=("src/db/pool.py",))
     remember("both", "Rule two.", paths=("src/**",), triggers=("drop table",))
     assert call(file="src/db/pool.py", new_string="drop table") == ["both", "near"]
-    (decision,) = decisions(home)
-    assert {candidate.id: candidate.ranks for candidate in decision.candidates} == {
+    (verdict,) = past_verdicts(home)
+    assert {candidate.id: candidate.ranks for candidate in verdict.candidates} == {
         "near": {PATH: 1},
         "both": {PATH: 2, PATTERN: 1},
     }
@@ -379,28 +379,28 @@ def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..
 # ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
+def test_a_verdict_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("lint", "Install the hooks first.", when={"tool": "Bash"}, triggers=("xyzzy",))
     assert call("Bash", command="make lint --of xyzzy") == ["lint"]
-    (decision,) = decisions(home)
-    assert (decision.outcome, decision.event, decision.reason, decision.prompt) == (SPOKE, "PreToolUse", "Bash", None)
-    assert set(decision.candidates[0].ranks) == {PATTERN}
-    assert "xyzzy" not in decision.to_text()
-    assert sessions.find_giving_decision(State.open(home, 1_000), "s", "lint") == decision.id
+    (verdict,) = past_verdicts(home)
+    assert (verdict.outcome, verdict.event, verdict.reason, verdict.prompt) == (SPOKE, "PreToolUse", "Bash", None)
+    assert set(verdict.candidates[0].ranks) == {PATTERN}
+    assert "xyzzy" not in verdict.to_text()
+    assert sessions.find_giving_verdict(State.open(home, 1_000), "s", "lint") == verdict.id
 
 
 def test_a_call_that_nothing_is_remembered_of_leaves_no_trace(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("pool", paths=("*.py",))
     assert call(file="a.sql", new_string="x") == []
     state = State.open(home, 1_000)
-    assert (decisions(home), state.run("SELECT * FROM ledger"), state.run("SELECT * FROM sessions")) == ([], [], [])
+    assert (past_verdicts(home), state.run("SELECT * FROM ledger"), state.run("SELECT * FROM sessions")) == ([], [], [])
 
 
 def test_of_a_trial_nothing_is_kept(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("pool", paths=("*.py",))
     for _ in range(2):
         assert call(file="a.py", session=f"{TRIAL}1") == ["pool"]
-    assert (decisions(home), State.open(home, 1_000).run("SELECT * FROM ledger")) == ([], [])
+    assert (past_verdicts(home), State.open(home, 1_000).run("SELECT * FROM ledger")) == ([], [])
 
 
 def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[..., None]) -> None:

@@ -13,7 +13,7 @@ from subcog_hooks.hook import recalled, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import decisions, printed_ids
+from tests.hook.recorded import past_verdicts, printed_ids
 
 PROJECT = "git.example.com/acme/shop"
 NOTES = {
@@ -125,7 +125,7 @@ def test_odd_characters_break_no_search(call: Call) -> None:
 
 def test_an_unrelated_edit_gets_nothing(call: Call, home: Home) -> None:
     assert call("Edit", file="src/button.css", old_string="red", new_string="margin: 0 auto;") == []
-    assert decisions(home) == []
+    assert past_verdicts(home) == []
 
 
 ERROR = """Exit code 1
@@ -137,7 +137,7 @@ def test_an_error_brings_the_note_about_it_once(call: Call, home: Home) -> None:
     (line,) = call("Bash", error=ERROR, command="make report")
     assert "pool" in line.split("]")[0]
     assert call("Bash", error=ERROR, command="make report") == []
-    assert [decision.event for decision in decisions(home)][-1] == "PostToolUseFailure"
+    assert [verdict.event for verdict in past_verdicts(home)][-1] == "PostToolUseFailure"
 
 
 def test_an_unexplained_error_or_interrupt_gets_nothing(call: Call) -> None:

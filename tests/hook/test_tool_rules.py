@@ -14,7 +14,7 @@ from subcog_hooks.recall.hits import ACTION
 from subcog_hooks.store.store import Store
 from subcog_hooks.text import actions
 from tests.conftest import Maker
-from tests.hook.recorded import decisions, printed_ids
+from tests.hook.recorded import past_verdicts, printed_ids
 
 PROJECT = "git.example.com/acme/shop"
 COMMIT = "Run the formatter before you commit."
@@ -62,7 +62,7 @@ def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, hom
     assert call("Bash", command="cd web && git commit -am 'Round vouchers'") == ["rule"]
     assert call("Bash", command="git commit --amend") == []
     assert call("Bash", "another", command="git commit --amend") == ["rule"]
-    assert set(decisions(home)[0].candidates[0].ranks) == {ACTION}
+    assert set(past_verdicts(home)[0].candidates[0].ranks) == {ACTION}
 
 
 def test_what_is_said_of_a_memory_counts_before_its_text(call: Call, remember: Remember) -> None:

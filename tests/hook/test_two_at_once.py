@@ -10,7 +10,7 @@ from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import QUESTION, configure, decisions
+from tests.hook.recorded import QUESTION, configure, past_verdicts
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,5 +55,5 @@ def test_of_two_processes_at_once_each_memory_comes_from_one(home: Home, lightho
     text = b"".join(printed)
     given = sessions.find_given(State.open(home, 1_000), "s")
     assert sorted(text.count(f" {id_}, relevance".encode()) for id_ in given) == [1, 1, 1]
-    injected = [id_ for decision in decisions(home) for id_ in decision.injected]
+    injected = [id_ for verdict in past_verdicts(home) for id_ in verdict.injected]
     assert sorted(injected) == sorted(given)

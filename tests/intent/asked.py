@@ -8,8 +8,8 @@ from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import Settings, Value
-from subcog_hooks.store import metrics
-from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store import past_runs
+from subcog_hooks.store.past_runs import Counter
 from subcog_hooks.store.state import State
 from tests.llm_server import LlmServer, says
 
@@ -59,7 +59,7 @@ def provider_of(settings: Settings, home: Home) -> Provider:
 def metric_values(state: State) -> dict[str, float]:
     """The metrics: how often each was counted or observed."""
     values = {}
-    for metric in metrics.read_metrics(state):
+    for metric in past_runs.read_metrics(state):
         name = f"{metric.name}{{{metric.labels}}}" if metric.labels else metric.name
         values[name] = metric.value if isinstance(metric, Counter) else metric.count
     return values

@@ -17,7 +17,7 @@ from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request,
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.hits import Answer, Eligibility, Hit
-from subcog_hooks.store import index_writer, vector_sync
+from subcog_hooks.store import index_writer, vector_store
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
@@ -98,7 +98,7 @@ class Shelf:
         space = PACKAGED
         encode = spaces.provisional_encoder(space)
         made_by = models.vector_makers(space)
-        vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
+        vectors = vector_store.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
         self._opened.append(vectors)
         return Sources(
             self.index(), self.store, recall_vectors.SearchSpace(vectors, StaticEncoder.open().encode), tuning_of(**numbers)
@@ -117,7 +117,7 @@ class Shelf:
             return [vector_by_text.get(text) for text in texts]
 
         made_by = ("chosen", "chosen")
-        vectors = vector_sync.open_following(self.home, self.store, "chosen", DIMENSION, encode, made_by=made_by)
+        vectors = vector_store.open_following(self.home, self.store, "chosen", DIMENSION, encode, made_by=made_by)
         self._opened.append(vectors)
         return vectors
 

@@ -74,7 +74,7 @@ def test_terms_have_whole_identifiers_and_cjk_bigrams(index: LexicalIndex) -> No
     assert set(alike.prompt_terms("Why does parse_args refuse 認証サーバー?", index)) >= {"parse_args", "refus", "認証"}
 
 
-def test_as_much_of_a_prompt_is_read_as_a_decision_keeps(index: LexicalIndex) -> None:
+def test_as_much_of_a_prompt_is_read_as_a_verdict_keeps(index: LexicalIndex) -> None:
     long = "Where does zebra go? " + "so it goes on " * 500
     assert alike.prompt_terms(long, index) == alike.prompt_terms(long[: alike.MAX_PROMPT], index)
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import PASSAGES, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -35,9 +35,8 @@ def cosine(a: bytes, b: bytes) -> float:
 
 def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
     """Store these memories' vectors, each made from its row number."""
-    vectors.begin()
-    vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
-    vectors.commit()
+    with vectors.transaction():
+        vectors.put(memories, {memory.seq * PASSAGES: of(memory.seq) for memory in memories})
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ Row = tuple[int, str, int, int, int, bytes, bytes | None]  # key, content hash, 
 
 
 def follow(home: Home, store: Store, *, anew: bool = False, made_by: tuple[str, str] = MADE_BY) -> VectorStore:
-    return vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=made_by, anew=anew)
+    return vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=made_by, anew=anew)
 
 
 def rows(home: Home) -> list[Row]:

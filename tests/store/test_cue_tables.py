@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
-from subcog_hooks.store import cue_tables
+from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import STATUSES, Memory
-from subcog_hooks.store.store import Store
+from subcog_hooks.store.store import MAX_UNKEYED, Store
 from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
@@ -21,11 +21,11 @@ SHOP = audiences_of("shop")
 
 
 def matching_patterns(store: Store, text: str, audiences: tuple[str, ...] = SHOP) -> list[str]:
-    return [trigger.pattern for trigger in store.triggers(triggers.keys_in_text(text), audiences, text)]
+    return [trigger.pattern for trigger in lookups.find_triggers(store, triggers.keys_in_text(text), audiences, text)]
 
 
 def on_path(store: Store, path: str, audiences: tuple[str, ...] = SHOP) -> list[tuple[int, str]]:
-    return store.globs(globs.keys_of_path(path), audiences)
+    return lookups.find_globs(store, globs.keys_of_path(path), audiences)
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
@@ -60,9 +60,9 @@ def ways_to(store: Store, audiences: tuple[str, ...] = SHOP) -> list[str]:
     ways = {
         "trigger": matching_patterns(store, "swordfish", audiences),
         "glob": on_path(store, "a.fish", audiences),
-        "action": store.governing([COMMIT], audiences, 1, 0),
-        "words": store.sharing(["swordfish"], audiences, 1, 0),
-        "condition": store.conditional(audiences, 1),
+        "action": lookups.find_governing(store, [COMMIT], audiences, 1, 0),
+        "words": lookups.find_sharing(store, ["swordfish"], audiences, 1, 0),
+        "condition": lookups.find_conditional(store, audiences, 1),
     }
     return [name for name, results in ways.items() if results]
 
@@ -77,13 +77,15 @@ def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: M
     deploy, rollback = store.add(
         [make(triggers=("deploy(ed|s)?", "kubectl apply")), make(triggers=("roll ?back",), priority=3)]
     )
-    (trigger,) = store.triggers(triggers.keys_in_text("We DEPLOYED it"), SHOP, "We DEPLOYED it")
+    (trigger,) = lookups.find_triggers(store, triggers.keys_in_text("We DEPLOYED it"), SHOP, "We DEPLOYED it")
     assert (trigger.seq, trigger.pattern, trigger.priority, trigger.literal) == (deploy.seq, "deploy(ed|s)?", 0, "deploy")
     assert matching_patterns(store, "kubectl: apply it, then rollbacks") == ["roll ?back", "kubectl apply"]
     assert matching_patterns(store, "kubectl applies, then rollbacks") == ["roll ?back"]  # each match has both words
     assert matching_patterns(store, "the depot, kubelet and roles") == []
-    assert store.triggers([], SHOP, "deployed") == []
-    assert rollback.seq not in {trigger.seq for trigger in store.triggers(triggers.keys_in_text("deployed"), SHOP, "deployed")}
+    assert lookups.find_triggers(store, [], SHOP, "deployed") == []
+    assert rollback.seq not in {
+        trigger.seq for trigger in lookups.find_triggers(store, triggers.keys_in_text("deployed"), SHOP, "deployed")
+    }
 
 
 def test_triggers_come_once_by_priority_then_the_newest(store: Store, make: Maker) -> None:
@@ -125,8 +127,8 @@ def test_conditions_come_by_priority_then_the_newest(store: Store, make: Maker) 
     nested: dict[str, object] = {"branch": {"not": {"eq": "main"}}, "mode": ["a", 1, True]}
     low, high, new = store.add([make(when=nested), make(when={"n": 1}, priority=5), make(when={"n": 2})])
     store.add([make("without any")])
-    assert store.conditional(SHOP, 9) == [(high.seq, {"n": 1}), (new.seq, {"n": 2}), (low.seq, nested)]
-    assert store.conditional(SHOP, 1) == [(high.seq, {"n": 1})]
+    assert lookups.find_conditional(store, SHOP, 9) == [(high.seq, {"n": 1}), (new.seq, {"n": 2}), (low.seq, nested)]
+    assert lookups.find_conditional(store, SHOP, 1) == [(high.seq, {"n": 1})]
 
 
 def test_session_begins_with_unconditional_pinned_memories(store: Store, make: Maker) -> None:
@@ -143,8 +145,8 @@ def test_session_begins_with_unconditional_pinned_memories(store: Store, make: M
             make(id="new", priority=90),
         ]
     )
-    assert [memory.id for memory in store.find_pinned(SHOP, 9)] == ["high", "new", "low"]
-    assert [memory.id for memory in store.find_pinned(SHOP, 1)] == ["high"]
+    assert [memory.id for memory in lookups.find_pinned(store, SHOP, 9)] == ["high", "new", "low"]
+    assert [memory.id for memory in lookups.find_pinned(store, SHOP, 1)] == ["high"]
 
 
 @pytest.mark.parametrize(
@@ -173,13 +175,13 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
     new = store.add([everything(make, triggers=("sword",)), make(id="kept", priority=90, expires_at=2_001)])[0]
     keys = triggers.keys_in_text("swordfish")
     for now_ms, seqs, pins in ((0, [new.seq, old.seq], ["kept", "pin"]), (2_000, [new.seq], ["kept"]), (2_001, [new.seq], [])):
-        assert [trigger.seq for trigger in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
-        assert [seq for seq, _ in store.globs(globs.keys_of_path("a.fish"), SHOP, now_ms)] == seqs[::-1]
-        assert store.governing([COMMIT], SHOP, 9, now_ms) == {COMMIT: seqs}
-        assert [seq for seq, _ in store.conditional(SHOP, 9, now_ms)] == seqs
-        assert [memory.id for memory in store.find_pinned(SHOP, 9, now_ms)] == pins
-    assert store.governing([COMMIT], SHOP, 1, 2_000) == {COMMIT: [new.seq]}
-    assert len(store.conditional(SHOP, 1, 2_000)) == 1
+        assert [trigger.seq for trigger in lookups.find_triggers(store, keys, SHOP, "swordfish", now_ms)] == seqs
+        assert [seq for seq, _ in lookups.find_globs(store, globs.keys_of_path("a.fish"), SHOP, now_ms)] == seqs[::-1]
+        assert lookups.find_governing(store, [COMMIT], SHOP, 9, now_ms) == {COMMIT: seqs}
+        assert [seq for seq, _ in lookups.find_conditional(store, SHOP, 9, now_ms)] == seqs
+        assert [memory.id for memory in lookups.find_pinned(store, SHOP, 9, now_ms)] == pins
+    assert lookups.find_governing(store, [COMMIT], SHOP, 1, 2_000) == {COMMIT: [new.seq]}
+    assert len(lookups.find_conditional(store, SHOP, 1, 2_000)) == 1
 
 
 # ---- following the memories ------------------------------------------------------------------------------------------------
@@ -212,9 +214,9 @@ def test_changed_memory_replaces_its_old_cues(store: Store, make: Maker) -> None
     assert ways_to(store) == ["action", "condition"]
     assert matching_patterns(store, "the harbour, 12") == ["harbour"]
     assert on_path(store, "a.ship", USER) == []
-    assert store.governing([COMMIT], SHOP, 1, 0) == {COMMIT: [memory.seq]}
-    assert [seq for seq, _ in store.sharing(["harbour", "swordfish"], SHOP, 9, 0)] == [memory.seq]
-    assert store.conditional(SHOP, 9) == [(memory.seq, {"ship": 2})]
+    assert lookups.find_governing(store, [COMMIT], SHOP, 1, 0) == {COMMIT: [memory.seq]}
+    assert [seq for seq, _ in lookups.find_sharing(store, ["harbour", "swordfish"], SHOP, 9, 0)] == [memory.seq]
+    assert lookups.find_conditional(store, SHOP, 9) == [(memory.seq, {"ship": 2})]
 
 
 def test_purging_leaves_no_word_of_a_cue(store: Store, make: Maker, home: Home) -> None:
@@ -292,7 +294,7 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
 @pytest.fixture
 def full(store: Store, make: Maker) -> Store:
     """A store with as many triggers without a literal as there may be."""
-    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(cue_tables.MAX_UNKEYED)])
+    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(MAX_UNKEYED)])
     return store
 
 

@@ -126,7 +126,7 @@ def test_command_uses_the_old_index_while_another_process_writes(
     monkeypatch.setattr(index_writer, "LOCK_WAIT_S", 0.05)
     store.add([make("alpha", id="a")])
     index = index_writer.bring_up_to_date(home, store)
-    writer = index_writer.open_writer(index)
+    writer = index_writer.IndexWriter(index)
     store.add([make("alpha", id="b")])
     assert index_writer.bring_up_to_date(home, store).watermark() < store.revision()
     writer.finish()
@@ -137,7 +137,7 @@ def test_command_waits_for_another_index_writer_and_follows(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    writer = index_writer.open_writer(index_writer.bring_up_to_date(home, store))
+    writer = index_writer.IndexWriter(index_writer.bring_up_to_date(home, store))
     store.add([make("alpha", id="b")])
     monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
     assert index_writer.bring_up_to_date(home, store).watermark() == store.revision()

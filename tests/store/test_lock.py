@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store.home_files import ProcessLock, is_held
 
 ROOT = Path(__file__).parents[2]
 
 HOLD = """
 import sys
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.home_files import ProcessLock
 with ProcessLock(sys.argv[1], 0, "holding"):
     print("held", flush=True)
     sys.stdin.read()

@@ -6,9 +6,17 @@ from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory, hash_content
+from subcog_hooks.store.memory import (
+    AGENT,
+    MAX_QUESTION,
+    MAX_QUESTIONS,
+    AnsweredQuestion,
+    IdMaker,
+    Memory,
+    hash_content,
+    questions_from_json,
+)
 from subcog_hooks.store.memory_checks import check_memory
-from subcog_hooks.store.questions import from_json
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
@@ -100,7 +108,7 @@ def test_the_store_gives_questions_back_with_their_origins(home: Home, make: Mak
 )
 def test_anything_else_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="is no"):
-        from_json(value)
+        questions_from_json(value)
 
 
 @pytest.mark.parametrize(

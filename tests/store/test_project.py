@@ -72,18 +72,13 @@ REMOTES = [  # the configurations of a repository and of its user
     (PLAIN, ""),
     ('[remote "origin"]\n\turl = https://github.com/acme/shop ; a comment\n', ""),
     ('[remote "origin"] url = https://github.com/acme/shop # a comment\n', ""),
-    ('[remote "origin"]\n\turl = https://github.com/\\\nacme/shop.git\n', ""),
     ('[remote "origin"]\n\turl = "https://github.com/acme/shop.git" # said\n\turl = https://example.org/other\n', ""),
     ('[REMOTE "origin"]\n\tUrl = https://github.com/acme/shop\n; [remote "origin"]\n', ""),
     ('[remote "origin"] url = https://github.com/acme/shop\n', ""),
-    ("[Remote.Origin]\n\turl = https://github.com/acme/shop\n", ""),
     ("\ufeff" + PLAIN, ""),
     ("[core]\n" + "\tbare = false\n" * 20_000 + "# a comment\n" + PLAIN, ""),
-    ("[include]\n\tpath = shared/remotes\n", ""),
-    ("[include]\n\tpath = ~/remotes\n", ""),
     ('[remote "origin"]\n\turl = gh:acme/shop\n[url "https://github.com/"]\n\tinsteadOf = gh:\n', ""),
     ('[remote "origin"]\n\turl = gh:acme/shop\n', '[url "git@github.com:"]\n\tinsteadOf = gh:\n\tinsteadOf = g\n'),
-    ('[remote "origin"]\n\turl = gh:acme/shop\n', '[url "https://no.example/"]\n\tinsteadof = g\n[include]\n\tpath = more\n'),
     ('[remote "origin"]\n\turl = https://github.com/acme/shop\n', '[url "x:"]\n\tpushInsteadOf = https://github.com/\n'),
     ('[alias]\n\ta = "!f() { \\\n\turl = x; }"\n[branch "a]#b\\"c"]\n\tremote = origin\n' + PLAIN, ""),
 ]
@@ -97,10 +92,6 @@ def test_a_remote_is_the_one_that_git_names(
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".gitconfig").write_text(of_user)
-    (tmp_path / "more").write_text('[url "https://github.com/"]\n\tinsteadOf = gh:\n')
-    (tmp_path / "remotes").write_text(PLAIN)
-    (repository / ".git" / "shared").mkdir()
-    (repository / ".git" / "shared" / "remotes").write_text(PLAIN)
     (repository / ".git" / "config").write_text(config)
     current = found(str(repository))
     assert current.identity == "github.com/acme/shop"
@@ -179,15 +170,6 @@ def test_a_home_in_a_repository_renames_no_remote(repository: Path, monkeypatch:
             patch.setenv(variable, str(repository))
             current = found(str(repository))
         assert (variable, current.identity) == (variable, "github.com/acme/shop")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="it has no pipes")
-def test_an_included_pipe_and_a_circle_hold_nothing_up(repository: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    circle = "".join(f"[include]\n\tpath = {name}\n" for name in (tmp_path / "pipe", "config", "../..", "/dev/zero"))
-    (repository / ".git" / "config").write_text(circle + PLAIN)
-    current = found(str(repository))
-    assert current.identity == "github.com/acme/shop"
 
 
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""state.db: ledger, decisions, pause and counters, and that nothing in it is missed when it is gone."""
+"""state.db: ledger, verdicts, pause and counters, and that nothing in it is missed when it is gone."""
 
 import os
 
@@ -8,12 +8,12 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import lessons, metrics, recorded_decisions, sessions, state_values, verdicts
-from subcog_hooks.store.metrics import BUCKETS, Counter, Histogram
+from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
+from subcog_hooks.store.past_runs import Counter, Histogram
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
-from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
+from subcog_hooks.store.state import ASIDE, BUCKETS, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
-from subcog_hooks.store.verdicts import MAX_DECISIONS, PRUNED_AT_ONCE, Candidate, Decision, PromptIntent
+from subcog_hooks.store.verdicts import MAX_VERDICTS, PRUNED_AT_ONCE, Candidate, PromptIntent, RecordedVerdict
 
 DAY = 86_400_000
 
@@ -47,13 +47,13 @@ def test_a_session_that_was_compacted_hears_everything_again(state: State) -> No
     assert (sessions.find_given(state, "one"), sessions.find_given(state, "two")) == (set(), {"a"})
 
 
-# ---- decisions -------------------------------------------------------------------------------------------------------------
+# ---- verdicts -------------------------------------------------------------------------------------------------------------
 
 
-def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
-    """A decision with two candidates; the first was injected."""
+def make_verdict(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> RecordedVerdict:
+    """A verdict with two candidates; the first was injected."""
     candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
-    return Decision(
+    return RecordedVerdict(
         *(id_, at_ms, "UserPromptSubmit", "s", "github.com/x/y", outcome),
         units=300,
         micros=31_000,
@@ -64,66 +64,59 @@ def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str 
     )
 
 
-def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
-    assert recorded_decisions.find_decision(state) is None
+def test_verdict_is_found_by_its_id_or_prefix(state: State) -> None:
+    assert past_runs.find_verdict(state) is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
-        verdicts.keep_decision(state, make_decision(id_, 1000 + number), 1000)
-    decisions = [
-        recorded_decisions.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")
-    ]
-    assert [decision.id if decision else None for decision in decisions] == [
+        verdicts.keep_verdict(state, make_verdict(id_, 1000 + number), 1000)
+    past_verdicts = [past_runs.find_verdict(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [verdict.id if verdict else None for verdict in past_verdicts] == [
         *("01", "01aa", "01ab", "02aa", "01"),
         *(None, None, None),
     ]
 
 
-def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
-    verdicts.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
-    decision = recorded_decisions.find_decision(State.open(home, 100), "d1")
-    assert decision is not None
-    assert decision.to_text() == make_decision("d1", 1000, "Why does the webhook retry?").to_text()
-    assert (decision.at_ms, decision.event, decision.session, decision.project) == (
-        1000,
-        "UserPromptSubmit",
-        "s",
-        "github.com/x/y",
-    )
-    assert (decision.outcome, decision.units, decision.micros) == ("spoke", 300, 31_000)
-    assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
+def test_a_verdict_comes_back_as_it_was_kept(state: State, home: Home) -> None:
+    verdicts.keep_verdict(state, make_verdict("d1", 1000, "Why does the webhook retry?"), 1000)
+    verdict = past_runs.find_verdict(State.open(home, 100), "d1")
+    assert verdict is not None
+    assert verdict.to_text() == make_verdict("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (verdict.at_ms, verdict.event, verdict.session, verdict.project) == (1000, "UserPromptSubmit", "s", "github.com/x/y")
+    assert (verdict.outcome, verdict.units, verdict.micros) == ("spoke", 300, 31_000)
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM verdicts").fetchall() == [(1,)]
 
 
-def test_decisions_come_newest_first(state: State) -> None:
+def test_verdicts_come_newest_first(state: State) -> None:
     for number in range(5):
-        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number // 2), 1000)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [verdict.id for verdict in past_runs.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
 
 
-def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
+def test_clock_that_was_ahead_does_not_hide_later_verdicts(state: State) -> None:
     for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
-        verdicts.keep_decision(state, make_decision(id_, time_ms), time_ms)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 2)] == ["after", "ahead"]
-    latest = recorded_decisions.find_decision(state)
+        verdicts.keep_verdict(state, make_verdict(id_, time_ms), time_ms)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 2)] == ["after", "ahead"]
+    latest = past_runs.find_verdict(state)
     assert latest is not None
     assert latest.id == "after"
 
 
-def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
-    verdicts.keep_decision(state, make_decision("old", DAY), DAY)
-    verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
+def test_verdicts_of_long_ago_are_forgotten(state: State) -> None:
+    verdicts.keep_verdict(state, make_verdict("old", DAY), DAY)
+    verdicts.keep_verdict(state, make_verdict("new", 32 * DAY), 32 * DAY)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 10)] == ["new"]
 
 
-def test_decision_behind_a_lesson_stays_until_too_old(state: State) -> None:
-    lessons.note_lesson(state, "d2")
+def test_verdict_behind_a_lesson_stays_until_too_old(state: State) -> None:
+    learned.note_lesson(state, "d2")
     state.begin()
-    for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
-        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
+    for number in range(MAX_VERDICTS + 2 * PRUNED_AT_ONCE + 1):
+        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
+    kept = [verdict.id for verdict in past_runs.find_latest(state, 2 * MAX_VERDICTS)]
     assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
-    verdicts.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
+    verdicts.keep_verdict(state, make_verdict("new", 32 * DAY), 32 * DAY)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 10)] == ["new"]
 
 
 # ---- the topics of the last prompt -------------------------------------------------------------------------------------------
@@ -152,16 +145,14 @@ def test_only_the_last_prompt_is_kept_and_for_a_while(state: State, home: Home) 
 
 def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Home) -> None:
     assert not verdicts.may_hold_prompt_texts(state)
-    verdicts.keep_decision(state, make_decision("d1", 1000), 1000)
+    verdicts.keep_verdict(state, make_verdict("d1", 1000), 1000)
     assert not verdicts.may_hold_prompt_texts(state)
-    verdicts.keep_decision(state, make_decision("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    verdicts.keep_verdict(state, make_verdict("d2", 1001, "Why does the XYZZY retry?"), 1001)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     assert verdicts.may_hold_prompt_texts(state)
     verdicts.forget_prompt_texts(state)
     assert not verdicts.may_hold_prompt_texts(state)
-    assert [decision.to_text() for decision in recorded_decisions.find_latest(state, 2)] == [
-        make_decision("d", 1).to_text()
-    ] * 2
+    assert [verdict.to_text() for verdict in past_runs.find_latest(state, 2)] == [make_verdict("d", 1).to_text()] * 2
     assert sessions.find_last_prompt(state, "one", 1001) is None
     for suffix in ("", "-wal"):
         with open(home.state_db + suffix, "rb") as file:
@@ -171,13 +162,13 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
 def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
-        verdicts.keep_decision(state, make_decision(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     breaker.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
     while verdicts.may_hold_prompt_texts(state):
         verdicts.forget_some_prompt_texts(state)
-        left.append(sum(decision.prompt is not None for decision in recorded_decisions.find_latest(state, 10)))
+        left.append(sum(verdict.prompt is not None for verdict in past_runs.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
         assert breaker.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
@@ -186,12 +177,12 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
 def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 1)
     for id_ in ("d1", "d2"):
-        verdicts.keep_decision(state, make_decision(id_, 1000, "Why does the XYZZY retry?"), 1000)
+        verdicts.keep_verdict(state, make_verdict(id_, 1000, "Why does the XYZZY retry?"), 1000)
     verdicts.forget_some_prompt_texts(state)
-    verdicts.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
+    verdicts.keep_verdict(state, make_verdict("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
         verdicts.forget_some_prompt_texts(state)
-    assert [decision.prompt for decision in recorded_decisions.find_latest(state, 10)] == [None] * 3
+    assert [verdict.prompt for verdict in past_runs.find_latest(state, 10)] == [None] * 3
     assert not verdicts.may_hold_prompt_texts(state)
 
 
@@ -271,21 +262,21 @@ def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
 
 
 def test_a_counter_adds_up_by_its_labels(state: State) -> None:
-    metrics.increase_counter(state, "asked")
-    metrics.increase_counter(state, "asked", by=2)
-    metrics.increase_counter(state, "answered", 'status="success"')
-    metrics.increase_counter(state, "answered", 'status="error"')
-    metrics.increase_counter(state, "answered", 'status="success"')
+    state.increase_counter("asked")
+    state.increase_counter("asked", by=2)
+    state.increase_counter("answered", 'status="success"')
+    state.increase_counter("answered", 'status="error"')
+    state.increase_counter("answered", 'status="success"')
     counted = [
-        (metric.name, metric.labels, metric.value) for metric in metrics.read_metrics(state) if isinstance(metric, Counter)
+        (metric.name, metric.labels, metric.value) for metric in past_runs.read_metrics(state) if isinstance(metric, Counter)
     ]
     assert counted == [("answered", 'status="error"', 1), ("answered", 'status="success"', 2), ("asked", "", 3)]
 
 
 def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     for seconds in (0.0, 0.0005, 0.0006, 0.2, 0.21, 99.0):
-        metrics.observe_duration(state, "took", 'source="keyword"', seconds)
-    (took,) = metrics.read_metrics(state)
+        state.observe_duration("took", 'source="keyword"', seconds)
+    (took,) = past_runs.read_metrics(state)
     assert isinstance(took, Histogram)
     assert (took.name, took.labels, took.count) == ("took", 'source="keyword"', 6)
     assert took.sum == pytest.approx(99.4111)
@@ -296,8 +287,8 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
 
 def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
     state.begin()
-    metrics.increase_counter(state, "asked")
-    metrics.observe_duration(state, "took", "", 0.1)
-    assert metrics.read_metrics(State.open(home, 100)) == []
+    state.increase_counter("asked")
+    state.observe_duration("took", "", 0.1)
+    assert past_runs.read_metrics(State.open(home, 100)) == []
     state.commit()
-    assert [metric.name for metric in metrics.read_metrics(State.open(home, 100))] == ["asked", "took"]
+    assert [metric.name for metric in past_runs.read_metrics(State.open(home, 100))] == ["asked", "took"]

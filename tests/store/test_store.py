@@ -8,9 +8,8 @@ import pytest
 
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, Mark, audiences_of, reach_of
+from subcog_hooks.store.store_reader import SCHEMA, Filter, Mark, audiences_of, reach_of
 from tests.conftest import Maker
 
 
@@ -197,10 +196,10 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
 
 
 def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
-    return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
+    return [(mark.seq, mark.verdict, mark.terms, mark.made_at) for mark in store.marks(seqs)]
 
 
-def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
+def test_marks_are_kept_by_memory_and_verdict(store: Store, make: Maker) -> None:
     first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
     assert store.marks([first, second]) == store.marks([]) == []
     for mark in (

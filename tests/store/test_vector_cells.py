@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_cells
+from subcog_hooks.store import vector_cells, vector_reader
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
-from subcog_hooks.store.vector_file import PASSAGES
+from subcog_hooks.store.vector_reader import PASSAGES
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import SMALL, SMALL_DIMENSION, put
@@ -33,14 +33,9 @@ def of_topic(seed: int) -> bytes:
 @pytest.fixture(autouse=True)
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with hundreds of memories."""
-    for name, value in (
-        ("LARGE", 600),
-        ("LARGE_AUDIENCE", LARGE),
-        ("CODES_PER_CELL", 10),
-        ("PROBED_CELLS", 12),
-        ("CHECK_EVERY", 50),
-    ):
+    for name, value in (("LARGE", 600), ("LARGE_AUDIENCE", LARGE), ("CODES_PER_CELL", 10), ("CHECK_EVERY", 50)):
         monkeypatch.setattr(vector_cells, name, value)
+    monkeypatch.setattr(vector_reader, "PROBED_CELLS", 12)
 
 
 @pytest.fixture
@@ -91,7 +86,7 @@ def test_a_search_reads_some_cells_and_finds_nearly_the_same(large: VectorStore,
         whole = [seq for _, seq in large.nearest(query, 10, audiences, ("active", "pending"))]  # of all codes; none is pending
         same += len(set(whole) & set(nearest_seqs(large, query, audiences)))
     assert same > 0.9 * 600
-    read, values = large._codes(query, None, (vector_cells.ACTIVE,))
+    read, values = large._codes(query, None, (vector_reader.ACTIVE,))
     assert len(large._execute(read, tuple(values))) < 450
 
 
@@ -113,9 +108,8 @@ def test_cells_follow_new_deleted_and_moved_memories(large: VectorStore, store: 
     moved, purged = many[3], many[4]
     moved.project = "mill"
     put(large, [moved], of_topic)
-    large.begin()
-    large.remove_memories([purged.seq])
-    large.commit()
+    with large.transaction():
+        large.remove_memories([purged.seq])
     assert {moved.seq, purged.seq}.isdisjoint(nearest_seqs(large, of_topic(moved.seq), (SHOP,), 600))
     assert nearest_seqs(large, of_topic(moved.seq), (MILL,), 1) == [moved.seq]
     assert large.problems() == []
@@ -129,9 +123,8 @@ def test_doubled_audience_is_parted_again_shrunken_is_whole(
     assert large.part() == 1
     assert len(rows(large, "SELECT cell FROM cells")) == 110
     assert large.problems() == []
-    large.begin()
-    large.remove_memories(range(100, 1_301))
-    large.commit()
+    with large.transaction():
+        large.remove_memories(range(100, 1_301))
     store.add([make("Last.", project="mill")])
     put(large, list(store.by_seqs([1_301]).values()), of_topic)
     with VectorStore.writer(Home(str(Path(large.path).parents[1])), SMALL, SMALL_DIMENSION) as again:

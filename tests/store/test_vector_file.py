@@ -12,9 +12,8 @@ import pytest
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_file
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.vector_file import ExtensionMissing, VectorsUnusable, vectors_path
+from subcog_hooks.store.vector_reader import _SUFFIX, ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.store.conftest import SMALL, SMALL_DIMENSION, damage, lose_a_table, put, run_sql, vector
 
@@ -182,12 +181,15 @@ def test_purging_beside_a_reader_reports_it_and_goes_on(
 
 
 def test_one_writer_at_a_time_and_readers_never_wait(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.begin()
-    with VectorStore.writer(home, SMALL, SMALL_DIMENSION, busy_ms=10) as second, pytest.raises(StoreBusy):
-        second.begin()
-    with VectorStore.reader(home, SMALL, SMALL_DIMENSION, busy_ms=0) as reader:
-        assert len(reader.nearest(vector(1), 10, None, ())) == 10
-    vectors.rollback()
+    with vectors.transaction():
+        with (
+            VectorStore.writer(home, SMALL, SMALL_DIMENSION, busy_ms=10) as second,
+            pytest.raises(StoreBusy),
+            second.transaction(),
+        ):
+            pass
+        with VectorStore.reader(home, SMALL, SMALL_DIMENSION, busy_ms=0) as reader:
+            assert len(reader.nearest(vector(1), 10, None, ())) == 10
 
 
 @pytest.mark.skipif(os.name == "nt" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="needs a user")
@@ -195,7 +197,7 @@ def test_read_only_folder_can_be_read(home: Home, vectors: VectorStore, crowd: l
     vectors.close()
     file = vectors_path(home, SMALL)
     code = (
-        "import os, sys\nfrom subcog_hooks.store.vector_file import VectorsUnusable\n"
+        "import os, sys\nfrom subcog_hooks.store.vector_reader import VectorsUnusable\n"
         "from subcog_hooks.store.vector_store import VectorStore\n"
         "from subcog_hooks.core.errors import StoreError\nfrom subcog_hooks.core.paths import Home\n"
         f"query = bytes.fromhex('{vector(1).hex()}')\n"
@@ -234,7 +236,7 @@ def test_an_extension_that_is_no_library_is_as_good_as_missing(
     home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "sqlite_vec").mkdir()
-    (tmp_path / "sqlite_vec" / f"vec0{vector_file._SUFFIX}").write_bytes(b"\x7fELF garbage")
+    (tmp_path / "sqlite_vec" / f"vec0{_SUFFIX}").write_bytes(b"\x7fELF garbage")
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     with pytest.raises(ExtensionMissing, match="sqlite-vec cannot be loaded"):
         VectorStore.reader(home, SMALL, SMALL_DIMENSION)

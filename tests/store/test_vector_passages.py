@@ -81,9 +81,8 @@ def test_the_nearest_of_all_are_those_of_a_comparison_one_by_one(
     memories = [make(f"{seed} {number}", project="shop" if number % 3 else None) for number in range(len(counts))]
     for number, memory in enumerate(memories, 1):
         memory.seq = number
-    vectors.begin()
-    vectors.keep_only([])
-    vectors.commit()
+    with vectors.transaction():
+        vectors.keep_only([])
     query = vector(seed)
     of = {
         m.seq: [flip(query, seed + m.seq * 99 + i, 3 + (seed + i) % 50) for i in range(n + 1)]
@@ -205,9 +204,8 @@ def test_a_purged_memory_leaves_no_passage_not_even_on_the_disk(home: Home, stor
 def test_memories_that_a_backup_does_not_have_leave_no_passage(home: Home, store: Store, long_notes: list[Memory]) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
-        vectors.begin()
-        vectors.keep_only([long_notes[0].seq])
-        vectors.commit()
+        with vectors.transaction():
+            vectors.keep_only([long_notes[0].seq])
         assert [len(keys_of(vectors, memory)) for memory in long_notes] == [3, 0, 0]
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_sync
-from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import assert_as_made_anew, damage, finish, follow, lose_a_table, overwrite, widen
@@ -29,19 +29,19 @@ posix = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
 WORK = """
 import random, sys
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
-vector_sync.FOLLOWED_AT_ONCE = 7
+vector_store.FOLLOWED_AT_ONCE = 7
 home, role, rounds = Home.find(), sys.argv[1], int(sys.argv[2])
 chance = random.Random(role)
 print("ready", flush=True)
 with Store.writer(home) as store:
     for number in range(rounds):
         anew = chance.random() < 0.1
-        with vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, anew=anew) as vectors:
+        with vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, anew=anew) as vectors:
             if role == "embed":
                 keys = {vectors.seq_of(key): key for key, _ in vectors.pending(20)}
                 found = store.by_seqs(list(keys))
@@ -87,7 +87,7 @@ def test_concurrent_following_and_embedding_loses_nothing(
 
 HEAL = """
 import sys
-from subcog_hooks.store import vector_sync
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
@@ -95,7 +95,7 @@ from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
 with Store.reader(Home.find()) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    vector_sync.open_following(Home.find(), store, SPACE, DIMENSION, encode, made_by=MADE_BY).close()
+    vector_store.open_following(Home.find(), store, SPACE, DIMENSION, encode, made_by=MADE_BY).close()
 """
 
 
@@ -127,10 +127,10 @@ def test_concurrent_processes_remake_a_damaged_file_once(
 def test_second_follower_waits_and_then_gets_an_error(
     home: Home, store: Store, notes: list[Memory], make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "LOCK_WAIT_MS", 20)
     follow(home, store).close()
     busy = pytest.raises(StoreBusy, match="another process has been bringing the vectors up to date for long")
-    with ProcessLock(vector_sync.lock_path(home, SPACE), 0, "following"), busy:
+    with ProcessLock(vector_store.lock_path(home, SPACE), 0, "following"), busy:
         follow(home, store)
     follow(home, store).close()
 
@@ -143,7 +143,7 @@ def test_following_goes_on_until_nothing_new_is_stored(home: Home, store: Store,
             store.add([make(left.pop())])
         return encode(texts)
 
-    following = vector_sync.open_following(home, store, SPACE, DIMENSION, encode_while_others_store, made_by=MADE_BY)
+    following = vector_store.open_following(home, store, SPACE, DIMENSION, encode_while_others_store, made_by=MADE_BY)
     with following as vectors:
         assert (vectors.watermark(), sum(vectors.counts())) == (store.revision(), 7)
 

@@ -7,7 +7,7 @@ from subcog_hooks.store.memory import AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_reader import FIRST_QUESTION
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_store import VectorStore, texts_of
 from tests.conftest import Maker
 from tests.store.conftest import cosine, follow
 from tests.store.letters import encode, final
@@ -33,7 +33,7 @@ def first(text: str) -> bytes:
 def finish(vectors: VectorStore, store: Store) -> int:
     waiting = vectors.pending()
     memories = store.by_seqs([vectors.seq_of(key) for key, _ in waiting])
-    texts = {key: vectors.text_at(key, memories[vectors.seq_of(key)]) for key, _ in waiting}
+    texts = {key: texts_of(memories[vectors.seq_of(key)])[key] for key, _ in waiting}
     assert [content_hash for _, content_hash in waiting] == [texts[key][1] for key, _ in waiting]
     return vectors.finish((key, content_hash, [final(texts[key][0])]) for key, content_hash in waiting)
 
@@ -98,7 +98,7 @@ def test_text_equal_to_a_question_is_embedded_by_itself(home: Home, store: Store
     (other,) = store.add([make(BUOY)])
     with follow(home, store) as vectors:
         assert [key for key, _ in vectors.pending()] == [other.seq * 256]
-        assert vectors.text_at(anchor.seq * 256 + FIRST_QUESTION + 1, anchor)[1] != other.content_hash
+        assert texts_of(anchor)[anchor.seq * 256 + FIRST_QUESTION + 1][1] != other.content_hash
 
 
 @pytest.mark.parametrize("change", [{"status": "superseded"}, {"status": "deleted"}, {"scope": "project", "project": "shop"}])

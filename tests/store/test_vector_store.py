@@ -9,6 +9,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
+from subcog_hooks.store.vector_reader import PASSAGES
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector
@@ -78,9 +79,8 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     waiting = vectors.pending()
     vectors.finish([(*waiting[2], [vector(3)])])
     put(vectors, [memories[0].with_changes(content="new text")])
-    vectors.begin()
-    vectors.remove_memories([memories[1].seq])
-    vectors.commit()
+    with vectors.transaction():
+        vectors.remove_memories([memories[1].seq])
     assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in waiting) == 0
     assert vectors.counts() == (1, 1)
     assert vectors.final_vectors(memories[0].content_hash) == []
@@ -89,9 +89,8 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
 
 def test_the_bytes_of_a_purged_memory_are_gone_from_the_disk(vectors: VectorStore, crowd: list[Memory], home: Home) -> None:
     gone = vector(crowd[0].seq)
-    vectors.begin()
-    vectors.remove_memories([crowd[0].seq])
-    vectors.commit()
+    with vectors.transaction():
+        vectors.remove_memories([crowd[0].seq])
     vectors.close()  # the last one to close empties the log into the file
     raw = b"".join(path.read_bytes() for path in Path(home.index).iterdir())
     assert gone not in raw
@@ -109,9 +108,8 @@ def half_final(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
     memories = store.add([make("one"), make("two")])
     put(vectors, memories)
     vectors.finish((key, content_hash, [vector(70)]) for key, content_hash in vectors.pending(1))
-    vectors.begin()
-    vectors.reach_revision(store.revision())
-    vectors.commit()
+    with vectors.transaction():
+        vectors.reach_revision(store.revision())
     return memories
 
 
@@ -130,7 +128,7 @@ def test_provisional_vectors_of_another_encoder_are_dropped(
     assert (vectors.counts(), vectors.watermark()) == ((final, 2 - final), -1)
     assert [seq for _, seq in vectors.nearest(vector(70), 5, None)] == [half_final[0].seq]
     assert vectors.problems() == []
-    assert [memory.id for memory in vectors.lacking(half_final)] == [half_final[1].id]
+    assert vectors.lacking(half_final) == [(half_final[1].seq * PASSAGES, half_final[1].content)]
 
 
 def test_a_process_that_still_has_the_old_model_finishes_nothing(

@@ -10,10 +10,10 @@ import pytest
 
 from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_cells, vector_sync
+from subcog_hooks.store import vector_cells, vector_store
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import vectors_path
+from subcog_hooks.store.vector_reader import vectors_path
 from tests.conftest import Maker
 from tests.store.conftest import assert_as_made_anew, damage, follow, lose_a_table, lose_codes, nearest_to, rows, settle
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, final, finals
@@ -116,10 +116,10 @@ def test_a_file_that_was_put_back_from_a_backup_follows_again(
 def test_the_size_of_the_chunks_does_not_show(
     home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(vector_sync, "FOLLOWED_AT_ONCE", chunk)
+    monkeypatch.setattr(vector_store, "FOLLOWED_AT_ONCE", chunk)
     memories = store.add([make(f"note {i}") for i in range(7)])
     sizes: list[int] = []
-    vector_sync.open_following(home, store, SPACE, DIMENSION, encode, sizes.append, made_by=MADE_BY).close()
+    vector_store.open_following(home, store, SPACE, DIMENSION, encode, sizes.append, made_by=MADE_BY).close()
     assert sum(sizes) == 7
     assert max(sizes) <= chunk
     store.update([memory.with_changes(content=f"changed {memory.id}") for memory in memories[2:5]])
@@ -201,7 +201,7 @@ def test_an_encoder_that_fails_leaves_the_file_as_it_was(home: Home, store: Stor
         raise OSError("no more memory")
 
     with pytest.raises(OSError, match="no more memory"):
-        vector_sync.open_following(home, store, SPACE, DIMENSION, broken, made_by=MADE_BY)
+        vector_store.open_following(home, store, SPACE, DIMENSION, broken, made_by=MADE_BY)
     assert rows(home) == before
     with follow(home, store) as vectors:
         assert sum(vectors.counts()) == 5
@@ -213,7 +213,7 @@ def test_memory_without_a_first_vector_waits_for_its_final(home: Home, store: St
     def nothing(texts: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(texts)
 
-    with vector_sync.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
+    with vector_store.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
         assert vectors.counts() == (0, 1)
         assert nearest_to(vectors, "x") is None
 
@@ -226,7 +226,7 @@ def test_whoever_may_parts_an_audience_that_has_grown_large(
     store.add([make(f"note {i}") for i in range(8)])
     kept = "SELECT count(*) FROM placed"
     for parts, expected in ((False, 0), (True, 8)):
-        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
+        vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
         connection = apsw.Connection(vectors_path(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
         assert connection.execute(kept).fetchall() == [(expected,)]
         connection.close()

@@ -10,8 +10,9 @@ from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.owned_rules import OwnedRule, change_rules, find_ended_rules, read_rules
+from subcog_hooks.store.home_files import OwnedRule, change_rules, read_rules
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.store import Store
 
 PERMISSIONS = "permissions"  # in Claude Code's settings
 ASK, DENY = "ask", "deny"  # the lists of rules there
@@ -64,8 +65,8 @@ def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
     home, path = context.home(), registration.settings_files()[registration.USER]
     rules = [OwnedRule(memory.id, path, kind, rule_of(pattern)) for kind, pattern in patterns]
     before, _ = _change_settings(path, lambda text: reduce(_with_rule, rules, text))
-    owned = {rule[1:] for rule in read_rules(home)}
-    own = [rule for rule in rules if rule[1:] in owned or _with_rule(before, rule) != before]
+    owned = {rule.place for rule in read_rules(home)}
+    own = [rule for rule in rules if rule.place in owned or _with_rule(before, rule) != before]
     change_rules(home, lambda earlier: list(dict.fromkeys((*earlier, *own))))
     for rule in rules:
         fact = "until this note ends" if rule in own else "which had it before, so it stays when this note ends"
@@ -76,10 +77,11 @@ def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
 def take_back_ended(home: Home) -> None:
     """Remove the rules of memories that have ended, and say so."""
     try:
-        ended = find_ended_rules(home)
-        kept = {rule[1:] for rule in read_rules(home) if rule not in ended}
+        rules = read_rules(home)
+        ended = _find_ended(home, rules)
+        kept = {rule.place for rule in rules if rule not in ended}
         for rule in ended:
-            if rule[1:] not in kept:
+            if rule.place not in kept:
                 _change_settings(rule.path, partial(remove_rules, [rule]))
                 where = abbreviate_home(rule.path)
                 terminal.say(f"{rule.kind}: {safe(rule.rule)} is taken out of {where}, as the note {rule.memory} has ended")
@@ -87,6 +89,15 @@ def take_back_ended(home: Home) -> None:
             change_rules(home, lambda rules: [rule for rule in rules if rule not in ended])
     except SubcogError as error:  # The next command tries again.
         terminal.say(f"a rule of a note that has ended stays: {error}")
+
+
+def _find_ended(home: Home, rules: Sequence[OwnedRule]) -> list[OwnedRule]:
+    """Return the rules of memories that are gone, expired or no longer active. Raises StoreError."""
+    if not rules:
+        return []
+    with Store.reader(home) as store:
+        memory_of, now = store.by_ids([rule.memory for rule in rules]), now_ms()
+    return [rule for rule in rules if rule.memory not in memory_of or not memory_of[rule.memory].is_live(now)]
 
 
 def describe_rules(memory: Memory) -> str:

@@ -21,9 +21,18 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import job_record, learned, lessons, state_values
-from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
-from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store import home_files, learned, state_values
+from subcog_hooks.store.home_files import (
+    DONE,
+    PUT_OFF,
+    RUN_FAILED,
+    UNDER_WAY,
+    UNFINISHED,
+    JobRecord,
+    LastRun,
+    ProcessLock,
+    is_held,
+)
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -182,7 +191,7 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
 
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
     """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
-    settings, record = loading.load(home), job_record.read_record(home)
+    settings, record = loading.load(home), home_files.read_record(home)
     return [job for job in jobs if job.name not in taken and job.is_wanted(settings) and _is_due(job, home, record)]
 
 
@@ -227,9 +236,9 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
                 for job in jobs:
                     if find_due(home, [job], taken):
                         last = _run_job(home, job, look)
-                        record = job_record.read_record(home)
+                        record = home_files.read_record(home)
                         record.runs[job.name] = last
-                        is_recorded = job_record.write_record(home, record)  # otherwise the job stays due
+                        is_recorded = home_files.write_record(home, record)  # otherwise the job stays due
                         if last.outcome != DONE or last.result == NOTHING_NEW or not is_recorded:
                             taken.add(job.name)  # Left to another process.
                 _record_end(home, jobs)
@@ -257,20 +266,20 @@ def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None) -> 
 def _record_start(home: Home) -> None:
     """Record that work has started, so that the next session continues it if this process is killed."""
     log.keep_reserve(home)
-    record = job_record.read_record(home)
-    record.next_at, record.settings = UNDER_WAY, job_record.find_settings_time(home)
-    job_record.write_record(home, record)
+    record = home_files.read_record(home)
+    record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
+    home_files.write_record(home, record)
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
-    settings_time = job_record.find_settings_time(home)
-    settings, record = loading.load(home), job_record.read_record(home)
+    settings_time = home_files.find_settings_time(home)
+    settings, record = loading.load(home), home_files.read_record(home)
     now = now_ms()
     wanted = [job for job in jobs if job.is_wanted(settings)]
     waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
     names = {job.name for job in jobs}
     runs = {name: run for name, run in record.runs.items() if name in names}
-    job_record.write_record(home, JobRecord(runs, now + round(min([*waits, job_record.FARTHEST_S]) * 1000), settings_time))
+    home_files.write_record(home, JobRecord(runs, now + round(min([*waits, home_files.FARTHEST_S]) * 1000), settings_time))
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
@@ -299,15 +308,15 @@ def describe_calls(home: Home) -> list[str]:
 def has_due_lessons(home: Home) -> bool:
     """Return whether openings may teach, or questions learned from prompts have to be checked again."""
     with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
-        if state is None or lessons.is_teaching_due(state, now_ms()):
+        if state is None or learned.is_teaching_due(state, now_ms()):
             return state is not None
-        if lessons.has_taught(state):
+        if learned.has_taught(state):
             return False
         if os.path.exists(home.memories_db):
             with Store.reader(home) as store:
                 if store.with_recorded_questions():  # Their state is gone.
                     return True
-        lessons.take_teaching(state, now_ms())  # all memories were checked, once for this state
+        learned.take_teaching(state, now_ms())  # all memories were checked, once for this state
     return False
 
 
@@ -316,7 +325,7 @@ def has_unasked_changes(home: Home) -> bool:
     if not os.path.exists(home.memories_db):
         return False
     with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
-        return state_values.find_asked_revision(state) != store.revision()
+        return learned.find_progress(state).asked_revision != store.revision()
     return False
 
 

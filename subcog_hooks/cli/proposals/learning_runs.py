@@ -158,7 +158,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
         log.write_line(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
         with context.open_state() as writable:
-            learned.note_learnable(writable, count if only_counts else 0)
+            learned.note_progress(writable, learnable=count if only_counts else 0)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"

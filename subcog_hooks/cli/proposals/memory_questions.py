@@ -25,12 +25,12 @@ from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import ENRICH, LEARN, Settings
-from subcog_hooks.store import lessons, recorded_decisions, state_values
+from subcog_hooks.store import learned, past_runs, sessions, state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 
 BATCH = 8  # memories in one call
 MAX_TEXT = 1_500  # characters of a memory that are sent
@@ -226,7 +226,7 @@ def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
     without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
     hashes = {id_: memory.content_hash for id_, memory in without.items()}
-    return [without[id_] for id_ in state_values.find_untried(state, hashes)]
+    return [without[id_] for id_ in learned.find_untried(state, hashes)]
 
 
 def disclose(memories: Iterable[Memory], limit: int) -> Texts:
@@ -269,7 +269,7 @@ def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions
             checked = checked._replace(kept=tuple(text for text in checked.kept if text in answered))
         else:
             checked = checked._replace(kept=())
-    state_values.note_tried(state, checked.memory.id, checked.memory.content_hash)
+    learned.note_tried(state, checked.memory.id, checked.memory.content_hash)
     return checked
 
 
@@ -288,7 +288,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
             revision = store.revision()
             texts = disclose(find_without_questions(store, state), MAX_IN_BACKGROUND)
         if not texts:
-            state_values.note_asked_revision(state, revision)
+            learned.note_progress(state, asked_revision=revision)
             return ""
         calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
@@ -298,7 +298,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
                 store_questions(checked, state)
                 asked_count += 1
         except UnusableAnswer:
-            state_values.note_asked_revision(state, revision)  # the same question waits for a change of the store
+            learned.note_progress(state, asked_revision=revision)  # the same question waits for a change of the store
             raise
     return f"{count_memories(asked_count)} asked about" if asked_count else ""
 
@@ -307,18 +307,20 @@ MAX_NEEDS = 4  # texts of a prompt that may become a question
 MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
 
 
-def find_opened_prompts(decisions: Sequence[Decision], openings: Sequence[tuple[str, str]]) -> list[tuple[str, Decision]]:
+def find_opened_prompts(
+    past_verdicts: Sequence[RecordedVerdict], openings: Sequence[tuple[str, str]]
+) -> list[tuple[str, RecordedVerdict]]:
     """Return (memory id, prompt) of each opening in recent decisions, in the given order.
 
     openings: opened memories, each with the id of the line's decision. A prompt without a stored text or a session does not
     count, nor a prompt with a masked secret.
     """
     prompts = {
-        decision.id: decision
-        for decision in decisions
-        if decision.event == PROMPT_EVENT and decision.session and decision.prompt is not None and MASK not in decision.prompt
+        verdict.id: verdict
+        for verdict in past_verdicts
+        if verdict.event == PROMPT_EVENT and verdict.session and verdict.prompt is not None and MASK not in verdict.prompt
     }
-    return [(memory, prompts[decision]) for memory, decision in openings if decision in prompts]
+    return [(memory, prompts[verdict]) for memory, verdict in openings if verdict in prompts]
 
 
 def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
@@ -329,9 +331,9 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     if not context.has_store(home):
         return ""
     with context.open_state() as state:
-        if lessons.take_teaching(state, now_ms()):
-            recorded = recorded_decisions.find_recorded_prompts(state)  # The others are gone, and so are their questions.
-            lessons.forget_lessons(state, recorded)
+        if learned.take_teaching(state, now_ms()):
+            recorded = past_runs.find_recorded_prompts(state)  # The others are gone, and so are their questions.
+            learned.forget_lessons(state, recorded)
             _forget(recorded)
             if context.settings()[LEARN]:
                 return _teach(state, pace)
@@ -342,13 +344,13 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
 def forget_all(state: State | None) -> None:
     """Remove everything learned from prompts without the person. state: None where there is none."""
     if state:
-        lessons.forget_lessons(state)
+        learned.forget_lessons(state)
     _forget(set())
 
 
 def _forget(recorded: AbstractSet[str]) -> None:
     def without(stored: Memory) -> Memory:
-        kept = [question for question in stored.questions if not question.decision or question.decision in recorded]
+        kept = [question for question in stored.questions if not question.verdict or question.verdict in recorded]
         return stored.with_changes(questions=tuple(kept))
 
     if not context.has_store(context.home()):
@@ -363,10 +365,10 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(state: State, pace: Pace) -> str:
-    recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, lessons.find_openings(state)), state)
+    recorded = past_runs.find_latest(state, MAX_VERDICTS)
+    by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
-    if not by_memory or not lessons.has_news(state, checksum):
+    if not by_memory or learned.find_progress(state).taught_stamp == checksum:
         return ""
     taught: set[str] = set()
     for memory, prompts in by_memory:
@@ -375,11 +377,11 @@ def _teach(state: State, pace: Pace) -> str:
         if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
             taught.add(prompt)
     else:
-        lessons.note_taught_stamp(state, checksum)
+        learned.note_progress(state, taught_stamp=checksum)
     return f"{len(taught)} learned" if taught else ""
 
 
-def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> str:
+def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: State) -> str:
     """Teach a memory from the latest of these prompts that misses it and can teach. Return the prompt's id, "" for none."""
     with Store.reader(context.home()) as store:
         coming = past_prompts.find_coming(prompts, store)
@@ -388,20 +390,20 @@ def _teach_memory(memory: Memory, prompts: Sequence[Decision], state: State) -> 
         usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
         texts = [text for text in usable if check_questions(memory, [text]).kept]
         if past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
-            lessons.note_lesson(state, prompt.id)
+            learned.note_lesson(state, prompt.id)
             return prompt.id
     return ""
 
 
-def _open_lessons(opened: Sequence[tuple[str, Decision]], state: State) -> list[tuple[Memory, list[Decision]]]:
+def _open_lessons(opened: Sequence[tuple[str, RecordedVerdict]], state: State) -> list[tuple[Memory, list[RecordedVerdict]]]:
     """Return the memories that may learn, with the prompts at which they were opened. Each prompt teaches once."""
     with context.reading() as store:
         if store is None:
             return []
         memories = store.by_ids(list(dict.fromkeys(id_ for id_, _ in opened)))
-        bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
-    settled = lessons.find_lessons(state) | bad
-    by_memory: defaultdict[str, list[Decision]] = defaultdict(list)
+        bad = {mark.verdict for mark in store.marks([memory.seq for memory in memories.values()])}
+    settled = learned.find_lessons(state) | bad
+    by_memory: defaultdict[str, list[RecordedVerdict]] = defaultdict(list)
     for id_, prompt in opened:
         if prompt.id not in settled:
             by_memory[id_].append(prompt)

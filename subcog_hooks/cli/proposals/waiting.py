@@ -21,14 +21,14 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
 from subcog_hooks.settings.defaults import BY_HASH
-from subcog_hooks.store import learned, recorded_decisions, sessions, state_values, verdicts
+from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.verdicts import Decision
+from subcog_hooks.store.verdicts import RecordedVerdict
 
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
@@ -105,16 +105,16 @@ def is_of_same_source(memory: Memory, other: Memory) -> bool:
     return first == second
 
 
-def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
+def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[RecordedVerdict]]]:
     """Search for the waiting memories at recent prompts, as if all were accepted.
 
     Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
     from. Raises StoreError.
     """
     waiting_by_id = {memory.id: memory for memory in waiting}
-    served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
+    served: dict[str, list[RecordedVerdict]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state:
-        prompts = recorded_decisions.find_latest(state, verdicts.MAX_DECISIONS, event=PROMPT_EVENT)
+        prompts = past_runs.find_latest(state, verdicts.MAX_VERDICTS, event=PROMPT_EVENT)
     latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
     tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
     with Store.reader(context.home()) as store:

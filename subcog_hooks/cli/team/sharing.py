@@ -40,10 +40,10 @@ from subcog_hooks.share.sending import SyncOutcome, send_vectors
 from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, sync_lock
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.share.team_search import TeamHit, TeamRequest
+from subcog_hooks.store.home_files import read_rules
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.owned_rules import read_rules
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
 FAILURE = "failure"  # note: reason why the last synchronisation ended early

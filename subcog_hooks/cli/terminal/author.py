@@ -8,7 +8,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.core.homes import AGENTS, ANY_AGENT, IN_AN_AGENT, find_agent
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
-from subcog_hooks.store import owned_rules, state_values
+from subcog_hooks.store import home_files, state_values
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
 
@@ -106,7 +106,7 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | 
     memories = list(memories)
     if not is_agent():
         return
-    for id_ in {rule.memory for rule in owned_rules.read_rules(context.home())}.intersection(m.id for m in memories):
+    for id_ in {rule.memory for rule in home_files.read_rules(context.home())}.intersection(m.id for m in memories):
         raise UsageError(f"{id_} owns a rule of Claude Code, so only the person may change it", "run this in your own terminal")
     if as_user:
         return

@@ -31,7 +31,7 @@ from subcog_hooks.store.memory import NAMESPACES, Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
-from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 

@@ -1,1 +1,1 @@
-"""The hook's decisions, looked up and explained."""
+"""The hook's verdicts, looked up and explained."""

@@ -1,4 +1,4 @@
-"""The activity of the hook for `subcog report`: its decisions, counters and times, for people, scripts and Prometheus."""
+"""The activity of the hook for `subcog report`: its verdicts, counters and times, for people, scripts and Prometheus."""
 
 import time
 from bisect import bisect_right
@@ -15,7 +15,7 @@ from rich.table import Table
 from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, safe, terminal
-from subcog_hooks.cli.verdicts import decision_view, lookup
+from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.cli.verdicts.lookup import local_time
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
@@ -23,14 +23,24 @@ from subcog_hooks.hook.session import RESUME
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
-from subcog_hooks.store import hook_traces, lessons, metrics, recorded_decisions
+from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
-from subcog_hooks.store.second_looks import LOOK_OUTCOMES
+from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram, SilentCall
+from subcog_hooks.store.state import BUCKETS
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import GIVEN, MAX_DECISIONS, OUTCOMES, SPOKE, Decision
+from subcog_hooks.store.verdicts import (
+    GIVEN,
+    INJECTED_TOTAL,
+    MAX_VERDICTS,
+    OPENED_TOTAL,
+    OUTCOMES,
+    POINTED_TOTAL,
+    SECOND_LOOKS_TOTAL,
+    SPOKE,
+    VERDICTS_TOTAL,
+    RecordedVerdict,
+)
 
 COUNTER, HISTOGRAM = "counter", "histogram"
 
@@ -64,11 +74,11 @@ FAMILIES = (
         "source",
         (KEYWORD, LLM, HYBRID),
     ),
-    Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
-    Family(INJECTED, COUNTER, "Memories that were handed over."),
-    Family(POINTED, COUNTER, "Lines that pointed the agent at a memory."),
-    Family(OPENED, COUNTER, "Memories that the agent opened from a line."),
-    Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
+    Family(VERDICTS_TOTAL, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
+    Family(INJECTED_TOTAL, COUNTER, "Memories that were handed over."),
+    Family(POINTED_TOTAL, COUNTER, "Lines that pointed the agent at a memory."),
+    Family(OPENED_TOTAL, COUNTER, "Memories that the agent opened from a line."),
+    Family(SECOND_LOOKS_TOTAL, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
 )
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 
@@ -96,12 +106,12 @@ class LineBand(NamedTuple):
     opened: int
 
 
-def _lines_by_band(decisions: Sequence[Decision], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
-    """Return the bands of relevance that have lines. openings: (memory, decision) of each opened line."""
+def _lines_by_band(past_verdicts: Sequence[RecordedVerdict], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
+    """Return the bands of relevance that have lines. openings: (memory, verdict) of each opened line."""
     pointed = [
-        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, decision.id) in openings)
-        for decision in decisions
-        for candidate in decision.candidates
+        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, verdict.id) in openings)
+        for verdict in past_verdicts
+        for candidate in verdict.candidates
         if candidate.outcome == outcomes.POINTED
     ]
     return [
@@ -112,28 +122,27 @@ def _lines_by_band(decisions: Sequence[Decision], openings: AbstractSet[tuple[st
 
 
 class Usage:
-    """The statistics of decisions.
+    """The statistics of verdicts.
 
-    since: time of the first decision, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
+    since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
     frequent first; injected, units: memories and UTF-16 units handed over with prompts; given_ids: of all memories handed over;
     rates: the fire rate of each of the last DAYS, None for a day without prompts; times: by event.
     """
 
-    def __init__(self, decisions: Sequence[Decision], today: date) -> None:
-        self.since = min((decision.at_ms for decision in decisions), default=None)
-        asked = [decision for decision in decisions if decision.event == PROMPT_EVENT]
+    def __init__(self, past_verdicts: Sequence[RecordedVerdict], today: date) -> None:
+        self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
+        asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
-        self.outcomes = dict(Counts(decision.outcome for decision in asked).most_common())
-        self.injected = sum(len(decision.injected) for decision in asked)
-        self.units = sum(decision.units for decision in asked)
-        self.given_ids = {id_ for decision in decisions for id_ in decision.injected}
+        self.outcomes = dict(Counts(verdict.outcome for verdict in asked).most_common())
+        self.injected = sum(len(verdict.injected) for verdict in asked)
+        self.units = sum(verdict.units for verdict in asked)
+        self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
         self.rates = [
-            sum(decision.outcome == SPOKE for decision in day) / len(day) if day else None
-            for day in _group_by_day(asked, today)
+            sum(verdict.outcome == SPOKE for verdict in day) / len(day) if day else None for day in _group_by_day(asked, today)
         ]
         self.times = {
-            event: _measure_times([decision.micros / 1000.0 for decision in decisions if decision.event == event])
-            for event in sorted({decision.event for decision in decisions})
+            event: _measure_times([verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event])
+            for event in sorted({verdict.event for verdict in past_verdicts})
         }
         self.spoke = self.outcomes.get(SPOKE, 0)
         self.fire_rate = self.spoke / self.prompts if self.prompts else None  # share of prompts with an injected block
@@ -154,17 +163,17 @@ class ChannelShare(NamedTuple):
 
 
 def _channel_shares(
-    decisions: Sequence[Decision], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
+    past_verdicts: Sequence[RecordedVerdict], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
 ) -> list[ChannelShare]:
     """Return the shares of the channels, the largest first. A memory found by several channels counts for each.
 
-    used, bad: pairs of decision id and memory id, of memories handed over.
+    used, bad: pairs of verdict id and memory id, of memories handed over.
     """
     given, used_count, bad_count = Counts[str](), Counts[str](), Counts[str]()
-    for decision in decisions:
-        for candidate in decision.candidates:
+    for verdict in past_verdicts:
+        for candidate in verdict.candidates:
             if candidate.outcome == outcomes.INJECTED:
-                channels, pair = list(candidate.ranks), (decision.id, candidate.id)
+                channels, pair = list(candidate.ranks), (verdict.id, candidate.id)
                 given.update(channels)
                 used_count.update(channels if pair in used else ())
                 bad_count.update(channels if pair in bad else ())
@@ -172,27 +181,27 @@ def _channel_shares(
     return sorted(parts, key=lambda part: (-part.given, part.channel))
 
 
-def _find_used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
-    """Return the pairs of a decision and a memory handed over there that mattered later in the session.
+def _find_used_later(past_verdicts: Sequence[RecordedVerdict], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
+    """Return the pairs of a verdict and a memory handed over there that mattered later in the session.
 
     A later prompt or tool call would have brought the memory, had the session not had it.
     """
-    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the earliest first
-    for decision in sorted(decisions, key=lambda decision: decision.at_ms):
-        if (decision.event, decision.reason) == (START_EVENT, RESUME):
+    given: dict[tuple[str, str], list[RecordedVerdict]] = {}  # by session and memory, the earliest first
+    for verdict in sorted(past_verdicts, key=lambda verdict: verdict.at_ms):
+        if (verdict.event, verdict.reason) == (START_EVENT, RESUME):
             continue  # A resumed session repeats earlier hand-overs.
-        for id_ in decision.injected if decision.session else ():
-            given.setdefault((decision.session, id_), []).append(decision)
+        for id_ in verdict.injected if verdict.session else ():
+            given.setdefault((verdict.session, id_), []).append(verdict)
     repeats = [
-        (decision.session, candidate.id, decision.at_ms)
-        for decision in decisions
-        for candidate in decision.candidates
+        (verdict.session, candidate.id, verdict.at_ms)
+        for verdict in past_verdicts
+        for candidate in verdict.candidates
         if candidate.outcome == GIVEN
     ]
     repeats += [(call.session, id_, call.at_ms) for call in silent for id_ in call.given]
     used: set[tuple[str, str]] = set()
     for session, id_, time_ms in repeats:
-        if before := [decision for decision in given.get((session, id_), ()) if decision.at_ms < time_ms]:
+        if before := [verdict for verdict in given.get((session, id_), ()) if verdict.at_ms < time_ms]:
             used.add((before[-1].id, id_))
     return used
 
@@ -211,12 +220,12 @@ def _measure_times(durations_ms: Sequence[float]) -> Times:
     return Times(len(durations_ms), tuple(quantile(durations_ms, share) for share in QUANTILES))
 
 
-def _group_by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
-    days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
-    for decision in decisions:
-        day = date(*time.localtime(decision.at_ms // 1000)[:3])
+def _group_by_day(past_verdicts: Sequence[RecordedVerdict], today: date) -> list[list[RecordedVerdict]]:
+    days: dict[date, list[RecordedVerdict]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
+    for verdict in past_verdicts:
+        day = date(*time.localtime(verdict.at_ms // 1000)[:3])
         if day in days:
-            days[day].append(decision)
+            days[day].append(verdict)
     return list(days.values())
 
 
@@ -226,8 +235,8 @@ Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 class Activity(NamedTuple):
     """The activity of the hook.
 
-    by_family: the metrics; used: statistics of the decisions; channels: shares of the memories given; bands: of the lines.
-    later, bad: (decision id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
+    by_family: the metrics; used: statistics of the verdicts; channels: shares of the memories given; bands: of the lines.
+    later, bad: (verdict id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
     """
 
     by_family: dict[str, Values]
@@ -244,25 +253,25 @@ def read_activity(home: Home, store: Store | None) -> Activity:
     by_family: dict[str, Values] = {
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
-    decisions: list[Decision] = []
+    past_verdicts: list[RecordedVerdict] = []
     opened: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
-            for metric in metrics.read_metrics(state):
+            for metric in past_runs.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
-            opened = frozenset(lessons.find_openings(state))
-    used = Usage(decisions, date.today())  # noqa: DTZ011 - the days of the person who looks
+            past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
+            opened = frozenset(sessions.find_openings(state))
+    used = Usage(past_verdicts, date.today())  # noqa: DTZ011 - the days of the person who looks
     bad: set[tuple[str, str]] = set()
     if store:
         marks = store.marks(store.seqs_of(sorted(used.given_ids)))
         id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
-        bad = {(mark.decision, id_of[mark.seq]) for mark in marks}
-    later = _find_used_later(decisions, hook_traces.find_latest_silent_calls(home, MAX_SILENT_CALLS))
-    channels = _channel_shares(decisions, later, bad)
-    cut_off = len(hook_traces.read_cut_offs(home, now_ms()))
-    return Activity(by_family, used, channels, _lines_by_band(decisions, opened), later, bad, cut_off)
+        bad = {(mark.verdict, id_of[mark.seq]) for mark in marks}
+    later = _find_used_later(past_verdicts, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
+    channels = _channel_shares(past_verdicts, later, bad)
+    cut_off = len(past_runs.read_cut_offs(home, now_ms()))
+    return Activity(by_family, used, channels, _lines_by_band(past_verdicts, opened), later, bad, cut_off)
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:
@@ -310,7 +319,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {decision_view.sparkline(used.rates)}".rstrip()
+    spoken = f"{used.spoke:,}{share}  {verdict_view.sparkline(used.rates)}".rstrip()
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if activity.later:
@@ -386,14 +395,16 @@ def _detail_tables(activity: Activity) -> Iterator[tuple[Sequence[str], Sequence
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
         by_event.append((EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations))
     yield ("time taken", "count", "p50", "p95", "p99"), by_event
-    given, opened = (_count(activity.by_family[name][""]) for name in (POINTED, OPENED))
+    given, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
     if given:
         lines = [("given", f"{given:.0f}", ""), ("opened", f"{opened:.0f}", f"{opened / given:.0%}")]
         for band in activity.bands:
             share = f"{band.opened / band.given:.0%}"
             lines.append((f"opened, from {band.lowest:.2f}", f"{band.opened} of {band.given}", share))
         yield ("lines", "", "share"), lines
-    looks = {outcome: looked for outcome, metric in activity.by_family[SECOND_LOOKS].items() if (looked := _count(metric))}
+    looks = {
+        outcome: looked for outcome, metric in activity.by_family[SECOND_LOOKS_TOTAL].items() if (looked := _count(metric))
+    }
     total = sum(looks.values())
     rows = [(_outcome_name(outcome), f"{looked:.0f}", f"{looked / total:.0%}") for outcome, looked in looks.items()]
     yield ("second looks", "", "share"), rows

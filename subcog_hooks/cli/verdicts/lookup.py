@@ -1,4 +1,4 @@
-"""Finds decisions of the hook by id and describes them in sentences, without drawing."""
+"""Finds verdicts of the hook by id and describes them in sentences, without drawing."""
 
 import json
 import time
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
-from subcog_hooks.core.errors import NoDecision, UsageError
+from subcog_hooks.core.errors import NoVerdict, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.hook_traces import CutOff, SilentCall
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import LOOK_EVENT, MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import LOOK_EVENT, MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text.sanitise import cut
 
 ALMOST_SHARE = 0.5  # share of the threshold that counts as almost handed over
@@ -98,29 +98,29 @@ EVENT_NAMES = {
 
 @contextmanager
 def open_state() -> Iterator[State]:
-    """Yield the state. Raises NoDecision when there is none yet, StoreError."""
+    """Yield the state. Raises NoVerdict when there is none yet, StoreError."""
     with context.existing_state(context.home(), tell=terminal.say) as state:
         if state is None:
-            raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
+            raise NoVerdict("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
         yield state
 
 
-def find_decision(state: State, id_or_prefix: str) -> Decision:
-    """Return the decision with this id or unique prefix. Raises NoDecision, UsageError."""
-    decision = recorded_decisions.find_decision(state, id_or_prefix)
-    if decision is None:
-        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why list` shows the latest")
-    if decision.id != id_or_prefix:
-        ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
+def find_verdict(state: State, id_or_prefix: str) -> RecordedVerdict:
+    """Return the verdict with this id or unique prefix. Raises NoVerdict, UsageError."""
+    verdict = past_runs.find_verdict(state, id_or_prefix)
+    if verdict is None:
+        raise NoVerdict(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why list` shows the latest")
+    if verdict.id != id_or_prefix:
+        ids = [other.id for other in past_runs.find_latest(state, MAX_VERDICTS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
             raise context.ambiguous_prefix(id_or_prefix, ids)
-    return decision
+    return verdict
 
 
 class PromptChoice(NamedTuple):
     """The prompt that a command is about.
 
-    id: of its decision, or the beginning of the id; without it, the latest prompt of the current project. everywhere: the
+    id: of its verdict, or the beginning of the id; without it, the latest prompt of the current project. everywhere: the
     latest of any project; is_sure: the person wants no question.
     """
 
@@ -128,32 +128,32 @@ class PromptChoice(NamedTuple):
     everywhere: bool = False
     is_sure: bool = False
 
-    def find(self, state: State, hint: str) -> Decision:
-        """Return the decision on the prompt. hint: the remedy where the id belongs to another event.
+    def find(self, state: State, hint: str) -> RecordedVerdict:
+        """Return the verdict on the prompt. hint: the remedy where the id belongs to another event.
 
-        Raises NoDecision, UsageError.
+        Raises NoVerdict, UsageError.
         """
         if self.id:
-            decision = find_decision(state, self.id)
-            if decision.event != PROMPT_EVENT:
-                raise UsageError(f"{decision.id} was {event_name(decision)}, not a prompt", hint)
-            return decision
-        latest = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+            verdict = find_verdict(state, self.id)
+            if verdict.event != PROMPT_EVENT:
+                raise UsageError(f"{verdict.id} was {event_name(verdict)}, not a prompt", hint)
+            return verdict
+        latest = past_runs.find_latest(state, MAX_VERDICTS, event=PROMPT_EVENT)
         if not latest:
-            raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
+            raise NoVerdict("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
         if own := self.keep_own(latest):
             return own[0]
         here = context.here()
         project = f"of {safe(here.identity)}" if here else "outside of all projects"
-        raise NoDecision(f"no prompt {project} has been decided on yet", "--everywhere takes the latest of all")
+        raise NoVerdict(f"no prompt {project} has been decided on yet", "--everywhere takes the latest of all")
 
-    def keep_own(self, decisions: Sequence[Decision]) -> Sequence[Decision]:
-        """Return the decisions of the current project, or all with `everywhere`."""
+    def keep_own(self, past_verdicts: Sequence[RecordedVerdict]) -> Sequence[RecordedVerdict]:
+        """Return the verdicts of the current project, or all with `everywhere`."""
         here = context.here()
         names = here.names if here else ("",)
-        return decisions if self.everywhere else [decision for decision in decisions if decision.project in names]
+        return past_verdicts if self.everywhere else [verdict for verdict in past_verdicts if verdict.project in names]
 
-    def require_meant(self, prompt: Decision, command: str, question: str) -> None:
+    def require_meant(self, prompt: RecordedVerdict, command: str, question: str) -> None:
         """Ask whether a guessed prompt is meant. command: names the prompt instead.
 
         Raises UsageError where nobody can be asked, typer.Exit after a no.
@@ -167,77 +167,77 @@ class PromptChoice(NamedTuple):
             raise nothing_found("nothing was changed")
 
 
-def decision_fields(decision: Decision) -> dict[str, object]:
-    """Return a decision as an object for scripts, without the content of memories."""
+def verdict_fields(verdict: RecordedVerdict) -> dict[str, object]:
+    """Return a verdict as an object for scripts, without the content of memories."""
     return {
-        "id": decision.id,
-        "at": decision.at_ms,
-        "event": decision.event,
-        "session": decision.session,
-        "project": decision.project or None,
-        "outcome": decision.outcome,
-        "injected": list(decision.injected),
-        "pointed": list(decision.pointed),
-        "units": decision.units,
-        "micros": decision.micros,
-        **json.loads(decision.to_text()),
+        "id": verdict.id,
+        "at": verdict.at_ms,
+        "event": verdict.event,
+        "session": verdict.session,
+        "project": verdict.project or None,
+        "outcome": verdict.outcome,
+        "injected": list(verdict.injected),
+        "pointed": list(verdict.pointed),
+        "units": verdict.units,
+        "micros": verdict.micros,
+        **json.loads(verdict.to_text()),
     }
 
 
-def would_speak(decision: Decision, bar: float) -> bool:
+def would_speak(verdict: RecordedVerdict, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
-    if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # A reason other than relevance: an LLM's veto.
+    if verdict.outcome not in DECIDED_BY_RELEVANCE or verdict.reason:  # A reason other than relevance: an LLM's veto.
         return False
-    threshold = decision.settings.needed_at(bar) if decision.settings else bar
+    threshold = verdict.settings.needed_at(bar) if verdict.settings else bar
     return any(
         candidate.relevance >= threshold and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
-        for candidate in decision.candidates
+        for candidate in verdict.candidates
     )
 
 
-def sentence(decision: Decision) -> str:
-    """Describe the outcome of a decision in one sentence."""
-    candidates = pluralize(len(decision.candidates), "candidate")
-    if second_look := _second_look_sentence(decision):
+def sentence(verdict: RecordedVerdict) -> str:
+    """Describe the outcome of a verdict in one sentence."""
+    candidates = pluralize(len(verdict.candidates), "candidate")
+    if second_look := _second_look_sentence(verdict):
         return second_look
-    if decision.outcome == outcomes.SPOKE:
-        lines = f", {pluralize(len(decision.pointed), 'line')}" if decision.pointed else ""
-        return f"spoke: {len(decision.injected)} of {candidates} handed over{lines}, {decision.units} characters"
-    if decision.outcome == outcomes.LINES:
-        return f"lines: pointed at {len(decision.pointed)} of {candidates}, {decision.units} characters"
-    why = phrases_of(decision.outcome).silence or safe(decision.outcome)
-    held_back = {candidate.outcome for candidate in decision.candidates}
-    if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
+    if verdict.outcome == outcomes.SPOKE:
+        lines = f", {pluralize(len(verdict.pointed), 'line')}" if verdict.pointed else ""
+        return f"spoke: {len(verdict.injected)} of {candidates} handed over{lines}, {verdict.units} characters"
+    if verdict.outcome == outcomes.LINES:
+        return f"lines: pointed at {len(verdict.pointed)} of {candidates}, {verdict.units} characters"
+    why = phrases_of(verdict.outcome).silence or safe(verdict.outcome)
+    held_back = {candidate.outcome for candidate in verdict.candidates}
+    if verdict.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
         why = "the client puts the relevant memories before the model itself"
-    limits = decision.settings
-    if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:
-        if decision.intent.confidence < limits.min_confidence:
-            why += f": {number_and_bar(decision.intent.confidence, limits.min_confidence)} was needed"
-            if decision.candidates:
-                best = decision.candidates[0].relevance
+    limits = verdict.settings
+    if verdict.outcome == outcomes.INTENT and verdict.intent is not None and limits is not None:
+        if verdict.intent.confidence < limits.min_confidence:
+            why += f": {number_and_bar(verdict.intent.confidence, limits.min_confidence)} was needed"
+            if verdict.candidates:
+                best = verdict.candidates[0].relevance
                 why += f"; a memory of {bar_text(limits.needed)} would have come, the best has {best:.2f}"
-    elif decision.outcome == outcomes.BELOW and decision.candidates and limits is not None:
-        best = decision.candidates[0].relevance
+    elif verdict.outcome == outcomes.BELOW and verdict.candidates and limits is not None:
+        best = verdict.candidates[0].relevance
         why = f"the best of {candidates} reached {number_and_bar(best, limits.needed)} was needed"
-        if marked := sum(candidate.outcome == outcomes.BAD for candidate in decision.candidates):
+        if marked := sum(candidate.outcome == outcomes.BAD for candidate in verdict.candidates):
             why += f"; {marked} marked as wrong for such prompts"
-    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == PROMPT_EVENT else "")
+    return f"silent: {why}" + (f": {safe(verdict.reason)}" if verdict.reason and verdict.event == PROMPT_EVENT else "")
 
 
-def _second_look_sentence(decision: Decision) -> str:
-    if not decision.looked_at:
+def _second_look_sentence(verdict: RecordedVerdict) -> str:
+    if not verdict.looked_at:
         return ""
-    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates))
+    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in verdict.candidates))
     return {
         outcomes.WAITING: f"{memories} found, for the session's next tool call",
-        outcomes.HANDED_OVER: f"{memories} found, and handed over with {safe(decision.reason)}",
-        outcomes.MOVED_ON: f"{memories} found, and dropped: {safe(decision.reason) or 'the session has moved on'}",
-        outcomes.NOTHING_FOUND: f"the model chose none of {count_memories(len(decision.candidates))}",
-        outcomes.FAILED: f"failed: {safe(decision.reason)}",
-    }.get(decision.outcome, "")
+        outcomes.HANDED_OVER: f"{memories} found, and handed over with {safe(verdict.reason)}",
+        outcomes.MOVED_ON: f"{memories} found, and dropped: {safe(verdict.reason) or 'the session has moved on'}",
+        outcomes.NOTHING_FOUND: f"the model chose none of {count_memories(len(verdict.candidates))}",
+        outcomes.FAILED: f"failed: {safe(verdict.reason)}",
+    }.get(verdict.outcome, "")
 
 
-def delay_phrase(look: Decision) -> str:
+def delay_phrase(look: RecordedVerdict) -> str:
     """Name a second look by its delay after the prompt."""
     return f"second look, {look.later_ms / 1000:.1f} s later"
 
@@ -261,13 +261,13 @@ def bar_text(needed: float) -> str:
     return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
 
 
-def run_line(run: Decision | SilentCall | CutOff) -> str:
+def run_line(run: RecordedVerdict | SilentCall | CutOff) -> str:
     """Format a run of the hook as a line.
 
-    It has the decision's id, the time, the outcome, the number of memories, and the prompt's first words or the event. A silent
+    It has the verdict's id, the time, the outcome, the number of memories, and the prompt's first words or the event. A silent
     tool call has the names looked up, and the reason of silence.
     """
-    if isinstance(run, Decision):
+    if isinstance(run, RecordedVerdict):
         id_, outcome, count, about = safe(run.id), safe(run.outcome), len(run.injected), prompt_text(run, MAX_CHARS)
     elif isinstance(run, CutOff):
         id_, outcome, count, about = f"{'-':<14}", "cut off", 0, f"{safe(run.event)}: this machine was too busy to finish it"
@@ -279,27 +279,27 @@ def run_line(run: Decision | SilentCall | CutOff) -> str:
     return f"{id_}  {local_time(run.at_ms)}  {outcome:<13}  {count}  {about}"
 
 
-def prompt_text(decision: Decision, max_chars: int) -> str:
-    """Return the prompt of a decision; for another event its name and its tool or source."""
-    if decision.looked_at:
-        return safe(f"{delay_phrase(decision)}: {decision.looked_at}")
-    if decision.event != PROMPT_EVENT:
-        return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
-    return PROMPT_NOT_STORED if decision.prompt is None else cut(redact_line(decision.prompt), max_chars)
+def prompt_text(verdict: RecordedVerdict, max_chars: int) -> str:
+    """Return the prompt of a verdict; for another event its name and its tool or source."""
+    if verdict.looked_at:
+        return safe(f"{delay_phrase(verdict)}: {verdict.looked_at}")
+    if verdict.event != PROMPT_EVENT:
+        return safe(f"{verdict.event}: {verdict.reason}" if verdict.reason else verdict.event)
+    return PROMPT_NOT_STORED if verdict.prompt is None else cut(redact_line(verdict.prompt), max_chars)
 
 
-def quoted_prompt(decision: Decision) -> str:
+def quoted_prompt(verdict: RecordedVerdict) -> str:
     """Return a prompt in quotes with its time and project."""
-    project = f" in {safe(decision.project)}" if decision.project else ""
-    return f"{prompt_text(decision, MAX_CHARS)!r} ({local_time(decision.at_ms)}{project})"
+    project = f" in {safe(verdict.project)}" if verdict.project else ""
+    return f"{prompt_text(verdict, MAX_CHARS)!r} ({local_time(verdict.at_ms)}{project})"
 
 
 def phrases_of(outcome: str) -> Phrases:
     return PHRASES.get(outcome, Phrases())
 
 
-def event_name(decision: Decision) -> str:
-    return EVENT_NAMES.get(decision.event, safe(decision.event))
+def event_name(verdict: RecordedVerdict) -> str:
+    return EVENT_NAMES.get(verdict.event, safe(verdict.event))
 
 
 def channel_name(channel: str) -> str:

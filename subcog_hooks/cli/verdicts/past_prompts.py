@@ -11,12 +11,12 @@ from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text import prompt_needs
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
 
@@ -24,16 +24,16 @@ MAX_OTHERS = 50  # prompts from which a learned question may take no memory
 SEARCH_MS = 10_000.0  # No prompt waits for this search.
 
 
-def find_coming(prompts: Sequence[Decision], store: Store, statuses: tuple[str, ...] = ("active",)) -> list[list[str]]:
+def find_coming(prompts: Sequence[RecordedVerdict], store: Store, statuses: tuple[str, ...] = ("active",)) -> list[list[str]]:
     """Return for each prompt the ids of the memories that would come by its words, the most relevant first.
 
-    A prompt keeps the intent and the limits of its decision. statuses: of the memories. Raises StoreError.
+    A prompt keeps the intent and the limits of its verdict. statuses: of the memories. Raises StoreError.
     """
     with searching.open_sources(store, context.settings(), fast=True) as sources:
         return [_find_coming_to(prompt, sources, statuses) for prompt in prompts]
 
 
-def _find_coming_to(prompt: Decision, sources: Sources, statuses: tuple[str, ...]) -> list[str]:
+def _find_coming_to(prompt: RecordedVerdict, sources: Sources, statuses: tuple[str, ...]) -> list[str]:
     if prompt.prompt is None or prompt.intent is None or prompt.settings is None:
         return []
     if not prompt.strategies or prompt.reason:  # The hook did not search, or a language model's veto kept it silent.
@@ -47,15 +47,15 @@ def _find_coming_to(prompt: Decision, sources: Sources, statuses: tuple[str, ...
     return [hit.memory.id for hit in relevant[: prompt.settings.max_memories]]
 
 
-def needs_of(decision: Decision) -> list[str]:
-    """Return the texts of a decision's prompt that can serve as a question, the likeliest first.
+def needs_of(verdict: RecordedVerdict) -> list[str]:
+    """Return the texts of a verdict's prompt that can serve as a question, the likeliest first.
 
     The order is: a follow-up prompt with its borrowed topics, questions, the typed text, other sentences, the failure line.
     """
-    prepared = prepare_prompt(decision.prompt or "")
-    typed = query_text(decision.prompt or "", prepared)
+    prepared = prepare_prompt(verdict.prompt or "")
+    typed = query_text(verdict.prompt or "", prepared)
     parts = prompt_needs.separate_needs(typed)
-    borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
+    borrowed = [" ".join((typed, *verdict.borrowed))] if verdict.borrowed else []
     texts = [*borrowed, *filter(prompt_needs.is_question, parts), typed, *parts, prepared.failure]
     return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
@@ -64,18 +64,18 @@ def _shorten(text: str) -> str:
     return text if len(text) <= MAX_QUESTION else text[: MAX_QUESTION + 1].rpartition(" ")[0] or text[:MAX_QUESTION]
 
 
-def learn_question(memory: Memory, texts: Sequence[str], missed: Decision, state: State, decision: str = "") -> str:
+def learn_question(memory: Memory, texts: Sequence[str], missed: RecordedVerdict, state: State, verdict: str = "") -> str:
     """Give a memory the first question that brings it to a prompt, and return it; "" for none.
 
-    A question that takes a memory from another of the last prompts is removed again. decision: the question is removed with
+    A question that takes a memory from another of the last prompts is removed again. verdict: the question is removed with
     this record. Raises StoreError.
     """
-    recorded = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    recorded = past_runs.find_latest(state, MAX_VERDICTS, event=PROMPT_EVENT)
     others = [other for other in recorded if other.injected and other.prompt != missed.prompt][:MAX_OTHERS]
     with context.writing() as store:
         before = find_coming(others, store)
         for text in texts:
-            question = AnsweredQuestion(text, LEARNED, decision)
+            question = AnsweredQuestion(text, LEARNED, verdict)
             is_right = False
             try:
                 store.modify([memory.id], partial(_with_question, question=question))

@@ -10,15 +10,15 @@ from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.core.errors import NoDecision, UsageError
+from subcog_hooks.core.errors import NoVerdict, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import alike
-from subcog_hooks.store import recorded_decisions
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
-from subcog_hooks.store.verdicts import MAX_DECISIONS, Decision
+from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why list` shows them"
@@ -33,31 +33,31 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
 
 
 def mark_bad(
-    memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
+    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
-    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
+    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the verdict.
 
     Example: subcog why bad 1m7x59 --yes
     """
-    (_unmark if undo else _mark)(memory, PromptChoice(decision, everywhere, is_sure=yes))
+    (_unmark if undo else _mark)(memory, PromptChoice(verdict, everywhere, is_sure=yes))
 
 
 def mark_missed(
-    memory: MemoryId, decision: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
+    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
     """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
-    You are asked, unless you name the decision.
+    You are asked, unless you name the verdict.
 
     Example: subcog why missed 1m7x59 --yes
     """
-    (_unlearn if undo else _learn)(memory, PromptChoice(decision, everywhere, is_sure=yes))
+    (_unlearn if undo else _learn)(memory, PromptChoice(verdict, everywhere, is_sure=yes))
 
 
 def _mark(id_: str, choice: PromptChoice) -> None:
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
-        marked = _find_marked_decision(state, id_, choice)
+        marked = _find_marked_verdict(state, id_, choice)
     if marked.event != PROMPT_EVENT:
         fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
         fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
@@ -83,56 +83,56 @@ def _mark(id_: str, choice: PromptChoice) -> None:
     terminal.say(f"`subcog why bad {memory.id} {marked.id} --undo` takes it back")
 
 
-def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decision:
-    """Return the decision where a memory was wrong: the named one, else the latest prompt of the project.
+def _find_marked_verdict(state: State, id_: str, choice: PromptChoice) -> RecordedVerdict:
+    """Return the verdict where a memory was wrong: the named one, else the latest prompt of the project.
 
     A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
-    NoDecision, UsageError.
+    NoVerdict, UsageError.
     """
     if choice.id:
-        return lookup.find_decision(state, choice.id)
-    for candidate in choice.keep_own(recorded_decisions.find_latest(state, MAX_DECISIONS)):
+        return lookup.find_verdict(state, choice.id)
+    for candidate in choice.keep_own(past_runs.find_latest(state, MAX_VERDICTS)):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
-            return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
+            return past_runs.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return choice.find(state, ONLY_PROMPTS)
 
 
 def _unmark(id_: str, choice: PromptChoice) -> None:
-    """Remove the marks of a memory. Where the decision is no longer recorded, its id still identifies the mark."""
+    """Remove the marks of a memory. Where the verdict is no longer recorded, its id still identifies the mark."""
     context.require_store(id_)
     with context.writing() as store:
         memory = context.find_memory(store, id_)
         existing = store.marks([memory.seq])
         if not existing:
             raise UsageError(f"{memory.id} is not marked", "`subcog why bad MEMORY` marks one")
-        ids = dict.fromkeys(mark.decision for mark in existing)
+        ids = dict.fromkeys(mark.verdict for mark in existing)
         hint = f"it is marked for the prompts of {', '.join(ids)}; name one of them"
         removed = _choose_marks(store, existing, choice, hint)
         if not removed:
             raise UsageError(f"{memory.id} is not marked for that prompt", hint)
-        store.unmark(memory.seq, [mark.decision for mark in removed])
-    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
+        store.unmark(memory.seq, [mark.verdict for mark in removed])
+    terminal.say(f"no longer marked as wrong ({', '.join(mark.verdict for mark in removed)}): {lookup.memory_line(memory)}")
 
 
 def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice, hint: str) -> list[Mark]:
     """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
-    named = [mark for mark in made if choice.id and mark.decision.startswith(choice.id)]
-    if len({mark.decision for mark in named}) == 1:
+    named = [mark for mark in made if choice.id and mark.verdict.startswith(choice.id)]
+    if len({mark.verdict for mark in named}) == 1:
         return named
     with lookup.open_state() as state:
         prompt = choice.find(state, hint)
     terms = _prompt_terms(prompt, store)
     factors = {
-        mark.decision: alike.remaining_share(alike.terms_overlap(terms, alike.terms_from_text(mark.terms))) for mark in made
+        mark.verdict: alike.remaining_share(alike.terms_overlap(terms, alike.terms_from_text(mark.terms))) for mark in made
     }
-    exact = [mark for mark in made if mark.decision == prompt.id or not factors[mark.decision]]
-    return exact or [mark for mark in made if factors[mark.decision] < 1.0]
+    exact = [mark for mark in made if mark.verdict == prompt.id or not factors[mark.verdict]]
+    return exact or [mark for mark in made if factors[mark.verdict] < 1.0]
 
 
-def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
-    if decision.prompt is None:
+def _prompt_terms(verdict: RecordedVerdict, store: Store) -> dict[str, float]:
+    if verdict.prompt is None:
         return {}
-    return alike.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
+    return alike.prompt_terms("\n".join((query_text(verdict.prompt), *verdict.borrowed)), context.index_of(store))
 
 
 def _learn(id_: str, choice: PromptChoice) -> None:
@@ -156,7 +156,7 @@ def _learn(id_: str, choice: PromptChoice) -> None:
     embedding.start_background_jobs()
 
 
-def _require_teachable(memory: Memory, prompt: Decision) -> None:
+def _require_teachable(memory: Memory, prompt: RecordedVerdict) -> None:
     _require_person(memory)
     fact = ""
     if memory.status != "active":
@@ -206,6 +206,6 @@ def _needs_at(choice: PromptChoice) -> list[str] | None:
     try:
         with lookup.open_state() as state:
             prompt = choice.find(state, ONLY_PROMPTS)
-    except NoDecision:
+    except NoVerdict:
         return None
     return past_prompts.needs_of(prompt) if prompt.prompt is not None else None

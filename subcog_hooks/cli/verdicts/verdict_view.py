@@ -1,4 +1,4 @@
-"""A decision as text: its prompt, its hits and how each relevance was computed."""
+"""A verdict as text: its prompt, its hits and how each relevance was computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.verdicts import Candidate, Decision
+from subcog_hooks.store.verdicts import Candidate, RecordedVerdict
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.sanitise import cut
@@ -77,12 +77,12 @@ RIGHT, WRONG = "green", "red"
 FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
-def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
+def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
     """Yield the computation of the relevance of the best candidates."""
-    with_terms = [candidate for candidate in decision.candidates if candidate.terms]
+    with_terms = [candidate for candidate in verdict.candidates if candidate.terms]
     explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
     highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
-    bar = decision.settings.needed if decision.settings else 0.0
+    bar = verdict.settings.needed if verdict.settings else 0.0
     for candidate in explained:
         weights = relevance.model_weights(tuple(candidate.terms))
         yield ""
@@ -144,9 +144,9 @@ GONE = "(no longer in the store)"
 
 
 class ViewData(NamedTuple):
-    """The data shown with a decision.
+    """The data shown with a verdict.
 
-    memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
+    memories: candidates that the store still has; given: by memory id, the earlier verdict that handed it over; words: by
     memory id, the words of the prompt that it has and lacks; is_explained: show the signals, the time of each stage and the
     arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
     """
@@ -155,51 +155,51 @@ class ViewData(NamedTuple):
     given: Mapping[str, str] = {}
     words: Mapping[str, Words] = {}
     is_explained: bool = False
-    look: Decision | None = None
+    look: RecordedVerdict | None = None
     opened: AbstractSet[str] = frozenset()
 
 
-def decision_view(decision: Decision, data: ViewData) -> RenderableType:
-    """Draw a decision with its reasons, candidates and times."""
-    occasion = f"in {safe(decision.project)}" if decision.project else "in no project"
-    if decision.event != PROMPT_EVENT:
-        occasion += f", at {lookup.event_name(decision)}"
+def verdict_view(verdict: RecordedVerdict, data: ViewData) -> RenderableType:
+    """Draw a verdict with its reasons, candidates and times."""
+    occasion = f"in {safe(verdict.project)}" if verdict.project else "in no project"
+    if verdict.event != PROMPT_EVENT:
+        occasion += f", at {lookup.event_name(verdict)}"
     parts: list[RenderableType] = [
-        Text(f"{safe(decision.id)}  {lookup.local_time(decision.at_ms)}  {occasion}", style=DIM),
-        Text(lookup.prompt_text(decision, PREVIEW)),
+        Text(f"{safe(verdict.id)}  {lookup.local_time(verdict.at_ms)}  {occasion}", style=DIM),
+        Text(lookup.prompt_text(verdict, PREVIEW)),
         "",
-        *_outcome_lines(decision, data.given),
+        *_outcome_lines(verdict, data.given),
     ]
     if look := data.look:
         parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
-    if decision.candidates:
-        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
-    if decision.intent:
-        parts += ["", *_intent(decision)]
+    if verdict.candidates:
+        parts += ["", *_candidates(verdict, data), *_words(verdict, data.words)]
+    if verdict.intent:
+        parts += ["", *_intent(verdict)]
     if data.is_explained:
-        parts += [*_signals(decision), *_stages(decision), *arithmetic_view(decision)]
+        parts += [*_signals(verdict), *_stages(verdict), *arithmetic_view(verdict)]
     return Group(*parts)
 
 
-def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
-    yield from _outcome_lines(decision, data.given)
-    if decision.candidates:
+def outcome_view(verdict: RecordedVerdict, data: ViewData) -> Iterator[RenderableType]:
+    """Yield the outcome of a verdict and its candidates, without its prompt, intent and times."""
+    yield from _outcome_lines(verdict, data.given)
+    if verdict.candidates:
         yield ""
-        yield from _candidates(decision, data)
+        yield from _candidates(verdict, data)
         if data.is_explained:
-            yield from arithmetic_view(decision)
+            yield from arithmetic_view(verdict)
 
 
 def _label_line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), text)
 
 
-def _outcome_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    yield Text(lookup.sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
-    bar = decision.settings.needed if decision.settings else 0.0
+def _outcome_lines(verdict: RecordedVerdict, given: Mapping[str, str]) -> Iterator[Text]:
+    yield Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
+    bar = verdict.settings.needed if verdict.settings else 0.0
     handed_over = (outcomes.INJECTED, outcomes.POINTED)
-    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
+    kept_back = [candidate for candidate in verdict.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
     below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
     nearest = [candidate for candidate in below if candidate.relevance >= lookup.ALMOST_SHARE * bar][:1]
@@ -213,22 +213,22 @@ def _outcome_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Tex
         yield Text(f"almost: {safe(candidate.id)} with {reason}")
 
 
-def _intent(decision: Decision) -> Iterator[Text]:
-    intent = decision.intent
+def _intent(verdict: RecordedVerdict) -> Iterator[Text]:
+    intent = verdict.intent
     if intent is None:
         return
-    threshold = f", {decision.settings.min_confidence:.2f} needed" if decision.settings else ""
+    threshold = f", {verdict.settings.min_confidence:.2f} needed" if verdict.settings else ""
     yield _label_line(
         "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
     )
     if intent.topics:
         yield _label_line("topics", ", ".join(map(safe, intent.topics)))
-    if decision.borrowed:
-        yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+    if verdict.borrowed:
+        yield _label_line("borrowed", ", ".join(map(safe, verdict.borrowed)) + ", from the prompt before")
 
 
-def _signals(decision: Decision) -> Iterator[Text]:
-    intent = decision.intent
+def _signals(verdict: RecordedVerdict) -> Iterator[Text]:
+    intent = verdict.intent
     if intent is None:
         return
     fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
@@ -242,24 +242,24 @@ def _signals(decision: Decision) -> Iterator[Text]:
         yield _label_line("reason", safe(intent.reasoning))
 
 
-def _stages(decision: Decision) -> Iterator[Text]:
-    longest = max((ms for _, ms in decision.stages), default=0.0)
-    for number, (name, ms) in enumerate(decision.stages):
+def _stages(verdict: RecordedVerdict) -> Iterator[Text]:
+    longest = max((ms for _, ms in verdict.stages), default=0.0)
+    for number, (name, ms) in enumerate(verdict.stages):
         drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
         room = max(SMALL_BAR // 2, min(BAR, terminal.out.width - drawn.cell_len)) if terminal.out.is_terminal else BAR
         drawn += draw_bar(ms / longest if longest else 0.0, room, ACCENT)
         drawn.rstrip()
         yield drawn
-    if decision.micros:
-        yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
-    if decision.strategies or decision.note:
-        ran = ", ".join(decision.strategies) or "nothing"
-        yield _label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}"))
+    if verdict.micros:
+        yield _label_line("" if verdict.stages else "stages", f"{'in all':<8}{verdict.micros / 1000:7.1f} ms")
+    if verdict.strategies or verdict.note:
+        ran = ", ".join(verdict.strategies) or "nothing"
+        yield _label_line("recall", safe(f"{ran}{f'; {verdict.note}' if verdict.note else ''}"))
 
 
-def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    bar = decision.settings.needed if decision.settings else 0.0
-    for candidate in decision.candidates:
+def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[RenderableType]:
+    bar = verdict.settings.needed if verdict.settings else 0.0
+    for candidate in verdict.candidates:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
@@ -280,8 +280,8 @@ def _indent(text: Text) -> RenderableType:
     return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
 
 
-def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    for candidate in [candidate for candidate in decision.candidates if candidate.id in words][:MAX_WITH_WORDS]:
+def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[RenderableType]:
+    for candidate in [candidate for candidate in verdict.candidates if candidate.id in words][:MAX_WITH_WORDS]:
         comparison = words[candidate.id]
         yield ""
         yield Text.assemble(
@@ -307,12 +307,12 @@ class Words(NamedTuple):
     asked_like: str | None = None
 
 
-def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
-    """Return the words of a decision's prompt that a memory has and lacks today.
+def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> Words:
+    """Return the words of a verdict's prompt that a memory has and lacks today.
 
     A memory with only parts of an identifier has the parts and lacks the identifier.
     """
-    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
+    text = "\n".join((query_text(verdict.prompt or ""), *verdict.borrowed))
     terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
     own = _OwnWords(memory, index.analysers)
     shared = {term: words for term in terms if (words := own.words_for(term))}
@@ -320,15 +320,15 @@ def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Wo
     asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
     has = list(dict.fromkeys(word for words in shared.values() for word in words))
     lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
-    return Words(has, lacks, _matching_question(decision, memory, index))
+    return Words(has, lacks, _matching_question(verdict, memory, index))
 
 
-def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
-    terms = [term for candidate in decision.candidates if candidate.id == memory.id for term in candidate.terms]
+def _matching_question(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> str | None:
+    terms = [term for candidate in verdict.candidates if candidate.id == memory.id for term in candidate.terms]
     added = {name: adds for name, _, adds in terms}
     if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
         return None
-    text = query_text(decision.prompt or "")
+    text = query_text(verdict.prompt or "")
     with closing(StaticEncoder.open()) as encoder:
         encode = encode_by_language(encoder.encode)
         asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
