@@ -178,12 +178,6 @@ def test_a_section_that_is_no_table_is_named(subcog: Run, home: Home, text: str)
     assert Path(home.config).read_text(encoding="utf-8") == text
 
 
-def test_default_is_the_value_of_the_chosen_preset(subcog: Run) -> None:
-    subcog("config", "set", "fusion.preset", "lexical-only")
-    subcog("config", "set", "fusion.alpha", "0.5")
-    assert subcog("config", "set", "fusion.alpha", "default").err == "fusion.alpha = 0.0\n"
-
-
 def test_a_change_keeps_comments_line_ends_and_every_other_byte(subcog: Run, home: Home) -> None:
     subcog("config", "set", "search.limit", "3")
     assert os.name == "nt" or os.stat(home.config).st_mode & 0o777 == 0o600

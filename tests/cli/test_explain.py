@@ -90,12 +90,6 @@ def test_an_adaptive_alpha_says_what_it_was_made_of(with_memories: Run) -> None:
         assert f"query; meaning has a share of {share} ({reason})" in with_memories("search", query, "--fast", "--explain").out
 
 
-def test_a_mode_says_that_one_side_alone_ran(with_memories: Run) -> None:
-    for mode, share, reason in (("lexical", 0.0, "words alone ran"), ("semantic", 1.0, "meaning alone ran")):
-        explain = hits(with_memories, "tunnel hangs restart", "--fast", "--mode", mode)["hand"]["explain"]
-        assert (explain["alpha"], explain["alpha_reason"]) == (share, reason)
-
-
 def test_a_factor_of_age_is_between_the_floor_and_one(with_memories: Run) -> None:
     before = hits(with_memories, QUERY, "--fast")
     with_memories("config", "set", "recency.decay", "1.0")

@@ -25,10 +25,6 @@ def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
     assert "subcog help TOPIC" in done.err
 
 
-def test_topic_is_known_in_capital_letters(subcog: Run) -> None:
-    assert subcog("help", "LLM").out == subcog("help", "llm").out
-
-
 @pytest.mark.parametrize(
     ("word", "hint"),
     [

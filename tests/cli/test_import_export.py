@@ -30,6 +30,7 @@ EVERYTHING = {
     "paths": ["src/**/*.py"],
     "when": {"branch": ["x", "y"], "n": 1, "prompts": {"gte": 3, "not": [5, 7]}, "file": {"not": {"glob": "**/*.md"}}},
     "priority": 95,
+    "standing": True,
     "created_at": "2026-03-02T10:00:00.123Z",
     "updated_at": "2026-03-03T10:00:00Z",
     "expires_at": "2099-01-01T00:00:00Z",

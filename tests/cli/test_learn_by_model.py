@@ -59,6 +59,8 @@ def sent_texts(server: LlmServer) -> list[str]:
 def test_a_proposal_that_quotes_typed_words_waits_with_its_turn(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", "hello there", HINT)
     server.play(proposes(memory()))
+    (shown,) = subcog("learn", "--llm", "--dry-run", "--jsonl").rows
+    assert (shown["memory"], shown["evidence"], shown["by"], waiting(subcog)) == (ABOUT_HINT, HINT, "person", [])
     done = subcog("learn", "--llm")
     assert done.code == 0, done.err
     assert "openai (small) is sent what you typed in at most 1 session, with the agent's last words" in done.err

@@ -238,8 +238,10 @@ def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home) 
 
 def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
-    (tmp_path / "shop" / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
     monkeypatch.chdir(tmp_path / "shop")
+    early = subcog("remember", "Berths are long").out.strip()
+    (tmp_path / "shop" / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    assert subcog("search", "--ids", "berths").out.strip() == early  # from before the remote
     mine = subcog("remember", "Prices are in cents").out.strip()
     general = subcog("remember", "Prefer plain functions", "--user").out.strip()
     assert subcog("remember", "Prices are in cents", "--project", "here").out.strip() == mine

@@ -81,14 +81,6 @@ def test_a_lexical_search_loads_no_model_and_makes_no_vectors(with_memories: Run
     assert not os.path.exists(vectors_path(home, query_encoder.SPACE))
 
 
-def test_a_project_may_say_its_own_share_of_meaning(with_memories: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "shop")
-    for alpha, first in (("0.0", "words"), ("1.0", ANSWER)):
-        Path(".subcog.toml").write_text(f"[fusion]\nalpha = {alpha}\n")
-        assert ids(with_memories("search", PARAPHRASE, "--fast", "--ids"))[0] == first
-
-
 def test_a_batch_is_answered_in_every_mode(with_memories: Run) -> None:
     with_memories("config", "set", "fusion.alpha", "0.9")
     rows = [{"id": "m", "query": PARAPHRASE}, {"id": "w", "query": "kittens ledger sheet months.csv"}]
