@@ -39,9 +39,7 @@ OTHER_REMOTE = "https://github.com/acme/shop"
 SHOP, OWNER = "git@github.com:acme/shop.git", "github.com/acme/shop"
 
 NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
-LONGEST_S = 60.0  # of any command
-LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
-HOOK_S = 0.1  # of a processor that a hook takes, about
+LONGEST_S = 60.0  # of any command, and of what it has started in the background: a process that takes longer hangs
 NO_TIME = "no time was left"  # what a busy machine makes the hook say of a part of its search
 ATTEMPTS = 8  # a busy machine may need more than those 200 ms; the hook is silent then
 QUIET_S = 0.3  # a hook that is silent sooner had time enough
@@ -97,16 +95,6 @@ class Machine:
         """Start a command in a process of its own, and do not wait for it."""
         command = [self.command, *arguments]
         return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=self.folder, env=self.environment)
-
-    def run_measured(self, *arguments: str, cwd: Path | None = None) -> Done:
-        """One command in a process of its own; its seconds are those of a processor, however busy the machine is."""
-        before = os.times()
-        done = subprocess.run(
-            [self.command, *arguments], capture_output=True, cwd=cwd or self.folder, env=self.environment, check=False
-        )
-        after = os.times()  # on Windows all of it is 0
-        used = after.children_user + after.children_system - before.children_user - before.children_system
-        return Done(done.returncode, done.stdout, done.stderr, used)
 
     def rows(self, *arguments: str, cwd: Path | None = None) -> list[dict[str, Any]]:  # Any: JSON
         """The lines of JSON that a command prints."""
@@ -303,15 +291,13 @@ def ids_in(context: str) -> list[str]:
 
 
 def assert_harmless(done: Done) -> None:
-    """Exit code 0, nothing on stderr, nothing or one JSON object on stdout, and no hanging."""
+    """Exit code 0, nothing on stderr, nothing or one JSON object on stdout."""
     assert (done.code, done.stderr) == (0, b"")
     assert done.stdout == b"" or json.loads(done.stdout).keys() == {"hookSpecificOutput"}
-    assert done.seconds < LONG_SECONDS
 
 
 def assert_silent(done: Done) -> None:
     assert (done.code, done.stdout, done.stderr) == (0, b"", b"")
-    assert done.seconds < LONG_SECONDS
 
 
 def assert_one_line_error(done: Done, code: int) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import QUESTION, REMOTE, Machine, linux, posix, wait_until, write_program
+from tests.e2e.machine import LONGEST_S, QUESTION, REMOTE, Machine, linux, posix, wait_until, write_program
 
 pytestmark = posix
 
-LONG_S = 20.0  # for a process in the background, on a busy machine
 NOTE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ANSWER = {"structured_output": {"notes": []}, "is_error": False}
 HOSTILE = {  # a repository's settings for its agent: each leads the client, or the interpreter, somewhere else
@@ -63,12 +62,12 @@ def ship(repository: Path, variables: dict[str, str], file: str = ".claude/setti
 
 def seen_by_client(machine: Machine) -> dict[str, str]:
     """The environment in which the client has run."""
-    wait_until((machine.root / "seen.json").exists, LONG_S)
+    wait_until((machine.root / "seen.json").exists, LONGEST_S)
     found: dict[str, str] = json.loads((machine.root / "seen.json").read_text())
     return found
 
 
-@pytest.mark.parametrize("file", [".claude/settings.json", ".claude/settings.local.json", ".env", ".gemini/.env"])
+@pytest.mark.parametrize("file", [".claude/settings.json", ".env"])
 def test_the_client_at_rest_gets_no_variable_of_a_repository(machine: Machine, repository: Path, file: str) -> None:
     ship(repository, HOSTILE, file)
     machine.environment |= {**HOSTILE, **OF_A_PERSON, "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(repository)}
@@ -126,7 +125,7 @@ def test_a_repository_does_not_lift_the_guards_for_load(
         ship(repository, {"SUBCOG_BACKGROUND": "1"})
     machine.environment |= {"SUBCOG_BACKGROUND": "1", "CLAUDE_PROJECT_DIR": str(repository)}
     machine.hook(machine.beginning("startup", cwd=repository))
-    wait_until(lambda: bool(machine.processes(b"at-rest")), LONG_S)
+    wait_until(lambda: bool(machine.processes(b"at-rest")), LONGEST_S)
     process, *_ = machine.processes(b"at-rest")
     variables = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
     os.kill(process, signal.SIGKILL)

@@ -43,9 +43,7 @@ def found(machine: Machine, query: str, cwd: Path) -> list[str]:
     return [row["content"] for row in json.loads(machine.run("search", query, "--json", cwd=cwd).stdout)["results"]]
 
 
-@pytest.mark.parametrize(
-    "place", ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/money.md", "docs/money.md"]
-)
+@pytest.mark.parametrize("place", ["CLAUDE.md", "CLAUDE.local.md", ".claude/rules/money.md", "docs/money.md"])
 def test_what_is_in_every_session_is_found_and_not_handed_over(bare: Machine, shop: Path, place: str) -> None:
     imports = "See @docs/money.md for money.\n" if place.startswith("docs") else "Tests are run with just test.\n"
     written(shop, {"CLAUDE.md": imports, place: f"{RULE}\n"})
@@ -55,10 +53,7 @@ def test_what_is_in_every_session_is_found_and_not_handed_over(bare: Machine, sh
     assert b"Claude Code puts it before the model itself" in bare.run("why", cwd=shop).stdout
     bare.environment[NO_BRIEF] = "1500"
     assert RULE not in bare.begun("startup", cwd=shop)
-    bare.environment[NO_BRIEF] = "0"
-    done = bare.run("remember", RULE.upper(), cwd=shop)
-    assert b"100% alike" in done.stderr
-    assert bare.recall(ASKED, cwd=shop) == []  # it would say the same once more
+    assert bare.recall(ASKED, cwd=bare.repository("clone", SHOP)) != []  # a worktree without the file
 
 
 def test_the_persons_own_are_in_every_session_everywhere(bare: Machine, shop: Path) -> None:
@@ -127,39 +122,6 @@ def test_folders_of_the_users_settings_are_read(bare: Machine, shop: Path) -> No
     assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
 
 
-def test_a_changed_file_is_updated_and_a_gone_one_archived(bare: Machine, shop: Path) -> None:
-    written(shop, {"CLAUDE.md": f"{RULE}\n"})
-    bare.run("config", "set", "capture.claude_memory", "true")
-    bare.run("at-rest")
-    assert list(bare.stored()) == [RULE]
-    written(shop, {"CLAUDE.md": f"{NESTED}\n"})
-    (bare.home / "at-rest.json").unlink()  # ten minutes have passed
-    bare.run("at-rest")
-    assert list(bare.stored()) == [NESTED]
-    (shop / "CLAUDE.md").unlink()
-    (bare.home / "at-rest.json").unlink()
-    bare.run("at-rest")
-    assert (bare.stored(), list(bare.stored("archived"))) == ({}, [NESTED])
-
-
-def test_what_a_person_has_moved_or_changed_is_theirs_and_comes(bare: Machine, shop: Path) -> None:
-    written(shop, {"CLAUDE.md": f"{RULE}\n"})
-    taken(bare, shop)
-    (id_,) = [str(row["id"]) for row in bare.stored().values()]
-    bare.run("edit", id_, "--user")
-    assert bare.recall(ASKED) == [id_]
-    bare.run("edit", id_, "--project", SHOP)
-    assert bare.recall(ASKED, cwd=shop) == [id_]
-
-
-def test_a_worktree_without_the_file_is_given_it(bare: Machine, shop: Path) -> None:
-    written(shop, {"CLAUDE.md": f"{RULE}\n"})
-    taken(bare, shop)
-    clone = bare.repository("clone", SHOP)
-    assert len(bare.recall(ASKED, cwd=clone)) == 1
-    assert bare.recall(ASKED, cwd=shop) == []
-
-
 def test_the_folder_in_which_the_session_began_counts(bare: Machine, shop: Path) -> None:
     written(shop, {"cranes/CLAUDE.md": f"{NESTED}\n"})
     taken(bare, shop)
@@ -195,18 +157,6 @@ def test_an_import_of_loaded_files_stores_them_as_loaded(bare: Machine, shop: Pa
     assert b"added 0" in bare.run("import", source, cwd=shop).stdout
 
 
-def test_the_persons_own_file_is_stored_as_loaded(bare: Machine, shop: Path) -> None:
-    written(bare.root / "user", {".claude/CLAUDE.md": f"{RULE}\n"})
-    written(bare.root, {"elsewhere/CLAUDE.md": f"{NESTED}\n"})
-    done = bare.run("import", str(bare.root / "user" / ".claude" / "CLAUDE.md"), cwd=shop)
-    assert IN_CONTEXT in done.stderr
-    assert bare.stored()[RULE].get("project") is None
-    done = bare.run("import", str(bare.root / "elsewhere" / "CLAUDE.md"), cwd=shop)  # the client does not load it here
-    assert IN_CONTEXT not in done.stderr
-    assert bare.recall(ASKED, cwd=shop) == []
-    assert len(bare.recall(ABOUT_NESTED, cwd=shop)) == 1
-
-
 def test_the_project_at_hand_is_read_before_its_first_session(bare: Machine, shop: Path) -> None:
     shutil.rmtree(bare.root / "user" / ".claude")
     written(shop, {"CLAUDE.md": "@AGENTS.md\n", "AGENTS.md": f"# Shop\n\n{RULE}\n", ".claude/rules/a.md": f"{NESTED}\n"})
@@ -216,18 +166,9 @@ def test_the_project_at_hand_is_read_before_its_first_session(bare: Machine, sho
     assert bare.recall(ASKED, cwd=shop) == []
 
 
-def test_a_comment_mark_shown_in_code_cuts_nothing_off(bare: Machine, shop: Path) -> None:
-    text = f"Regions start with `<!-- gen:begin` and are never edited.\n\n## Tides\n\n{MINE * 2}\n\n@docs/money.md"
+def test_marks_shown_in_code_cut_nothing_off(bare: Machine, shop: Path) -> None:
+    text = "Regions start with `<!-- gen:begin`.\n\n```python\n@dataclass\nclass Handler: ...\n```\n\nAsk @ada.\n@gone.md"
     rule = f"Cranes are marked so:\n\n```html\n<!-- crane\n```\n\n{NESTED} <!-- hidden -->\n"
-    written(shop, {"CLAUDE.md": f"{text}\n", "docs/money.md": f"{RULE}\n", ".claude/rules/cranes.md": rule})
+    written(shop, {"CLAUDE.md": f"{text}\n", ".claude/rules/cranes.md": rule})
     taken(bare, shop)
-    stored = "\n".join(bare.stored())
-    assert all(words in stored for words in ("`<!-- gen:begin` and are never", MINE, RULE, "<!-- crane\n", NESTED))
-    assert "hidden" not in stored
-
-
-def test_a_line_of_code_that_looks_like_an_import_stays(bare: Machine, shop: Path) -> None:
-    text = "Handlers are frozen:\n\n```python\n@dataclass\nclass Handler: ...\n```\n\nAsk @ada about them.\n@gone.md"
-    written(shop, {"CLAUDE.md": f"{text}\n"})
-    taken(bare, shop)
-    assert list(bare.stored()) == [text]
+    assert {*bare.stored()} == {text, rule.partition(" <!-- hidden")[0]}

@@ -13,7 +13,6 @@ import apsw
 import pytest
 
 from tests.e2e.machine import (
-    ABOUT_IT,
     ANSWER,
     CONTENT,
     QUESTION,
@@ -42,11 +41,11 @@ def test_home_that_is_a_file_is_silence_and_one_line(bare: Machine) -> None:
 
 
 @posix
-@pytest.mark.parametrize("user_home", ["", "relative", "/nowhere/at/all"])
-def test_useless_home_of_the_user_prints_nothing(machine: Machine, user_home: str) -> None:
-    del machine.environment["SUBCOG_HOME"]
-    machine.environment["HOME"] = user_home
-    assert_silent(machine.prompt(QUESTION))
+def test_useless_home_of_the_user_prints_nothing(bare: Machine) -> None:
+    del bare.environment["SUBCOG_HOME"]
+    for user_home in ("", "relative", "/nowhere/at/all"):
+        bare.environment["HOME"] = user_home
+        assert_silent(bare.prompt(QUESTION))
 
 
 @linux
@@ -90,19 +89,16 @@ def test_read_only_home_hides_no_memory_of_its_log(machine: Machine) -> None:
 
 
 @posix
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+def test_removed_working_folder_stops_no_command(machine: Machine) -> None:
+    away = ["/bin/sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', machine.command]
+    for arguments, code, words in (
         (("doctor",), 0, b"hook ran in"),
         (("block", QUESTION), 0, ANSWER.encode()),
         (("brief",), 2, b"the removed folder is no folder"),
         (("remember", "never run make deploy on Fridays"), 0, b"when the agent is about to deploy"),
-    ],
-)
-def test_removed_working_folder_stops_no_command(machine: Machine, arguments: tuple[str, ...], code: int, words: bytes) -> None:
-    away = ["/bin/sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', machine.command]
-    done = machine.start([*away, *arguments])
-    assert (done.code, words in done.stdout + done.stderr) == (code, True), done
+    ):
+        done = machine.start([*away, *arguments])
+        assert (done.code, words in done.stdout + done.stderr) == (code, True), done
 
 
 @posix
@@ -129,14 +125,12 @@ ON_FULL_DISK = MOUNT + ' && SUBCOG_HOME="$2" exec "$0" '
 
 
 @linux
-@pytest.mark.parametrize("after_a_hook", [False, True], ids=["fresh", "after a hook"])
-def test_full_disk_does_no_harm(machine: Machine, after_a_hook: bool) -> None:
-    if not after_a_hook:
-        for file in machine.home.glob("state.db*"):
-            file.unlink()
+def test_full_disk_does_no_harm(machine: Machine) -> None:
     assert_harmless(machine.start(on_full_disk(machine, "hook"), machine.asking()))
-    if not after_a_hook:
-        assert_one_line_error(machine.start(on_full_disk(machine, f"remember '{CONTENT}'")), 3)
+    for file in machine.home.glob("state.db*"):
+        file.unlink()
+    assert_harmless(machine.start(on_full_disk(machine, "hook"), machine.asking()))
+    assert_one_line_error(machine.start(on_full_disk(machine, f"remember '{CONTENT}'")), 3)
 
 
 def on_full_disk(machine: Machine, command: str) -> list[str]:
@@ -230,23 +224,21 @@ def content_of(database: Path) -> bytes:
     return database.read_bytes() if database.is_file() else b""
 
 
-@pytest.mark.parametrize("damage", UNUSABLE)
-def test_unusable_store_is_silence_and_one_line(machine: Machine, damage: str, subtests: pytest.Subtests) -> None:
-    held = spoil(machine.home / "memories.db", damage)
-    assert_silent(machine.prompt(QUESTION))
-    assert content_of(machine.home / "memories.db") == held
-    for command in (("search", "--fast", "x"), ("list",), ("remember", CONTENT), ("forget", ANSWER)):
-        with subtests.test(command=command):
-            assert_one_line_error(machine.run(*command), 3)
-            assert content_of(machine.home / "memories.db") == held
-
-
-def test_the_log_has_the_reason_and_not_the_prompt(machine: Machine) -> None:
-    spoil(machine.home / "memories.db", "garbage")
-    assert_silent(machine.prompt(QUESTION))
+def test_unusable_store_is_silence_and_one_line(machine: Machine, subtests: pytest.Subtests) -> None:
+    store = machine.home / "memories.db"
+    whole = store.read_bytes()
+    for damage in UNUSABLE:
+        with subtests.test(damage=damage):
+            held = spoil(store, damage)
+            assert_silent(machine.prompt(QUESTION))
+            for command in (("search", "--fast", "x"), ("remember", CONTENT)):
+                assert_one_line_error(machine.run(*command), 3)
+            assert content_of(store) == held
+            if store.is_dir():
+                store.rmdir()
+            store.write_bytes(whole)
     log = (machine.home / "log" / "hook.log").read_text(encoding="utf-8")
-    assert "memories.db" in log
-    assert "localStorage" not in log
+    assert ("memories.db" in log, "localStorage" in log) == (True, False)
 
 
 @contextmanager
@@ -274,19 +266,12 @@ def test_locked_store_is_silent_until_it_is_let_go(machine: Machine) -> None:
     assert machine.recall(QUESTION, "one session") == [ANSWER]
 
 
-@pytest.mark.parametrize("to_readers", [False, True], ids=["to writers", "to all"])
-def test_locked_state_does_no_harm(machine: Machine, to_readers: bool) -> None:
-    with locked(machine.home / "state.db", to_readers=to_readers):
-        assert_harmless(machine.prompt(QUESTION))
-        assert machine.run("search", "--fast", "session", "token").code == 0
+def test_locked_state_does_no_harm(machine: Machine) -> None:
+    for to_readers in (False, True):
+        with locked(machine.home / "state.db", to_readers=to_readers):
+            assert_harmless(machine.prompt(QUESTION))
+            assert machine.run("search", "--fast", "session", "token").code == 0
     assert machine.recall(QUESTION) == [ANSWER]
-
-
-@pytest.mark.parametrize("damage", UNUSABLE)
-def test_damaged_state_does_no_harm(machine: Machine, damage: str) -> None:
-    spoil(machine.home / "state.db", damage)
-    assert_harmless(machine.prompt(QUESTION))
-    assert machine.run("search", "--fast", "session", "token").code == 0
 
 
 def test_damaged_or_deleted_state_heals_by_itself(machine: Machine, subtests: pytest.Subtests) -> None:
@@ -297,7 +282,7 @@ def test_damaged_or_deleted_state_heals_by_itself(machine: Machine, subtests: py
                     file.unlink()
             else:
                 spoil(machine.home / "state.db", damage, with_log=with_log)
-                machine.prompt(QUESTION)
+                assert_harmless(machine.prompt(QUESTION))
             session = f"{damage} {with_log}"
             assert machine.recall(QUESTION, session) == [ANSWER]
             assert_silent(machine.prompt(QUESTION, session))
@@ -325,22 +310,14 @@ def overwrite_half(file: Path) -> None:
 
 POINTER, META, SEGMENTS = "{home}/index/CURRENT", "{index}/meta.json", "{index}/*"
 INDEX_DAMAGE: dict[str, tuple[str, Callable[[Path], object]]] = {  # the files, and what is done to each of them
-    "pointer to nowhere": (POINTER, lambda file: file.write_text("lexical-1-0-0\n")),
     "pointer outside": (POINTER, lambda file: file.write_text("lexical-1-../../../../etc\n")),
     "garbage pointer": (POINTER, lambda file: file.write_bytes(b"\xff\x00" * 5_000)),
     "no pointer": (POINTER, Path.unlink),
-    "garbage meta file": (META, lambda file: file.write_bytes(b"garbage")),
     "empty meta file": (META, lambda file: file.write_bytes(b"")),
     "another schema": (META, narrow_schema),
     "no segment files": (SEGMENTS, Path.unlink),
     "truncated segment files": (SEGMENTS, lambda file: os.truncate(file, file.stat().st_size // 2)),
-    "empty segment files": (SEGMENTS, lambda file: os.truncate(file, 0)),
-    "garbage in segment files": (
-        SEGMENTS,
-        lambda file: file.write_bytes((b"garbage " * file.stat().st_size)[: file.stat().st_size]),
-    ),
     "garbage before the footers": (SEGMENTS, overwrite_half),
-    "empty folder of the index": ("{home}/index", empty_folder),
     "folder without content": ("{index}", empty_folder),
     "no folder": ("{home}/index", shutil.rmtree),
 }
@@ -355,17 +332,15 @@ def damage_index(machine: Machine, damage: str) -> None:
             change(file)
 
 
-@pytest.mark.parametrize("damage", INDEX_DAMAGE)
-def test_damaged_index_is_made_anew_and_does_no_harm(machine: Machine, damage: str) -> None:
-    damage_index(machine, damage)
-    done = machine.run("search", "--fast", "session", "token", "localStorage", "--ids", "-n", "1")
-    assert (done.code, done.stdout) == (0, ANSWER.encode() + b"\n")
-    assert b"Traceback" not in done.stderr
-    assert machine.recall(QUESTION) == [ANSWER]
-    damage_index(machine, damage)
-    done = machine.run("remember", CONTENT)
-    assert done.code == 0
-    assert b"Traceback" not in done.stderr
-    assert machine.recall(ABOUT_IT) == [done.stdout.decode().strip()]
-    damage_index(machine, damage)
-    assert_harmless(machine.prompt(QUESTION))
+def test_damaged_index_is_made_anew_and_does_no_harm(machine: Machine, subtests: pytest.Subtests) -> None:
+    for number, damage in enumerate(INDEX_DAMAGE):
+        with subtests.test(damage=damage):
+            damage_index(machine, damage)
+            assert_harmless(machine.prompt(QUESTION))
+            done = machine.run("search", "--fast", "session", "token", "localStorage", "--ids", "-n", "1")
+            assert (done.code, done.stdout, b"Traceback" in done.stderr) == (0, ANSWER.encode() + b"\n", False)
+            assert machine.recall(QUESTION) == [ANSWER]
+            damage_index(machine, damage)
+            done = machine.run("remember", f"Berth {number} is dredged in June.")
+            assert (done.code, b"Traceback" in done.stderr) == (0, False)
+            assert done.stdout.decode().strip() in machine.run("search", "--fast", "--ids", "berth dredged").stdout.decode()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.store.home_files import is_held
-from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until, write_program
+from tests.e2e.machine import LONGEST_S, Machine, assert_one_line_error, wait_until, write_program
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, says_text
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
@@ -25,7 +22,6 @@ FILLERS = (
     "Release notes are written by hand.",
 )
 ABOUT_CRANE = "When do we look after the lifting gear of the crane?"
-LONG_S = 20.0  # for a process on a busy machine
 ABOUT_ROPE = "How old may the ropes of a mooring get?"
 ASKED = "we look after the lifting gear next week, when is that due?"
 
@@ -107,13 +103,13 @@ def test_a_new_memory_gets_questions_in_the_background(asking: Machine, server: 
     asking.run("config", "set", "llm.enrich", "true")
     asking.run("config", "set", "llm.calls_a_day", "1")
     asking.run("remember", "Pilots come on board at buoy 4.")
-    wait_until(lambda: CRANE in questions(asking), LONG_S)
+    wait_until(lambda: CRANE in questions(asking), LONGEST_S)
     assert questions(asking)[CRANE] == [{"text": ABOUT_CRANE, "by": "model"}]
     asking.run("remember", "Bollards are painted yellow.")
     time.sleep(0.5)
     assert len(server.requests) == 1  # the call of the day is made
-    wait_until(lambda: b"the calls of the day are made" in asking.run("doctor").stdout, LONG_S)
-    wait_until(lambda: not is_held(str(asking.home / "at-rest.lock")), LONG_S)  # nothing goes on without one
+    wait_until(lambda: b"the calls of the day are made" in asking.run("doctor").stdout, LONGEST_S)
+    wait_until(lambda: not is_held(str(asking.home / "at-rest.lock")), LONGEST_S)  # nothing goes on without one
     assert len(server.requests) == 1
 
 
@@ -136,10 +132,23 @@ def test_the_days_calls_are_limited_and_resumed(asking: Machine, server: LlmServ
     assert len(server.requests) == 4  # 25 memories, 16 of which were tried
 
 
-def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer) -> None:
+def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer, tmp_path: Path) -> None:
     for body in (b"no JSON", *(b'{"choices": [{"message": {"content": "%s"}}]}' % text for text in (b"{}", b"[[[["))):
         server.play(partial(Handler.answer, status=200, body=body))
         assert_one_line_error(asking.run("--quiet", "enrich"), 5)
+    asking.run("config", "set", "llm.at_rest", "claude")
+    asking.environment["PATH"] = str(tmp_path)
+    assert_one_line_error(asking.run("enrich"), 4)
+    for text, said in (
+        ("echo 'error: unknown option --safe-mode' >&2; exit 1", "is too old"),
+        ('echo \'{"is_error": true, "result": "Please run /login"}\'', "is not logged in"),
+        ("head -c 5000000 /dev/zero", "printed more than"),
+        ("echo prose", "and no answer"),
+    ):
+        write_program(tmp_path / "claude", f"PATH=/bin:/usr/bin\ncat >/dev/null\n{text}")
+        done = asking.run("--quiet", "enrich")
+        assert_one_line_error(done, 5)
+        assert said in done.stderr.decode()
     assert questions(asking) == {}
 
 
@@ -173,140 +182,13 @@ def test_a_memory_that_gets_no_answer_stops_no_other(asking: Machine, server: Ll
     assert len(server.requests) == count
 
 
-def test_memories_with_secrets_take_no_place(asking: Machine, server: LlmServer) -> None:
-    for number in range(3):
-        asking.run("remember", f"The gate's password is: sunflower{number}, as it always was.")
-    server.play(writes({"The harbour": [ABOUT_CRANE]}))
-    assert asking.run("enrich", "--limit", "5").code == 0
-    assert CRANE in questions(asking)
-    assert "sunflower" not in json.dumps([request.json for request in server.requests])
-
-
-def test_only_stored_questions_are_printed(asking: Machine, server: LlmServer) -> None:
-    crane = ids(asking)[CRANE]
-    own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
-
-    def edited(*words: str) -> Behaviour:
-        def behave(handler: Handler) -> None:
-            asking.run_measured("edit", crane, *words)
-            writes({"The harbour": [ABOUT_CRANE]})(handler)
-
-        return behave
-
-    server.play(edited(*own))
-    done = asking.run("enrich", crane)
-    assert (done.code, ABOUT_CRANE.encode() in done.stdout) == (0, False), done.stderr
-    server.play(edited("--content", "The harbour crane is red.", "--no-questions"))
-    done = asking.run("enrich", crane)
-    assert (done.code, ABOUT_CRANE.encode() in done.stdout) == (0, False), done.stderr
-
-
-def test_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:
+def test_secrets_and_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:
+    asking.run("remember", "The gate's password is: sunflower1, as it always was.")
     asking.run("forget", ids(asking)[ROPE])
     gone = [row["id"] for row in asking.stored("deleted").values()]
     assert_one_line_error(asking.run("enrich", *gone), 2)
-    assert server.requests == []
-    own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
-    asking.run("edit", ids(asking)[CRANE], *own)
     server.play(writes({"The harbour": [ABOUT_CRANE]}))
-    assert asking.run("enrich", ids(asking)[CRANE]).code == 0
-    assert len(questions(asking)[CRANE]) == 8
-
-
-def test_a_client_that_is_not_there_or_not_ours_is_one_line(bare: Machine, tmp_path: Path) -> None:
-    bare.run("remember", CRANE)
-    bare.run("config", "set", "llm.at_rest", "claude")
-    bare.environment["PATH"] = str(tmp_path)
-    assert_one_line_error(bare.run("enrich"), 4)
-    for text, said in (
-        ("echo 'error: unknown option --safe-mode' >&2; exit 1", "is too old"),
-        ('echo \'{"is_error": true, "result": "Please run /login"}\'', "is not logged in"),
-        ("head -c 5000000 /dev/zero", "printed more than"),
-        ("echo prose", "and no answer"),
-        ('echo \'{"structured_output": {"notes": [{"number": 7, "questions": ["whose is this?"]}]}}\'', ""),
-    ):
-        write_program(tmp_path / "claude", f"PATH=/bin:/usr/bin\ncat >/dev/null\n{text}")
-        done = bare.run("--quiet", "enrich")
-        if said:
-            assert_one_line_error(done, 5)
-            assert said in done.stderr.decode()
-    assert questions(bare) == {}
-
-
-# ---- a client that leaves something behind --------------------------------------------------------------------------------
-
-NOTHING = json.dumps({"is_error": False, "structured_output": {"notes": []}})
-LENGTH = f"600.{os.getpid()}"  # seconds, of no other process
-LEFT = f"setsid -f sleep {LENGTH}"  # it keeps the client's output open, and is in no group of ours
-
-
-@pytest.fixture
-def leaving(bare: Machine) -> Machine:
-    """A machine whose owner has chosen a client that leaves a process behind."""
-    bare.run("remember", CRANE)
-    client = write_program(bare.root / "claude", f"{LEFT}\necho '{NOTHING}'")
-    bare.configure(llm__at_rest="claude", llm__client=str(client), llm__enrich="true")
-    return bare
-
-
-@linux
-@pytest.mark.parametrize("command", ["enrich", "at-rest"])
-def test_what_a_client_leaves_keeps_nothing_waiting(leaving: Machine, command: str) -> None:
-    leaving.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
-    try:
-        process = leaving.begin(command, stdin=subprocess.DEVNULL)
-        process.communicate(timeout=LONG_S)
-        assert process.returncode == 0
-        wait_until(lambda: not is_held(str(leaving.home / "at-rest.lock")), LONG_S)
-        assert sleepers() == []
-    finally:
-        end_all()
-
-
-@linux
-def test_doctor_names_what_has_outlived_a_client(leaving: Machine) -> None:
-    write_program(leaving.root / "claude", f"{LEFT}\nkill -9 $PPID")
-    try:
-        assert leaving.run("enrich").code == 5
-        (left,) = sleepers()
-        named = f"process {left} (sleep) was started by a client that was asked as a model"
-        assert named in leaving.run("doctor").stdout.decode()
-    finally:
-        end_all()
-    assert b"was started by a client" not in leaving.run("doctor").stdout
-
-
-def sleepers() -> list[int]:
-    """The processes that a client has left."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if LENGTH.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-        except OSError:
-            continue  # it is over
-    return found
-
-
-def end_all() -> None:
-    for process in sleepers():
-        os.kill(process, signal.SIGKILL)
-    wait_until(lambda: sleepers() == [], LONG_S)
-
-
-RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
-QUESTION = "is there a time of the week when deployments are forbidden"
-PROMPT = "Is there a time of the week when our deployments are forbidden?"
-
-
-def test_questions_survive_an_export_and_an_import_byte_for_byte(bare: Machine, tmp_path: Path) -> None:
-    rows = [{"id": "rule", "content": RULE, "questions": [QUESTION, {"text": "when may I merge", "by": "model"}]}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    assert bare.run("import", str(tmp_path / "rows.jsonl"), "--wait", "--trust", "user").code == 0
-    exported = bare.run("export").stdout
-    assert bare.run("forget", "--purge", "--yes", "rule").code == 0
-    (tmp_path / "out.jsonl").write_bytes(exported)
-    assert bare.run("import", str(tmp_path / "out.jsonl"), "--trust", "user").code == 0
-    assert bare.run("export").stdout == exported
-    assert json.loads(exported)["questions"] == rows[0]["questions"]
-    assert bare.recall(PROMPT) == ["rule"]
+    assert asking.run("enrich", "--limit", "5").code == 0
+    assert CRANE in questions(asking)
+    sent = json.dumps([request.json for request in server.requests])
+    assert not [text for text in ("sunflower", ROPE) if text in sent]

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core import log
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import LOOK_EVENT
 from tests.e2e.machine import Machine, assert_silent, linux, write_program
@@ -140,35 +138,7 @@ def answer_to_note(machine: Machine) -> str:
     return reason
 
 
-def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
-    assert_silent(small.prompt(WAGES, "one"))
-    rest(small)
-    (asked,) = [verdict for verdict in small.past_verdicts() if verdict.prompt == WAGES]
-    state = State.open(Home(str(small.home)), 1_000)
-    sessions.record_pointed(state, "one", (LATE,), 1, asked.id)
-    assert sessions.note_opened(state, "one", (LATE,), 2) == [LATE]
-    state.close()
-    small.run("at-rest")  # nothing is due, and a lock is there
-    log.keep_reserve(Home(str(small.home)))  # as earlier work at rest does
-    let_teach(small)
-    fill(small)
-    small.run("at-rest")
-    assert "the disk is full" in lines(small)[-1]
-    free(small)
-    assert is_sound(small)
-    assert questions(small) == []
-    let_teach(small)
-    assert small.run("at-rest").code == 0
-    assert len(questions(small)) == 1
-
-
 def questions(machine: Machine) -> list[dict[str, str]]:
     (row,) = [row for row in machine.stored().values() if row["id"] == LATE]
     found: list[dict[str, str]] = row.get("questions", [])
     return found
-
-
-def let_teach(machine: Machine) -> None:
-    state = State.open(Home(str(machine.home)), 1_000)
-    state.run("DELETE FROM due_times WHERE task = 'teaching'")
-    state.close()

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.machine import Machine, assert_one_line_error, linux, posix
-from tests.rival_stores import DATABASES, mcp_memory_service
+from tests.rival_stores import mcp_memory_service
 
-SOON_S = 20.0  # for a command of the terminal on a busy machine
 MEMORY = 1_000_000_000  # bytes of address space, for a command
 LONG_TEXT = 400_000_000  # bytes
 
@@ -22,10 +21,8 @@ ENDLESS = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SEL
 def test_a_view_that_never_ends_is_no_table(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
     for name, table in {
         "claude-mem": "observations",
-        "claude-mem-lite": "observations",
         "mcp-memory-service": "memories",
         "mempalace": "embedding_metadata",
-        "subcog": "memories",
     }.items():
         with subtests.test(name=name):
             path = bare.root / f"{name}.db"
@@ -34,17 +31,6 @@ def test_a_view_that_never_ends_is_no_table(bare: Machine, shop: Path, subtests:
             done = bare.run("import", "--from", name, str(path), cwd=shop)
             assert_one_line_error(done, 2)
             assert f"has no table {table}" in done.stderr.decode()
-            assert done.seconds < SOON_S
-
-
-def test_a_view_beside_the_tables_is_not_asked(bare: Machine, shop: Path) -> None:
-    path = DATABASES["claude-mem"][1](bare.root)
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("DROP TABLE IF EXISTS memory_items")
-        database.execute(f"CREATE VIEW memory_items AS {ENDLESS}")
-    done = bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
-    assert (done.code, done.seconds < SOON_S) == (0, True)
-    assert [*bare.stored("all")]
 
 
 def bounded(machine: Machine, *arguments: str) -> list[str]:
@@ -68,18 +54,6 @@ def test_a_text_that_would_fill_the_memory_is_left_out(bare: Machine) -> None:
     assert b"left out 1, which has a text of more than 4,000,000 bytes" in done.stderr
     assert "Prices are stored in cents, never as floating point numbers." in [*bare.stored()]
     assert not [text for text in [*bare.stored("all")] if text.startswith("Deploys run")]
-
-
-@linux
-def test_many_texts_that_would_fill_the_memory_are_refused(bare: Machine) -> None:
-    path = bare.root / "store.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE memories (content TEXT, content_hash TEXT)")
-        database.executemany("INSERT INTO memories VALUES (?, ?)", (("x" * 3_900_000, f"h{number}") for number in range(100)))
-        database.commit()
-    done = bare.start(bounded(bare, "import", "--from", "mcp-memory-service", str(path)))
-    assert_one_line_error(done, 2)
-    assert b"has more than 2,000,000 rows or 200,000,000 bytes of text" in done.stderr
 
 
 def test_a_damaged_name_is_one_line(bare: Machine) -> None:
@@ -108,7 +82,6 @@ def test_a_pipe_beside_a_database_is_not_waited_for(bare: Machine) -> None:
         done = bare.run("import", "--from", "mcp-memory-service", str(path))
         assert_one_line_error(done, 2)
         assert f"{ending} is no regular file; remove it" in done.stderr.decode()
-        assert done.seconds < SOON_S
         pipe.unlink()
 
 
@@ -132,7 +105,6 @@ def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, subtest
             (bare.root / "playbook.yaml").write_text(text)
             done = bare.start(bounded(bare, "import", "--from", "cass", str(bare.root / "playbook.yaml")))
             assert_one_line_error(done, 2)
-            assert done.seconds < SOON_S
             assert b"report it" not in done.stderr
 
 
@@ -141,7 +113,7 @@ def test_a_file_of_nothing_but_backticks_is_read_in_time(bare: Machine) -> None:
     (folder / "projects").mkdir(parents=True)
     (folder / "CLAUDE.md").write_text("`" * 300_000 + "\n" + "```a\n" * 20_000)
     done = bare.run("import", "--from", "claude", "--dry-run")
-    assert (done.code, done.seconds < SOON_S) == (0, True)
+    assert done.code == 0, done.stderr
 
 
 def test_a_document_with_a_million_lines_is_left_out(bare: Machine, shop: Path) -> None:

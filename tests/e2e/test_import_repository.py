@@ -8,7 +8,6 @@ import pytest
 
 from tests.e2e.machine import SHOP, Machine, posix, write_program
 
-SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
 TIDY = {
     **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR") if name in os.environ},
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -63,42 +62,25 @@ def commit(folder: Path, message: str, **more: str) -> None:
 def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     folder = shop / "docs" / "ADR"
     folder.mkdir(parents=True)
-    (folder / "0003-outbox.md").write_text(OUTBOX)
-    (folder / "0002-events-over-http.md").write_text(OLD)
-    (folder / "template.md").write_text(OUTBOX)
-    (folder / "README.md").write_text("# Our records\n\nThey are numbered.\n")
+    records = {
+        "0003-outbox.md": OUTBOX,
+        "0002-events.md": OLD,
+        "template.md": OUTBOX,
+        "README.md": "# Our records\n\nThey lie here.\n",
+    }
+    for name, text in records.items():
+        (folder / name).write_text(text)
     assert bare.run("import", "--from", "list", cwd=shop).stdout.decode().splitlines()[0].split() == ["adr", "docs/ADR"]
     seen = bare.run("import", "--from", "adr", "--dry-run", cwd=shop)
-    assert (seen.code, bare.stored()) == (0, {})
-    assert b"decisions\n" in seen.stdout
-    assert b"superseded\n" in seen.stdout
-    assert b"(docs/ADR/0003-outbox.md)\n" in seen.stdout
+    assert (seen.code, bare.stored(), b"(docs/ADR/0003-outbox.md)\n" in seen.stdout) == (0, {}, True)
     done = bare.run("import", "--from", "adr", cwd=shop)
-    assert done.code == 0
     for reason in ("is a template", "is no decision record by its name or its headings"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
-    kept = bare.stored()
-    assert {(row["namespace"], row["trust"], row["project"]) for row in kept.values()} == {
-        ("decisions", "file", "github.com/acme/shop")
-    }
-    assert any("table outbox in the transaction" in text for text in kept)
+    (kept,) = bare.stored().values()
+    assert (kept["namespace"], kept["trust"], kept["project"]) == ("decisions", "file", "github.com/acme/shop")
+    assert (str(kept["source"]).split(":")[0], kept["created_at"][:10]) == ("docs/ADR/0003-outbox.md", "2026-03-02")
     assert any("sent over HTTP from the request" in text for text in bare.stored("superseded"))
-    assert str(next(iter(kept.values()))["source"]).startswith("docs/ADR/0003-outbox.md:")
-    assert str(next(iter(kept.values()))["created_at"]).startswith("2026-03-02")
     assert bare.run("import", "--from", "adr", cwd=shop).stdout.startswith(b"added 0, already there")
-    (folder / "README.md").unlink()
-    (folder / "template.md").unlink()
-    assert bare.run("import", "docs/ADR", cwd=shop).stdout.startswith(b"added 0, already there")
-
-
-def test_a_changed_record_is_updated(bare: Machine, shop: Path) -> None:
-    (shop / "decisions").mkdir()
-    record = shop / "decisions" / "0003-outbox.md"
-    record.write_text(OUTBOX)
-    bare.run("import", "--from", "adr", cwd=shop)
-    record.write_text(OUTBOX.partition("## Context")[0] + "## Decision" + OUTBOX.rpartition("## Decision")[2])
-    assert b"replaced 1" in bare.run("import", "--from", "adr", cwd=shop).stdout
-    assert not any("nobody noticed" in text for text in bare.stored())
 
 
 def test_a_rejected_option_comes_only_where_it_is_named(bare: Machine, shop: Path) -> None:
@@ -220,13 +202,12 @@ def test_nothing_that_a_repository_names_is_run(bare: Machine, decided: Path) ->
 
 
 @posix
-@pytest.mark.parametrize("path", ["{shop}", "."])
-def test_a_git_that_lies_in_the_repository_is_not_run(bare: Machine, decided: Path, path: str) -> None:
-    ran = bare.root / "ran"
-    write_program(decided / "git", f"echo ran >> {ran}")
-    bare.environment["PATH"] = f"{path.format(shop=decided)}:{os.environ['PATH']}"
-    assert imported_days(bare, decided) == [DAY]
-    assert not ran.exists()
+def test_a_git_that_lies_in_the_repository_is_not_run(bare: Machine, decided: Path) -> None:
+    write_program(decided / "git", f"echo ran >> {bare.root / 'ran'}")
+    for path in (str(decided), "."):
+        bare.environment["PATH"] = f"{path}:{os.environ['PATH']}"
+        assert imported_days(bare, decided) == [DAY]
+    assert not (bare.root / "ran").exists()
 
 
 @posix
@@ -246,3 +227,15 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, decided: Path) -> None:
     (decided / ".git" / "objects" / first[:2] / first[2:]).unlink()
     assert imported_days(bare, decided) == ["undated"]
     assert not ran.exists(), ran.read_text()
+
+
+PIPES = ("config", "HEAD", "packed-refs", "objects/info/alternates", "refs/heads/main", "objects/pack/p.idx")
+INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path = "{outside}"\n', "[include]path=more\n")
+
+
+def record_git(machine: Machine) -> Path:
+    """Let another program stand for git, and return the file that it writes when it is run."""
+    ran = machine.root / "ran"
+    program = write_program(machine.root / "bin" / "git", f"echo ran >> {ran}")
+    machine.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    return ran

@@ -1,30 +1,21 @@
 """The stores of other memories, through the installed executable: most were written by those programs (tests/data/rivals)."""
 
 import json
-import os
 import re
 import shutil
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.e2e.machine import DATA, OWNER, SHOP, Machine, assert_one_line_error, posix
+from tests.e2e.machine import OWNER, SHOP, Machine, assert_one_line_error
+from tests.rival_stores import RIVALS, load_dump, make_database, mcp_memory_service
 
-RIVALS = DATA / "rivals"
+OTHER_SUBCOG = "id, namespace, domain, project_id, file_path, status, created_at, tags, tombstoned_at, content"
 RULE = "Run the tests of the basket before every commit that touches the till."
-
-
-def loaded(dump: str, path: Path) -> Path:
-    """A database made of a dump, with a log beside it, as a program that runs leaves it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with sqlite3.connect(path) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.executescript((RIVALS / dump).read_text(encoding="utf-8"))
-    database.close()
-    return path
 
 
 def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None = None) -> str:
@@ -53,7 +44,7 @@ def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None =
 
 def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
     folder = bare.root / "user" / ".local" / "share" / "mcp-memory"
-    path = loaded("mcp-memory-service/sqlite_vec.sql", folder / "sqlite_vec.db")
+    path = load_dump("mcp-memory-service/sqlite_vec.sql", folder / "sqlite_vec.db")
     before = path.read_bytes()
     said = assert_taken_once(bare, ["mcp-memory-service"])
     assert "left out 1, which is deleted there" in said
@@ -81,7 +72,7 @@ def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
 
 
 def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> None:
-    loaded("claude-mem/claude-mem.sql", bare.root / "user" / ".claude-mem" / "claude-mem.db")
+    load_dump("claude-mem/claude-mem.sql", bare.root / "user" / ".claude-mem" / "claude-mem.db")
     said = assert_taken_once(bare, ["claude-mem"], shop)
     assert "left out 1, which is about tiles: import it there" in said
     assert "left out 1, which is marked sensitive there" in said
@@ -102,83 +93,39 @@ def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> 
 
 
 def test_claude_mem_is_found_where_its_settings_say(bare: Machine, shop: Path) -> None:
-    path = loaded("claude-mem/claude-mem.sql", bare.root / "moved" / "claude-mem.db")
+    load_dump("claude-mem/claude-mem.sql", bare.root / "moved" / "claude-mem.db")
     settings = bare.root / "user" / ".claude-mem" / "settings.json"
     settings.parent.mkdir()
-    settings.write_text(json.dumps({"CLAUDE_MEM_DATA_DIR": str(path.parent)}))
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE observations SET project = 'shop/feature' WHERE project = 'tiles'")
-    database.close()
-    assert "is about" not in assert_taken_once(bare, ["claude-mem"], shop)
-    assert "Tiles are drawn twice\nEach tile is drawn twice after a resize." in bare.stored("pending")
+    settings.write_text(json.dumps({"CLAUDE_MEM_DATA_DIR": str(bare.root / "moved")}))
+    assert bare.run("import", "--from", "claude-mem", cwd=shop).code == 0
+    assert "Deploys\nNever deploy on a Friday." in bare.stored()
     settings.write_text('{"CLAUDE_MEM_DATA_DIR": ')
     assert_one_line_error(bare.run("import", "--from", "claude-mem", cwd=shop), 2)
 
 
-def test_a_running_programs_log_is_read_too(bare: Machine) -> None:
-    path = bare.root / "store.db"
-    writer = sqlite3.connect(path)
-    writer.execute("PRAGMA journal_mode = WAL")
-    writer.execute("CREATE TABLE memories (content TEXT, content_hash TEXT, of_a_newer_version BLOB)")
-    writer.execute("INSERT INTO memories VALUES (?, 'h', zeroblob(9))", (RULE,))
-    writer.commit()
-    assert path.with_name("store.db-wal").stat().st_size > 0
-    assert bare.run("import", "--from", "mcp-memory-service", str(path)).code == 0
-    writer.close()
-    assert list(bare.stored()) == [RULE]
-
-
-def test_mcp_memory_services_metadata_and_milliseconds_count(bare: Machine) -> None:
+def test_a_running_programs_log_metadata_and_milliseconds_count(bare: Machine) -> None:
     path = bare.root / "store.db"
     rows = [
         ("Deploys run on Fridays.", "a", '{"superseded_by": "b"}', 1_795_486_086_495.0),
         ("Deploys run on Tuesdays.", "b", "[]", 1_795_486_086_495.0),
         ("Prices are in cents.", "c", "{", 1_795_486_086.5),
     ]
-    writer = sqlite3.connect(path)
-    writer.execute("CREATE TABLE memories (content TEXT, content_hash TEXT, metadata TEXT, created_at REAL)")
-    writer.executemany("INSERT INTO memories VALUES (?, ?, ?, ?)", rows)
-    writer.commit()
-    writer.close()
-    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE memories (content TEXT, content_hash TEXT, metadata TEXT, created_at REAL, newer BLOB)")
+        writer.executemany("INSERT INTO memories VALUES (?, ?, ?, ?, zeroblob(9))", rows)
+        writer.commit()
+        assert path.with_name("store.db-wal").stat().st_size > 0
+        done = bare.run("import", "--from", "mcp-memory-service", str(path))
     assert b"left out 1, which is superseded there" in done.stderr
     dates = {row["content"]: row["created_at"][:10] for row in bare.stored().values()}
     assert dates == {"Deploys run on Tuesdays.": "2026-11-24", "Prices are in cents.": "2026-11-24"}
 
 
-def test_a_row_without_a_usable_time_takes_the_best_there_is(bare: Machine, shop: Path) -> None:
-    path = bare.root / "store.db"
-    rows = [  # content, created_at, created_at_iso, updated_at
-        ("A zero before a text.", 0, "2026-05-04T10:00:00Z", None),
-        ("A word before seconds.", "soon", "", 1_777_888_800),
-        ("No time at all.", None, None, None),
-        ("A time of the year 1970.", 17, "1970-01-01T00:00:17Z", 17_000),
-    ]
-    with sqlite3.connect(path) as database:
-        columns = "content TEXT, created_at ANY, created_at_iso TEXT, updated_at REAL"
-        database.execute(f"CREATE TABLE memories (id INTEGER PRIMARY KEY, {columns})")
-        database.executemany("INSERT INTO memories VALUES (NULL, ?, ?, ?, ?)", rows)
-        columns = "id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, created_at_epoch INTEGER"
-        database.execute(f"CREATE TABLE observations ({columns})")
-        database.execute("INSERT INTO observations VALUES (1, 'manual-1', 'shop', 'Seconds for milliseconds.', 1777888800)")
-    database.close()
-    changed = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
-    os.utime(path, (changed, changed))
-    bare.run("import", "--from", "mcp-memory-service", str(path))
-    bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
-    assert {text: str(row["created_at"])[:10] for text, row in bare.stored().items()} == {
-        "A zero before a text.": "2026-05-04",
-        "A word before seconds.": "2026-05-04",
-        "No time at all.": "2026-03-02",
-        "A time of the year 1970.": "2026-03-02",
-        "Seconds for milliseconds.": "2026-05-04",
-    }
-
-
 def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     palace = bare.root / "user" / ".mempalace"
-    loaded("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")
-    loaded("mempalace/knowledge_graph.sql", palace / "knowledge_graph.sqlite3")
+    load_dump("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")
+    load_dump("mempalace/knowledge_graph.sql", palace / "knowledge_graph.sqlite3")
     said = assert_taken_once(bare, ["mempalace"])
     assert "left out 3, each of which is a piece of a file or of a talk" in said
     assert "left out 1, which is an entry of an agent's diary" in said
@@ -248,27 +195,28 @@ def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
 
 def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path) -> None:
     called, later = f"{shop.parent.name}--shop", 1781000000001
-    path = bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db"
-    path.parent.mkdir()
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT, type TEXT,"
-            " title TEXT, narrative TEXT, facts TEXT, created_at_epoch INTEGER, compressed_into INTEGER, lesson_learned TEXT,"
-            " superseded_at INTEGER, superseded_by INTEGER, importance_set_at INTEGER, hidden_at INTEGER)"
-        )
-        database.executemany(
-            "INSERT INTO observations VALUES (?, ?, ?, ?, ?, ?, ?, '[]', 1781000000000, ?, ?, ?, ?, ?, ?)",
-            [
-                (1, "s1", called, "bi gr am", "bugfix", "Cart", "It broke.", None, "Empty carts answer 204.", *[None] * 4),
-                (2, f"manual-{called}", called, "Deploy. de ep", "decision", "Deploy", RULE, *[None] * 6),
-                (3, "s1", called, "x", "change", "Edited", "A file.", *[None] * 6),
-                (4, "s1", called, "x", "decision", "Old", "Old.", None, "An older lesson.", later, 2, None, None),
-                (5, "s1", called, "x", "decision", "Hidden", "Hidden.", None, "A hidden lesson.", None, None, None, later),
-                (6, "s1", "else--tiles", "x", "bugfix", "Tiles", "", None, "Tiles are drawn twice.", *[None] * 4),
-                (7, "s1", called, "x", "bugfix", "Weight", "", None, "The person gave this weight.", None, None, later, None),
-            ],
-        )
-    database.close()
+    columns = (
+        "id, memory_session_id, project, text, type, title, narrative, facts, created_at_epoch, compressed_into,"
+        " lesson_learned, superseded_at, importance_set_at, hidden_at"
+    )
+    rows = [  # id, session, project, narrative, lesson, and when it was superseded, weighed by the person, or hidden
+        (1, "s1", called, "It broke.", "Empty carts answer 204.", None, None, None),
+        (2, f"manual-{called}", called, RULE, None, None, None, None),
+        (3, "s1", called, "A file.", None, None, None, None),
+        (4, "s1", called, "Old.", "An older lesson.", later, None, None),
+        (5, "s1", called, "Hidden.", "A hidden lesson.", None, None, later),
+        (6, "s1", "else--tiles", "", "Tiles are drawn twice.", None, None, None),
+        (7, "s1", called, "", "The person gave this weight.", None, later, None),
+    ]
+    make_database(
+        bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db",
+        f"CREATE TABLE observations ({columns})",
+        into="observations",
+        rows=[
+            (id_, session, project, "x", "decision", "Title", text, "[]", later - 1, None, lesson, *times)
+            for id_, session, project, text, lesson, *times in rows
+        ],
+    )
     said = assert_taken_once(bare, ["claude-mem-lite"], shop)
     assert "left out 2, each of which is replaced or hidden there" in said
     assert "left out 1, which has no lesson" in said
@@ -280,36 +228,25 @@ def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path)
     assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Empty carts answer 204.": "tool"}
 
 
-@pytest.mark.parametrize("is_older", [True, False])
-def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine, *, is_older: bool) -> None:
-    path = bare.root / "user" / ".local" / "share" / "subcog" / "index.db"
-    path.parent.mkdir(parents=True)
-    with sqlite3.connect(path) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        text = "" if is_older else ", content TEXT NOT NULL"
-        database.execute(
-            "CREATE TABLE memories (id TEXT PRIMARY KEY, namespace TEXT NOT NULL, domain TEXT, project_id TEXT, branch TEXT,"
-            " file_path TEXT, status TEXT NOT NULL, created_at INTEGER NOT NULL, tags TEXT, source TEXT,"
-            f" tombstoned_at INTEGER{text})"
-        )
-        database.execute("CREATE VIRTUAL TABLE memories_fts USING fts5(id, content, tags)")
-        for number, (namespace, domain, project, status, tags, source, gone) in enumerate(
-            [
-                ("decisions", "project", OWNER, "active", "money,bank", "cli", None),
-                ("patterns", "user", None, "active", "", "mcp", None),
-                ("learnings", "project", OWNER, "active", "auto-capture", "hook", None),
-                ("learnings", "project", OWNER, "superseded", "", "", None),
-                ("learnings", "project", OWNER, "active", "", "", 1781000001),
-                ("learnings", "project", None, "active", "", "", None),
-                ("help", "user", None, "active", "", "", None),
-            ]
-        ):
-            values = [f"m{number}", namespace, domain, project, None, "src/till.py", status, 1781000000, tags, source, gone]
-            content = f"Memory {number} is about the till."
-            values += [] if is_older else [content]
-            database.execute(f"INSERT INTO memories VALUES ({', '.join('?' * len(values))})", values)
-            database.execute("INSERT INTO memories_fts VALUES (?, ?, ?)", (f"m{number}", content, tags))
-    database.close()
+def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine) -> None:
+    rows = [  # namespace, domain, project, status, tags, and when it was tombstoned
+        ("decisions", "project", OWNER, "active", "money,bank", None),
+        ("patterns", "user", None, "active", "", None),
+        ("learnings", "project", OWNER, "active", "auto-capture", None),
+        ("learnings", "project", OWNER, "superseded", "", None),
+        ("learnings", "project", OWNER, "active", "", 1781000001),
+        ("learnings", "project", None, "active", "", None),
+        ("help", "user", None, "active", "", None),
+    ]
+    make_database(
+        bare.root / "user" / ".local" / "share" / "subcog" / "index.db",
+        f"CREATE TABLE memories ({OTHER_SUBCOG})",
+        into="memories",
+        rows=[
+            (f"m{n}", *row[:3], "src/till.py", row[3], 1781000000, *row[4:], f"Memory {n} is about the till.")
+            for n, row in enumerate(rows)
+        ],
+    )
     said = assert_taken_once(bare, ["subcog"])
     for reason in ("is superseded there", "is tombstoned there", "is about a project that it does not name", "is a help text"):
         assert f"left out 1, which {reason}" in said
@@ -318,8 +255,8 @@ def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine, *
         "Memory 0 is about the till.": ("decisions", OWNER, "import"),
         "Memory 1 is about the till.": ("patterns", None, "import"),
     }
-    assert kept["Memory 0 is about the till."]["tags"] == ["money", "bank"]
-    assert str(kept["Memory 0 is about the till."]["created_at"]).startswith("2026-06-09")
+    decided = kept["Memory 0 is about the till."]
+    assert (decided["tags"], decided["created_at"][:10]) == (["money", "bank"], "2026-06-09")
     assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Memory 2 is about the till.": "tool"}
 
 
@@ -352,42 +289,33 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     assert bare.run("import", "--from", "codex").stdout == f"added 1 ({OWNER}: 1), archived 1, already there 3\n".encode()
 
 
-def test_a_handbook_or_a_day_of_another_layout_is_no_fault(bare: Machine, shop: Path) -> None:
-    for name, text in ((".codex/memories/MEMORY.md", "The lift stops at noon.\n"), (".memsearch/2026-05-04.md", "No turn.\n")):
-        (bare.root / "user" / name).parent.mkdir(parents=True)
-        (bare.root / "user" / name).write_text(text)
-    assert bare.run("import", "--from", "codex").stdout == b"added 1 (for all your projects: 1)\n"
-    done = bare.run("import", "--from", "memsearch", str(bare.root / "user" / ".memsearch"), cwd=shop)
-    assert_one_line_error(done, 2)
-    assert b"there are no notes" in done.stderr
-
-
 @pytest.mark.parametrize("is_json", [False, True])
 def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, shop: Path, *, is_json: bool) -> None:
-    def rule(number: int, **more: object) -> dict[str, object]:
-        told: dict[str, object] = {"id": f"b-{number}-x", "scope": "global", "content": f"Rule {number} is about the till."}
-        told |= {"category": "testing", "kind": "workflow_rule", "state": "active", "maturity": "proven", "tags": ["till"]}
-        return told | {"createdAt": "2026-05-04T10:00:00.000Z", "pinned": False, "deprecated": False} | more
-
+    differences: list[dict[str, object]] = [
+        {},
+        {"state": "draft"},
+        {"pinned": True},
+        {"state": "retired"},
+        {"replacedBy": "b-1-x"},
+        {"scope": "workspace", "workspace": str(shop)},
+        {"scope": "workspace", "workspace": "/not/here"},
+    ]
+    usual: dict[str, object] = {
+        "scope": "global",
+        "category": "testing",
+        "state": "active",
+        "maturity": "proven",
+        "tags": ["till"],
+    }
+    usual |= {"createdAt": "2026-05-04T10:00:00.000Z", "pinned": False}
     bullets = [
-        rule(1),
-        rule(2, state="draft"),
-        rule(3, pinned=True),
-        rule(4, state="retired"),
-        rule(5, replacedBy="b-1-x"),
-        rule(6, scope="workspace", workspace=str(shop)),
-        rule(7, scope="workspace", workspace="/not/here"),
-        rule(8, scope="workspace", workspace=str(bare.root)),
+        {"id": f"b-{number}-x", "content": f"Rule {number} is about the till.", **usual, **more}
+        for number, more in enumerate(differences, 1)
     ]
     path = bare.root / "user" / ".cass-memory" / "playbook.yaml"
     path.parent.mkdir()
-    lines = [f"  - {line}" if first else f"    {line}" for bullet in bullets for first, line in as_yaml(bullet)]
-    whole = (
-        json.dumps({"schema_version": 2, "bullets": bullets})
-        if is_json
-        else "\n".join(["schema_version: 2", "bullets:", *lines])
-    )
-    path.write_text(whole + "\n")
+    playbook = {"schema_version": 2, "bullets": bullets}
+    path.write_text(json.dumps(playbook) if is_json else yaml.safe_dump(playbook), encoding="utf-8")
     said = assert_taken_once(bare, ["cass"])
     assert "left out 2, each of which is retired or replaced there" in said
     assert "left out 1, which is about a folder that is not here (/not/here)" in said
@@ -396,99 +324,49 @@ def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, sh
         "Rule 1 is about the till.": ("agent", None),
         "Rule 3 is about the till.": ("import", None),
         "Rule 6 is about the till.": ("agent", OWNER),
-        "Rule 8 is about the till.": ("agent", os.path.realpath(bare.root)),
     }
-    assert kept["Rule 1 is about the till."]["tags"] == ["testing", "till"]
-    assert str(kept["Rule 1 is about the till."]["created_at"]).startswith("2026-05-04")
+    first = kept["Rule 1 is about the till."]
+    assert (first["tags"], first["created_at"][:10]) == (["testing", "till"], "2026-05-04")
     assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Rule 2 is about the till.": "tool"}
-
-
-def as_yaml(bullet: dict[str, object]) -> list[tuple[bool, str]]:
-    """The lines of a rule as YAML writes them, and whether each is the first."""
-    lines: list[tuple[bool, str]] = []
-    for name, value in bullet.items():
-        written = [f"{name}: {str(value).lower() if isinstance(value, bool) else value}"]
-        if isinstance(value, list):
-            written = [f"{name}:", *(f"  - {entry}" for entry in value)]
-        lines += [(not lines and place == 0, line) for place, line in enumerate(written)]
-    return lines
 
 
 # ---- what can not be read -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["claude-mem", "claude-mem-lite", "mcp-memory-service", "mempalace", "subcog"])
-def test_an_unusable_database_is_one_line(bare: Machine, shop: Path, name: str) -> None:
+def test_an_unusable_or_locked_database_is_one_line(bare: Machine, shop: Path) -> None:
     (bare.root / "text.db").write_text("no database " * 100)
-    with closing(sqlite3.connect(bare.root / "other.db")) as database:
-        database.execute("CREATE TABLE cats (name TEXT)")
-    cut = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "cut.db")
-    cut.write_bytes(cut.read_bytes()[:5_000])
-    (bare.root / "cut.db-wal").unlink(missing_ok=True)
-    for file in ("text.db", "other.db", "cut.db", "not-there.db"):
+    make_database(bare.root / "other.db", "CREATE TABLE cats (name TEXT)", into="cats", rows=[("Tom",)])
+    locked = mcp_memory_service(bare.root)
+    (bare.root / "cut.db").write_bytes(locked.read_bytes()[:5_000])
+    for name, file in product(("claude-mem", "mcp-memory-service", "mempalace"), ("text.db", "other.db", "cut.db", "none.db")):
         assert_one_line_error(bare.run("import", "--from", name, str(bare.root / file), cwd=shop), 2)
-    assert bare.stored() == bare.stored("pending") == {}
-
-
-def test_a_locked_database_is_one_line_and_nothing_is_half_done(bare: Machine) -> None:
-    path = bare.root / "store.db"
-    with sqlite3.connect(path) as database:
-        database.executescript((RIVALS / "mcp-memory-service/sqlite_vec.sql").read_text(encoding="utf-8"))
-    database.close()
-    writer = sqlite3.connect(path, isolation_level=None)
-    writer.execute("BEGIN EXCLUSIVE")
-    done = bare.run("import", "--from", "mcp-memory-service", str(path))
-    writer.execute("ROLLBACK")
-    writer.close()
+    with closing(sqlite3.connect(locked, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        done = bare.run("import", "--from", "mcp-memory-service", str(locked))
     assert_one_line_error(done, 2)
     assert b"end the program that uses it" in done.stderr
-    assert bare.stored() == {}
+    assert bare.stored("all") == {}
 
 
-def test_a_playbook_that_is_none_is_one_line(bare: Machine, subtests: pytest.Subtests) -> None:
+def test_a_playbook_that_is_none_is_one_line(bare: Machine) -> None:
     path = bare.root / "playbook.yaml"
     for text, said in (
         (b"bullets: [unclosed", "is no YAML"),
         (b"- a\n- b\n", "is no playbook of cass-memory"),
         (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "there are no notes"),
-        ("bullets:\n  - content: Grüße\n".encode("latin-1"), "is no YAML"),
         (b"[" * 50_000, "is nested more than 50 deep"),
-        (b'{"bullets": [', "is no YAML"),
     ):
-        with subtests.test(text=text[:20]):
-            path.write_bytes(text)
-            done = bare.run("import", "--from", "cass", str(path))
-            assert_one_line_error(done, 2)
-            assert said in done.stderr.decode()
-            assert not list(bare.root.rglob("ran"))
-
-
-@posix
-def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
-    memory = shop / ".memsearch" / "memory"
-    memory.mkdir(parents=True)
-    outside = bare.root / "secret.md"
-    outside.write_text("### 10:00\n- The password is elsewhere.\n")
-    (memory / "2026-05-01.md").symlink_to(outside)
-    with open(memory / "2026-05-02.md", "wb") as file:
-        file.truncate(10_000_000_000)
-    (memory / "2026-05-03.md").write_bytes("### 10:00\n- Gr\xfc\xdfe\n".encode("latin-1"))
-    (memory / "2026-05-04.md").write_text("### 10:00\n- The key is AKIA" + "IOSFODNN7EXAMPLQ and pays for the nightly tests.\n")
-    done = bare.run("import", "--from", "memsearch", cwd=shop)
-    assert done.code == 0
-    for reason in ("is a link out of its folder", "has more than 4,000,000 bytes"):
-        assert f"left out 1, which {reason}" in done.stderr.decode()
-    assert b"2026-05-03.md is read as Windows-1252" in done.stderr
-    assert b"removed 1 AWS access key" in done.stderr
-    assert "password" not in json.dumps(bare.stored("pending"))
-    assert len(bare.stored("pending")) == 2
+        path.write_bytes(text)
+        done = bare.run("import", "--from", "cass", str(path))
+        assert_one_line_error(done, 2)
+        assert said in done.stderr.decode()
+    assert not list(bare.root.rglob("ran"))
 
 
 def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
-    for name, content in (("text.db", "no database " * 100), ("user/.basic-memory/config.json", '{"projects": {"shop":')):
-        (bare.root / name).parent.mkdir(exist_ok=True)
-        (bare.root / name).write_text(content)
     half, nowhere = bare.root / "user" / ".basic-memory" / "config.json", bare.folder
+    half.parent.mkdir()
+    half.write_text('{"projects": {"shop":')
     for arguments, folder, said in (
         ("", nowhere, "nothing to import is named"),
         ("--from nonsense", nowhere, "expected claude, agents"),
@@ -497,17 +375,13 @@ def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: py
         ("--from adr", nowhere, "in no repository"),
         ("--from adr", shop, "has no folder of decision records"),
         ("--from mcp-memory-service not-there.db", nowhere, "is not there"),
-        ("--from mcp-memory-service ../text.db", nowhere, "is damaged at its beginning, or is no SQLite database"),
         ("--from codex", shop, "is not there"),
         ("--from basic-memory", shop, str(half)),
         ("--from memsearch", shop, "has no day files of memsearch"),
         ("--from mempalace", shop, "chroma.sqlite3 is not there"),
         ("--from cass", shop, "there is no playbook.yaml"),
-        ("--from subcog", shop, "is not there"),
     ):
         with subtests.test(arguments=arguments, folder=folder):
             done = bare.run("import", *arguments.split(), cwd=folder)
             assert_one_line_error(done, 2)
             assert said in done.stderr.decode()
-    half.unlink()
-    assert b"has no notes of basic-memory" in bare.run("import", "--from", "basic-memory", cwd=shop).stderr

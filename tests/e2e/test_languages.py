@@ -1,5 +1,7 @@
 """Notes and prompts in eight languages: a note comes with a prompt in other words, its own language's or English."""
 
+import shutil
+
 import pytest
 
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
@@ -87,18 +89,16 @@ def remember(machine: Machine, *notes: str) -> None:
     machine.imports(*({"id": ANSWER if number == 0 else f"n{number}", "content": note} for number, note in enumerate(notes)))
 
 
-@pytest.mark.parametrize("language", NATIVE)
-def test_a_note_comes_with_a_prompt_in_other_words(language: str, lined: Machine) -> None:
-    note, prompt, *others = NATIVE[language]
-    remember(lined, note, *others)
-    assert "rotate.sh" in lined.answer(lined.asking(prompt))
-
-
-@pytest.mark.parametrize("language", NATIVE)
-def test_a_note_comes_from_among_english_ones(language: str, lined: Machine) -> None:
-    note, prompt, *_ = NATIVE[language]
-    remember(lined, note, *ENGLISH[1:])
-    assert "rotate.sh" in lined.answer(lined.asking(prompt))
+def test_a_note_comes_with_a_prompt_in_other_words(lined: Machine, subtests: pytest.Subtests) -> None:
+    for language, (note, prompt, *others) in NATIVE.items():
+        with subtests.test(language=language):
+            for around in (others, ENGLISH[1:]):
+                shutil.rmtree(lined.home, ignore_errors=True)
+                remember(lined, note, *around)
+                assert "rotate.sh" in lined.answer(lined.asking(prompt))
+                assert ", relevance " not in lined.answer(lined.asking(ELSEWHERE[language]))
+    lined.answer(lined.asking(prompt))
+    assert b"it is in the prompt's language" in lined.run("why", "--explain").stdout
 
 
 def test_of_one_note_in_many_languages_its_own_comes(lined: Machine) -> None:
@@ -106,13 +106,6 @@ def test_of_one_note_in_many_languages_its_own_comes(lined: Machine) -> None:
     answers = {language: lined.answer(lined.asking(notes[1])) for language, notes in NATIVE.items()}
     assert [language for language, answer in answers.items() if answer and NATIVE[language][0] not in answer] == []
     assert len([answer for answer in answers.values() if answer]) >= 5  # 3 where languages do not count
-
-
-def test_why_tells_that_a_note_has_the_prompts_language(lined: Machine) -> None:
-    note, prompt, *_ = NATIVE["es"]
-    remember(lined, note, *ENGLISH[1:])
-    assert lined.answer(lined.asking(prompt))
-    assert b"it is in the prompt's language" in lined.run("why", "--explain").stdout
 
 
 def test_why_names_the_shared_words_of_a_script_without_blanks(bare: Machine) -> None:
@@ -123,14 +116,8 @@ def test_why_names_the_shared_words_of_a_script_without_blanks(bare: Machine) ->
     assert {"本番", "変更"} <= {*has.replace(",", "").split()}
 
 
-@pytest.mark.parametrize("language", NATIVE)
-def test_an_english_note_comes_with_another_language(language: str, lined: Machine) -> None:
+def test_an_english_note_comes_with_another_language(lined: Machine, subtests: pytest.Subtests) -> None:
     remember(lined, *ENGLISH)
-    assert "rotate.sh" in lined.answer(lined.asking(NATIVE[language][1]))
-
-
-@pytest.mark.parametrize("language", NATIVE)
-def test_a_prompt_about_another_matter_is_told_nothing(language: str, bare: Machine) -> None:
-    note, _, *others = NATIVE[language]
-    remember(bare, note, *others)
-    assert bare.recall(ELSEWHERE[language]) == []
+    for language, (_, prompt, *_) in NATIVE.items():
+        with subtests.test(language=language):
+            assert "rotate.sh" in lined.answer(lined.asking(prompt))

@@ -15,9 +15,7 @@ QUERIES = (
     (QUESTION, "--jsonl", "-n", "3", "--explain"),
     (QUESTION, "--ids", "--page", "2", "--all-projects"),
     ("zzyzx", "qwfpg", "--json"),
-    ("zzyzx", "qwfpg", "--ids", "--quiet"),
     (QUESTION, "--ids", "--since", "yesterday"),
-    (QUESTION, "--ids", "--mode", "by-heart"),
     (QUESTION, "--json", "--status", "lost"),
     (QUESTION, "--jsonl", "--project", "nobody/knows", "--namespace", "decisons"),
     ("--json",),
@@ -56,14 +54,3 @@ def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
     command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids"]
     done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
     assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
-
-
-def test_a_model_loaded_too_late_leaves_the_answer_to_words(machine: Machine) -> None:
-    machine.run("config", "set", "search.timeout_ms", "1")
-    done = machine.run("search", QUESTION, "--json")
-    told = json.loads(done.stdout)
-    assert (done.code, told["degraded"]) == (0, True)
-    assert "took too long to load; `search.timeout_ms` gives it more time" in told["note"]
-    assert ANSWER in [hit["id"] for hit in told["results"]]
-    by_terminal = machine.run("search", QUESTION, "--json", TERMINAL)
-    assert (by_terminal.code, json.loads(by_terminal.stdout)["results"]) == (0, told["results"])

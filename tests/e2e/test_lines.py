@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from subcog_hooks.hook.detached import SWITCH_OFF
 from tests.e2e.machine import (
     ANSWER,
     ATTEMPTS,
+    LONGEST_S,
     OTHER_REMOTE,
     QUESTION,
     QUIET_S,
@@ -28,7 +28,6 @@ RELATED = "explain where the session token lives"
 HINT = 'maybe="one line of a note that may be related; `{} ID` prints it"'
 OTHER = "tp-0041"  # the memory of the second line
 SESSION = "4b1e6f0a-0b0e-4a51-9d5c-2f3f9a5d7c11"
-LEARNING_S = 30.0  # seconds until the background process has learned
 WITHOUT_NEED = ["thanks, looks good", "go on", "/compact", "ok now the second one", f"{RELATED} [nomem]"]
 
 
@@ -75,28 +74,14 @@ def test_a_note_that_was_pointed_at_can_be_told_later(pointing: Machine) -> None
     assert ANSWER not in lines_in(told)
 
 
-def test_a_prompt_that_asks_for_nothing_or_a_pause_gets_no_line(pointing: Machine) -> None:
+def test_no_line_comes_unasked_or_where_it_is_switched_off(pointing: Machine) -> None:
     for prompt in WITHOUT_NEED:
         assert_silent(pointing.prompt(prompt))
-    pointing.run("pause", "1h")
-    assert_silent(pointing.prompt(RELATED))
-
-
-def test_zero_switches_lines_off_and_projects_only_raise_it(pointing: Machine) -> None:
     folder = pointing.repository("shop", OTHER_REMOTE)
-    (folder / ".subcog.toml").write_text("[surfacing]\nmaybe_relevance = 0.9\n")
-    assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
-    pointing.run("config", "set", "surfacing.maybe_relevance", "0")
-    assert_silent(pointing.prompt(RELATED))
-    (folder / ".subcog.toml").write_text("[surfacing]\nmaybe_relevance = 0.01\n")
-    assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
-
-
-def test_in_a_small_store_a_note_needs_more_to_be_told(pointing: Machine) -> None:
-    assert ANSWER in lines_in(pointing.answer(pointing.asking(RELATED)))
-    pointing.run("config", "set", "fusion.small", "1")
-    pointing.run("config", "set", "surfacing.min_relevance", "0.2")
-    assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED))
+    for projects in ("0.9", "0.01"):  # a project only raises it
+        (folder / ".subcog.toml").write_text(f"[surfacing]\nmaybe_relevance = {projects}\n")
+        assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
+        pointing.run("config", "set", "surfacing.maybe_relevance", "0")
 
 
 def test_a_line_is_short_harmless_and_without_secrets(pointing: Machine) -> None:
@@ -105,24 +90,8 @@ def test_a_line_is_short_harmless_and_without_secrets(pointing: Machine) -> None
     pointing.imports({"id": "crane-9", "content": text})
     block = pointing.answer(pointing.asking("which crane turns at pier 9, and what is its hook made of?"))
     gist = lines_in(block).get("crane-9") or block
-    assert token not in block
-    assert "\x1b" not in block
-    assert block.count("</subcog-memories>") == 1
+    assert (token in block, "\x1b" in block, block.count("</subcog-memories>")) == (False, False, 1)
     assert len(gist) <= 140 or "relevance" in block
-
-
-def test_lines_count_in_the_sessions_account(pointing: Machine) -> None:
-    pointing.run("config", "set", "surfacing.session_characters", "500")
-    assert lines_in(pointing.answer(pointing.asking(RELATED, SESSION)))
-    told = pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
-    assert len(told) <= 500
-
-
-def test_block_and_why_show_lines(pointing: Machine) -> None:
-    assert [row["id"] for row in json.loads(pointing.run("block", RELATED, "--json").stdout)["lines"]] == [ANSWER, OTHER]
-    pointing.answer(pointing.asking(RELATED, SESSION))
-    assert b"lines: pointed at 2 of" in pointing.run("why").stdout
-    assert json.loads(pointing.run("why", "--json").stdout)["pointed"] == [ANSWER, OTHER]
 
 
 @posix
@@ -161,26 +130,11 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
 
 
 @posix
-def test_only_a_client_that_heeds_it_is_told_to_allow(pointing: Machine) -> None:
-    for client, event, expected in (
-        ("copilot", "PreToolUse", "allow"),
-        ("codex", "PreToolUse", None),
-        ("qwen", "PostToolUse", None),
-    ):
-        block = pointing.hook(pointing.asking(RELATED, SESSION), "--client", client).stdout
-        assert ANSWER.encode() in block
-        call = json.loads(pointing.calling("Bash", SESSION, command=f"subcog show {ANSWER}"))
-        answer = pointing.hook(json.dumps({**call, "hook_event_name": event}).encode(), "--client", client).stdout
-        assert json.loads(answer or b"{}").get("permissionDecision") == expected
-        assert bool(answer) is bool(expected), client
-
-
-@posix
 def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
     assert f"[maybe {ANSWER}]" in pointing.answer(pointing.asking(RELATED, SESSION))
     pointing.environment[SWITCH_OFF] = "1"  # The command starts the process that learns, however busy the machine is.
     assert opened(pointing, ANSWER).code == 0
-    wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LEARNING_S)
+    wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LONGEST_S)
     assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED, "another"))
     assert RELATED.encode() not in pointing.run("export", "-").stdout
     assert pointing.run("edit", ANSWER, "--no-questions").code == 0
@@ -190,28 +144,10 @@ def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
 @posix
 def test_any_other_command_gets_no_permission(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
-    cases = [
-        f"subcog show {ANSWER}; rm -rf .",
-        f"subcog show {ANSWER} && rm x",
-        f"subcog show {ANSWER} | sh",
-        f"subcog show {ANSWER} > notes",
-        f"subcog show {ANSWER}\nrm x",
-        f"subcog show {ANSWER} $(rm x)",
-        f"subcog show {ANSWER} `rm x`",
-        f"subcog show {ANSWER} &",
-        f"subcog show  {ANSWER}",
-        f"subcog show --json {ANSWER}",
-        f"subcog show {ANSWER} tp-0002",
-        "subcog show tp-0002",
-        "subcog show $ID",
-        "subcog show *",
-        "subcog show",
-        f"subcog forget {ANSWER}",
-        f"A=1 subcog show {ANSWER}",
-        f"./subcog show {ANSWER}",
-        f"/tmp/subcog show {ANSWER}",
-        f" subcog show {ANSWER}",
-    ]
+    endings = ("; rm -rf .", " && rm x", " | sh", " > notes", "\nrm x", " $(rm x)", " `rm x`", " &", " tp-0002")
+    cases = [f"subcog show {ANSWER}{ending}" for ending in endings]
+    cases += [f"subcog show --json {ANSWER}", "subcog show tp-0002", "subcog show *", f"subcog forget {ANSWER}"]
+    cases += [f"{before}subcog show {ANSWER}" for before in ("A=1 ", "./", "/tmp/", " ")]
     assert [command for command in cases if is_allowed(pointing, command)] == []
 
 
@@ -237,23 +173,15 @@ def test_no_permission_where_a_variable_may_run_other_code(pointing: Machine) ->
     pointing.environment |= {**ordinary, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": "3"}
     command = f"subcog show {ANSWER}"
     assert is_allowed(pointing, command)
-    leading = (
-        *("BASH_ENV", "BASH_FUNC_subcog%%", "ENV", "ZDOTDIR", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND"),
-        *("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "OPENSSL_CONF", "CLAUDE_CODE_SHELL_PREFIX"),
-        *("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"),
-    )
-    harmless = {"SHELLOPTS": "braceexpand", "PYTHONHOME": sys.prefix}  # so that the hook itself starts
-    for name in leading:
-        pointing.environment[name] = harmless.get(name, str(pointing.folder))
+    leading = ("BASH_ENV", "BASH_FUNC_subcog%%", "ENV", "ZDOTDIR", "PROMPT_COMMAND", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES")
+    for name in (*leading, "OPENSSL_CONF", "CLAUDE_CODE_SHELL_PREFIX", "PYTHONPATH"):
+        pointing.environment[name] = str(pointing.folder)
         assert not is_allowed(pointing, command), name
         del pointing.environment[name]
     settings = pointing.folder / ".claude" / "settings.json"
     settings.parent.mkdir()
-    for name in ("SHELL", "HOME"):
-        settings.write_text(json.dumps({"env": {name: pointing.environment[name]}}))
-        assert not is_allowed(pointing, command), name
-    settings.unlink()
-    assert is_allowed(pointing, command)
+    settings.write_text(json.dumps({"env": {"HOME": pointing.environment["HOME"]}}))
+    assert not is_allowed(pointing, command)
 
 
 @posix
@@ -267,26 +195,24 @@ def test_off_the_path_the_block_names_subcog_in_full(pointing: Machine) -> None:
     assert remark in pointing.run("doctor").stdout
 
 
-def test_an_agent_is_asked_before_another_projects_note_shows(pointing: Machine) -> None:
+def test_no_other_projects_or_forgotten_note_is_opened(pointing: Machine) -> None:
     folder = pointing.repository("shop", OTHER_REMOTE)
     pointing.run("remember", "The shop sells ropes.", cwd=folder)
     (id_,) = [row["id"] for text, row in pointing.stored().items() if "ropes" in text]
     assert not is_allowed(pointing, f"subcog show {id_}")
-    assert not opened(pointing, id_).stdout.startswith(b"<subcog-memories")
-
-
-def test_a_forgotten_note_is_not_opened(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     pointing.run("forget", ANSWER)
-    assert not opened(pointing, ANSWER).stdout.startswith(b"<subcog-memories")
+    for hidden in (id_, ANSWER):
+        assert not opened(pointing, hidden).stdout.startswith(b"<subcog-memories")
 
 
 # ---- a receipt for the person ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [(), ("--client", "codex"), ("--client", "qwen")])
+@pytest.mark.parametrize("options", [(), ("--client", "qwen")])
 def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, options: tuple[str, ...]) -> None:
     told, related = pointing.asking(f"What did we decide: {QUESTION}", "one"), pointing.asking(RELATED, "two")
+    (pointing.folder / ".subcog.toml").write_text("[surfacing]\nreceipt = true\n")  # which a project cannot switch on
     without = [pointing.hook(payload, *options).stdout for payload in (told, related)]
     assert b"systemMessage" not in b"".join(without)
     (pointing.home / "state.db").unlink()
@@ -295,12 +221,3 @@ def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, opti
     receipts = [output.pop("systemMessage", None) for output in outputs]
     assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 2 lines"])
     assert outputs == [json.loads(stdout) for stdout in without]
-    assert pointing.prompt("thanks, looks good").stdout == b""
-
-
-def test_a_project_cannot_switch_receipts_on(machine: Machine) -> None:
-    folder = machine.repository("shop", OTHER_REMOTE)
-    (folder / ".subcog.toml").write_text("[surfacing]\nreceipt = true\n")
-    assert b"systemMessage" not in machine.hook(machine.asking(cwd=folder)).stdout
-    machine.run("config", "set", "surfacing.receipt", "true")
-    assert b'"systemMessage":"subcog: 1 note"' in machine.hook(machine.asking(cwd=folder)).stdout

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,14 @@ import pytest
 from mcp.client import Client
 from mcp.client.context import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import ErrorData, ListRootsResult, Root, TextContent, Tool
+from mcp_types import ListRootsResult, Root, TextContent, Tool
 from pydantic import FileUrl
 
-from subcog_hooks.core.paths import Home
-from subcog_hooks.store import sessions
-from subcog_hooks.store.state import State
-from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, REMOTE, Machine, assert_one_line_error, posix
+from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, PROJECT, REMOTE, Machine, assert_one_line_error
 
 MAX_CHARACTERS = 875  # of all descriptions: 250 tokens of 3.5 characters, which JSON has at least
 NOTHING = "Nothing is known about this."
 HANDSHAKE, NEWEST = "legacy", "auto"  # protocols: the server asks for roots itself, or answers a call by asking
-UNREADABLE = "file:///unreadable"  # as a root: the client answers with an error
 INITIALIZE: dict[str, object] = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -42,9 +37,7 @@ def talk(
     errors = machine.root / "stderr"
     command = StdioServerParameters(command=machine.command, args=["mcp"], env=machine.environment, cwd=cwd or machine.folder)
 
-    async def tell_roots(context: ClientRequestContext) -> ListRootsResult | ErrorData:
-        if UNREADABLE in roots:
-            return ErrorData(code=-32603, message="no roots")
+    async def tell_roots(context: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(uri)) for uri in roots])
 
     async def work() -> tuple[list[Tool], list[Answer]]:
@@ -103,11 +96,10 @@ def test_the_first_root_that_is_a_folder_is_the_project(bare: Machine, mode: str
     roots = ["file:///nowhere/at/all", f"file://elsewhere{other.as_uri()[7:]}", own.as_uri(), other.as_uri()]
     talk(bare, ("remember", {"text": CONTENT}), roots=roots, mode=mode, cwd=other)
     (row,) = bare.stored("pending").values()
-    assert row["project"] == "github.com/tidepool/harbour"
+    assert row["project"] == PROJECT
     assert bare.run("review", "--accept", row["id"]).code == 0
-    ((_, block),) = talk(bare, ("recall", {"text": ABOUT_IT}), roots=roots, mode=mode)[1]
+    ((_, block),) = talk(bare, ("recall", {"text": ABOUT_IT}), roots=["file:///nowhere"], mode=mode, cwd=own)[1]
     assert str(row["id"]) in block
-    assert talk(bare, ("recall", {"text": ABOUT_IT}), roots=["file:///nowhere"], cwd=own)[1] == [(False, block)]
 
 
 def test_another_projects_memories_are_never_shown(bare: Machine) -> None:
@@ -124,52 +116,16 @@ def test_another_projects_memories_are_never_shown(bare: Machine) -> None:
     assert [line.split("] ")[1] for line in both[1].splitlines()[1:-1]] == ["Piers are painted in May.", CONTENT]
 
 
-def test_a_submodule_shows_the_memories_of_its_parent(bare: Machine) -> None:
-    parent = bare.repository("shop", OTHER_REMOTE)
-    inside = parent / "codec"
-    for folder in (parent / ".git" / "modules" / "codec", inside):
-        folder.mkdir(parents=True)
-    (inside / ".git").write_text("gitdir: ../.git/modules/codec\n")
-    bare.imports({"id": "parents", "content": CONTENT, "project": OWNER})
-    recalled, shown = talk(bare, ("recall", {"text": ABOUT_IT}), ("show", {"ids": ["parents"]}), cwd=inside)[1]
-    assert (CONTENT in recalled[1], CONTENT in shown[1]) == (True, True)
-    bare.configure(project__parents="false")
-    assert answer_to(bare, "show", {"ids": ["parents"]}, inside)[0]
-
-
-def test_an_earlier_sessions_opening_opens_nothing_here(bare: Machine) -> None:
-    own, other = bare.repository("harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
-    bare.imports({"id": "foreign", "content": CONTENT, "project": OWNER})
-    assert bare.recall(ABOUT_IT, "s1", other) == ["foreign"]
-    with closing(State.open(Home(str(bare.home)), 1_000)) as state:
-        sessions.record_pointed(state, "s1", ["foreign"], 1, "decision")
-        sessions.note_opened(state, "s1", ["foreign"], 2)
-        sessions.forget_session(state, "s1")
-    assert answer_to(bare, "show", {"ids": ["foreign"]}, own)[0]
-    bare.environment["CLAUDECODE"] = "1"
-    assert not bare.run("show", "foreign", cwd=own).stdout.startswith(b"<subcog-memories")
-
-
 def test_a_hostile_argument_gets_one_clear_error(bare: Machine) -> None:
     too_long = "text has 1,000,000 characters, at most 50,000 are taken; shorten it"
-    no_ids, no_text = (
-        "ids must be 1 to 10 ids of memories; `recall` names ids",
-        "text is missing or not a text; give it in words",
-    )
-    long_question = "a question has 201 characters, at most 200 are taken; shorten it"
+    no_ids = "ids must be 1 to 10 ids of memories; `recall` names ids"
     errors: list[tuple[Call, str]] = [
         (("recall", {"text": "x" * 1_000_000}), too_long),
-        (("remember", {"text": "x" * 1_000_000}), too_long),
-        (("show", {"ids": ["x" * 1_000_000]}), no_ids),
         (("show", {"ids": [f"id{number}" for number in range(11)]}), no_ids),
         (("show", {"ids": ["--help\x1b[2J"]}), no_ids),
         (("recall", {"text": "piers\x1b[31m"}), "text has the control character U+001B; leave it out"),
-        (("remember", {"text": "piers\0"}), "text has the control character U+0000; leave it out"),
-        (("remember", {"text": "piers", "questions": ["a\x9bb"]}), "a question has the control character U+009B; leave it out"),
         (("remember", {"text": "piers", "questions": ["?"] * 9}), "questions must be at most 8 texts; leave some out"),
-        (("remember", {"text": "piers", "questions": ["?" * 201]}), long_question),
-        (("remember", {"text": " \n"}), no_text),
-        (("recall", {"words": "piers"}), no_text),
+        (("remember", {"text": " \n"}), "text is missing or not a text; give it in words"),
         (("show", {"ids": [["piers"]]}), no_ids),
         (("forget\x1b[2J", {}), "there is no such tool; there are recall, show, remember"),
     ]
@@ -178,17 +134,15 @@ def test_a_hostile_argument_gets_one_clear_error(bare: Machine) -> None:
     assert not bare.home.exists()
 
 
-def test_a_text_is_no_option_of_a_command(bare: Machine) -> None:
-    talk(bare, ("remember", {"text": "--help", "questions": ["--quiet", "--user"]}))
-    ((content, row),) = bare.stored("pending").items()
-    assert (content, [question["text"] for question in row["questions"]]) == ("--help", ["--quiet", "--user"])
-
-
-def test_secrets_are_taken_out_before_anything_is_stored(bare: Machine) -> None:
+def test_a_text_is_no_option_and_secrets_are_taken_out(bare: Machine) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    _, told = answer_to(bare, "remember", {"text": f"Machines of the build farm are wiped on Mondays; its token is {token}."})
-    assert "removed 1 GitHub token" in told
-    assert all(token not in content for content in bare.stored("pending"))
+    text = f"Machines of the build farm are wiped on Mondays; its token is {token}."
+    calls: list[Call] = [("remember", {"text": "--help", "questions": ["--quiet", "--user"]}), ("remember", {"text": text})]
+    told = talk(bare, *calls)[1]
+    assert "removed 1 GitHub token" in told[1][1]
+    waiting = bare.stored("pending")
+    assert [question["text"] for question in waiting["--help"]["questions"]] == ["--quiet", "--user"]
+    assert not any(token in content for content in waiting)
 
 
 def test_the_person_decides_about_an_agents_notes(bare: Machine) -> None:
@@ -202,51 +156,26 @@ def test_the_person_decides_about_an_agents_notes(bare: Machine) -> None:
     assert (is_error, told.partition(";")[0]) == (True, "capture.agent is off: an agent stores nothing")
 
 
-def test_a_damaged_store_is_one_clear_error(bare: Machine) -> None:
-    bare.imports({"id": "mine", "content": CONTENT})
-    (bare.home / "memories.db").write_bytes(b"no database" * 1_000)
-    calls: list[Call] = [("recall", {"text": ABOUT_IT}), ("show", {"ids": ["mine"]}), ("remember", {"text": CONTENT})]
-    for is_error, told in talk(bare, *calls)[1]:
-        assert (is_error, told.count("\n")) == (True, 0)
-        assert "memories.db" in told
-
-
-def test_roots_that_cannot_be_read_leave_the_working_folder(bare: Machine) -> None:
-    own = bare.repository("harbour", REMOTE)
-    talk(bare, ("remember", {"text": CONTENT}), roots=[UNREADABLE], mode=HANDSHAKE, cwd=own)
-    assert [row["project"] for row in bare.stored("pending").values()] == ["github.com/tidepool/harbour"]
-    assert bare.log()[0].endswith("Z mcp: the client's roots cannot be read: MCPError")
-
-
-@posix
-def test_a_removed_folder_is_one_clear_error(bare: Machine) -> None:
-    with bare.begin("mcp") as server:
-        assert ask(server, "initialize", INITIALIZE)["serverInfo"]["name"] == "subcog"
-        bare.folder.rmdir()
-        result = ask(server, "tools/call", {"name": "recall", "arguments": {"text": ABOUT_IT}})
-    assert (result["isError"], len(result["content"])) == (True, 1)
-    assert "No such file or directory" in result["content"][0]["text"]
-
-
 def test_nothing_but_the_protocol_is_printed(bare: Machine) -> None:
     with bare.begin("mcp") as server:
         assert server.stdin
         ask(server, "initialize", INITIALIZE)
         server.stdin.write(b"no JSON\n{}\n")
-        for name in ("remember", "recall"):
-            ask(server, "tools/call", {"name": name, "arguments": {"text": CONTENT}})
+        for id_ in ({}, {"id": "\ud800"}):
+            request = {"jsonrpc": "2.0", "method": "tools/list", "params": ["token=abc"], **id_}
+            server.stdin.write(json.dumps(request).encode() + b"\n")
+        ask(server, "tools/call", {"name": "recall", "arguments": {"text": CONTENT}})
         rest, errors = server.communicate()
     assert (server.returncode, rest, errors) == (0, b"", b"")
+    assert "mcp: a message of the client is not answered: it is no valid request" in bare.log()[-1]
+    assert not any("token=abc" in line for line in bare.log())
 
 
 def test_a_bad_request_is_answered_with_an_error(bare: Machine) -> None:
     half = "half a pair: \ud800"
-    bad_params: list[object] = [["recall"], "recall", 3, True, None, {}]
-    bad_params += [{"name": name} for name in (5, None, ["recall"], half)]
-    bad_params += [{"name": "recall", "arguments": given} for given in (["x"], "x", 7, {"text": half})]
+    bad_params: list[object] = [["recall"], 3, None, {}, {"name": 5}, {"name": half}, {"name": "recall", "arguments": ["x"]}]
     requests: list[dict[str, object]] = [{"method": "tools/call", "params": params} for params in bad_params]
-    requests += [{"method": method, "params": [1]} for method in ("tools/list", "ping", "no/such")]
-    requests += [{"method": "tools/call"}, {"method": half}, {"method": 5}, {}]
+    requests += [{"method": "ping", "params": [1]}, {"method": "tools/call"}, {"method": half}, {"method": 5}, {}]
     with bare.begin("mcp") as server:
         assert server.stdin
         assert server.stdout
@@ -263,27 +192,16 @@ def test_a_bad_request_is_answered_with_an_error(bare: Machine) -> None:
     assert is_error == {id_: id_ < len(requests) - 1 for id_ in range(len(requests))}
 
 
-def test_a_message_without_an_id_is_logged(bare: Machine) -> None:
-    with bare.begin("mcp") as server:
-        assert server.stdin
-        ask(server, "initialize", INITIALIZE)
-        for id_ in ({}, {"id": "\ud800"}, {"id": [7]}, {"id": 7, "result": "\ud800, token=abc"}):
-            server.stdin.write(
-                json.dumps({"jsonrpc": "2.0", "method": "tools/list", "params": ["token=abc"], **id_}).encode() + b"\n"
-            )
-        ask(server, "tools/call", {"name": "recall", "arguments": {"text": CONTENT}})
-        server.communicate()
-    assert len(bare.log()) == 4
-    assert {line.partition(" ")[2] for line in bare.log()} == {
-        "mcp: a message of the client is not answered: it is no valid request"
-    }
-
-
-def test_a_switched_off_hook_is_no_missing_knowledge(bare: Machine) -> None:
+def test_a_switched_off_hook_or_a_damaged_store_is_told(bare: Machine) -> None:
     bare.imports({"id": "mine", "content": CONTENT})
     bare.configure(surfacing__enabled="false")
     message = "subcog: the hook is switched off by a setting; see `subcog config list`"
     assert answer_to(bare, "recall", {"text": ABOUT_IT}) == (False, message)
+    bare.configure(surfacing__enabled="true")
+    (bare.home / "memories.db").write_bytes(b"no database" * 1_000)
+    calls: list[Call] = [("recall", {"text": ABOUT_IT}), ("show", {"ids": ["mine"]}), ("remember", {"text": CONTENT})]
+    for is_error, told in talk(bare, *calls)[1]:
+        assert (is_error, told.count("\n"), "memories.db" in told) == (True, 0, True)
 
 
 def test_a_line_names_the_tool_that_opens_it(pointing: Machine) -> None:

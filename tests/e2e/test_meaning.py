@@ -1,12 +1,9 @@
 """The installed executable finds by meaning; where it can not, words do, and the hook keeps its promises."""
 
-import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,9 @@ import pytest
 import subcog_hooks
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
-from tests.e2e.test_damage import make_folder, run_sql
+from tests.e2e.test_damage import locked, make_folder, run_sql
 
 NEAR = {"id": "cat", "content": "The office cat sleeps on the warm server rack in winter."}
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of it
@@ -73,47 +69,30 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_words_answer_until_fix_makes_vectors_anew(machine: Machine, damage: str) -> None:
-    for name in ("-wal", "-shm"):
-        Path(f"{vectors_of(machine)}{name}").unlink(missing_ok=True)
-    DAMAGE[damage](vectors_of(machine))
-    assert machine.recall(QUESTION) == [ANSWER]
-    if damage in SEEN_AT_ONCE:
-        assert machine.log()
-        assert all("by words alone" in line for line in machine.log())
-    done = machine.run("doctor", "--fix")
-    if damage == "a folder":
-        assert (done.code, done.stderr.count(b"\n")) == (3, 1)
-        return
-    assert done.code == 0, done.stderr
-    with VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
-        assert (vectors.problems(), vectors.counts()) == ([], (52, 0))
-    assert machine.recall(QUESTION) == [ANSWER]
-
-
-@contextmanager
-def locked(file: Path, sql: str) -> Iterator[None]:
-    """Another process holds the file."""
-    code = (
-        "import apsw, sys\nconnection = apsw.Connection(sys.argv[1])\nconnection.execute(sys.argv[2]).fetchall()\n"
-        "print('held', flush=True)\nsys.stdin.read()"
-    )
-    command = [sys.executable, "-c", code, str(file), sql]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        try:
-            yield
-        finally:
-            holder.communicate(b"")
+def test_words_answer_until_fix_makes_vectors_anew(machine: Machine, subtests: pytest.Subtests) -> None:
+    for damage, change in DAMAGE.items():
+        with subtests.test(damage=damage):
+            before = len(machine.log())
+            for name in ("-wal", "-shm"):
+                Path(f"{vectors_of(machine)}{name}").unlink(missing_ok=True)
+            change(vectors_of(machine))
+            assert machine.recall(QUESTION) == [ANSWER]
+            if damage in SEEN_AT_ONCE:
+                assert {"by words alone" in line for line in machine.log()[before:]} == {True}
+            done = machine.run("doctor", "--fix")
+            if damage == "a folder":
+                assert (done.code, done.stderr.count(b"\n")) == (3, 1)
+                vectors_of(machine).rmdir()
+                done = machine.run("doctor", "--fix")
+            assert done.code == 0, done.stderr
+            with VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
+                assert (vectors.problems(), vectors.counts()) == ([], (52, 0))
 
 
 def test_a_prompt_is_answered_while_vectors_are_locked(machine: Machine) -> None:
-    nobody_reads = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space SET watermark = watermark + 0"
-    for sql in ("BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", nobody_reads):
-        with locked(vectors_of(machine), sql):
-            assert machine.recall(QUESTION) == [ANSWER], sql
+    for to_readers in (False, True):
+        with locked(vectors_of(machine), to_readers=to_readers):
+            assert machine.recall(QUESTION) == [ANSWER], to_readers
 
 
 # ---- an encoder that can not be used --------------------------------------------------------------------------------------
@@ -138,32 +117,3 @@ def test_prompt_is_answered_by_words_without_an_encoder(machine: Machine, tmp_pa
             lines = machine.log()[before:]
             assert lines
             assert all("recall by words alone" in line for line in lines)
-
-
-# ---- beside the process that embeds ---------------------------------------------------------------------------------------
-
-
-def test_the_hook_keeps_its_deadline_while_others_embed(machine: Machine) -> None:
-    rows = [{"id": f"bulk-{i}", "content": f"bulk fact {i} about moorings, tides and the crane "} for i in range(2_000)]
-    machine.imports(*rows)
-    vectors = Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension
-    embedding = subprocess.Popen(
-        [sys.executable, "-P", "-m", "subcog_hooks", BACKGROUND_COMMAND],
-        env={**machine.environment, "PYTHONPATH": str(Path(subcog_hooks.__file__).parents[1])},
-    )
-    try:
-        with VectorStore.reader(*vectors) as reader:
-            while not reader.counts()[0]:  # until its first group is done
-                assert embedding.poll() is None
-            done = [machine.run("hook", stdin=machine.asking(QUESTION)) for _ in range(20)]
-            assert embedding.poll() is None, "it had ended before the hooks had"
-            assert reader.counts()[1] > 0
-    finally:
-        embedding.kill()
-        embedding.wait()
-    for each in done:
-        assert_harmless(each)
-    spoken = [ids_in(context_of(each)) for each in done if each.stdout]
-    assert len(spoken) >= 18
-    assert all(ids == [ANSWER] for ids in spoken)
-    assert json.loads(machine.run("show", "bulk-7", "--json").stdout)["id"] == "bulk-7"

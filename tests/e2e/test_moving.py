@@ -44,17 +44,6 @@ def test_a_moved_memory_comes_everywhere_or_in_one_project(bare: Machine, shop: 
     assert (row["project"], row["paths"]) == (OWNER, ["src/**"])
 
 
-def test_each_form_of_a_path_in_a_home_is_one_project(bare: Machine) -> None:
-    forms = ("bob@srv:shop.git", "bob@srv:~/shop.git", "bob@srv:/~/shop.git", "ssh://bob@srv/~/shop.git")
-    folders = [bare.repository(f"clone{number}", form) for number, form in enumerate(forms)]
-    id_ = stored(bare, RULE, cwd=folders[0])
-    assert [bare.run("list", "--ids", cwd=folder).stdout.decode().split() for folder in folders] == [[id_]] * len(forms)
-    others = [
-        bare.repository(f"other{number}", form) for number, form in enumerate(("ssh://bob@srv/shop.git", "bob@srv:/shop"))
-    ]
-    assert [bare.run("list", "--ids", cwd=folder).stdout for folder in others] == [b"", b""]
-
-
 def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, shop: Path) -> None:
     id_ = stored(bare, RULE, cwd=shop)
     mine = stored(bare, "Prices are kept in cents, never as floating numbers.", "--user", cwd=shop)
@@ -69,15 +58,6 @@ def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, 
     assert {row.get("project") for row in bare.rows("export") if row["id"] == id_} == {OWNER}
     done = bare.run("edit", id_, "--user", "--as-user")
     assert (done.code, f"there already, 90% alike: {mine} Prices are" in done.stderr.decode()) == (0, True)
-
-
-def test_several_memories_are_edited_at_once(bare: Machine, shop: Path) -> None:
-    ids = [stored(bare, text, cwd=shop) for text in (RULE, "Freight is billed by weight.")]
-    done = bare.run("edit", *ids, "--user", "--tag", "money")
-    assert (done.code, done.stdout.decode().split()) == (0, ids)
-    assert {(row.get("project"), *row["tags"]) for row in bare.rows("export")} == {(None, "money")}
-    for options in ((), ("--content", "One text for both.")):
-        assert_one_line_error(bare.run("edit", *ids, *options), 2)
 
 
 def test_a_file_for_colleagues_holds_one_project(bare: Machine, shop: Path, tiles: Path) -> None:
@@ -120,11 +100,3 @@ def test_a_colleagues_file_comes_without_its_cues(bare: Machine, shop: Path, tmp
     bare.run("edit", "team-0001", "--question", "Mine?")
     assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, already there 1\n"
     assert bare.rows("export")[0]["questions"] == ["Mine?"]
-
-
-def test_ones_own_file_for_colleagues_takes_nothing_away(bare: Machine, shop: Path) -> None:
-    stored(bare, RULE, "--question", QUESTION, "--path", "src/**", cwd=shop)
-    (shop / "team.jsonl").write_bytes(bare.run("export", "--project", "here", cwd=shop).stdout)
-    before = bare.run("export").stdout
-    assert bare.run("import", str(shop / "team.jsonl"), "--replace").stdout == b"added 0, already there 1\n"
-    assert bare.run("export").stdout == before

@@ -87,36 +87,29 @@ def test_an_agent_does_not_pin(agent: Machine) -> None:
     assert (fields(agent, id_)["priority"], fields(agent, id_)["trust"]) == (95, "user")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("edit", "mine", "--content", "Deploys happen daily."),
-        ("edit", "mine", "--tag", "deploys"),
-        ("forget", "mine"),
-        ("forget", "mine", "--purge", "--yes"),
-        ("supersede", "mine", "filler"),
-    ],
-)
-def test_an_agent_needs_a_yes_to_change_a_persons_note(agent: Machine, command: tuple[str, ...]) -> None:
+def test_an_agent_needs_a_yes_to_change_a_persons_note(agent: Machine, subtests: pytest.Subtests) -> None:
     before = agent.run("export").stdout
-    done = agent.run(*command)
-    assert (done.code, done.stdout) == (2, b"")
-    assert done.stderr.decode() == (
-        "subcog: mine was written by the person, and this command is run by an agent (CLAUDECODE is set); "
-        "ask the person, then give --as-user; the client's permission rules can allow it\n"
-    )
-    assert agent.run("export").stdout == before
-    assert agent.run(*command, "--as-user").code == 0
-    assert agent.run("export").stdout != before
-
-
-def test_an_agent_overwrites_nothing_of_the_persons_by_the_way(agent: Machine) -> None:
-    before = fields(agent, "mine")
     row = json.dumps({"id": "mine", "content": "Deploys happen daily."}).encode()
     assert agent.run("import", "-", "--replace", stdin=row).code == 2
     assert agent.run("remember", "Deploys happen on Tuesdays.", "--priority", "50").code == 2
     assert agent.run("remember", "Deploys happen daily.", "--supersedes", "mine").code == 2
-    assert fields(agent, "mine") == before
+    commands = (
+        ("edit", "mine", "--tag", "deploys"),
+        ("edit", "mine", "--content", "Deploys happen daily."),
+        ("supersede", "mine", "filler"),
+        ("forget", "mine"),
+        ("forget", "mine", "--purge", "--yes"),
+    )
+    for command in commands:
+        done = agent.run(*command)
+        assert (done.code, done.stdout) == (2, b"")
+        assert done.stderr.decode() == (
+            "subcog: mine was written by the person, and this command is run by an agent (CLAUDECODE is set); "
+            "ask the person, then give --as-user; the client's permission rules can allow it\n"
+        )
+    assert agent.run("export").stdout == before
+    assert agent.run(*commands[1], "--as-user").code == 0
+    assert agent.run("export").stdout != before
 
 
 def test_an_agent_changes_what_it_noted_itself(agent: Machine) -> None:
@@ -164,18 +157,14 @@ def test_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
 
 
 def test_what_an_agent_imports_is_its_own_word(agent: Machine) -> None:
-    agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
     row = b'{"id": "row", "content": "Tides are read hourly.", "trust": "user", "priority": 95}'
     agent.run("import", "-", stdin=row)
     (stored,) = (row for row in agent.rows("export") if row["id"] == "row")
     assert (stored["trust"], stored["priority"]) == ("agent", 89)
-
-
-def test_where_an_agent_stores_nothing_it_imports_nothing(agent: Machine) -> None:
     agent.run("config", "set", "capture.agent", "off", "--as-user")
-    done = agent.run("import", "-", stdin=b'{"content": "Tides are read hourly."}')
+    done = agent.run("import", "-", stdin=b'{"content": "Ropes are dry."}')
     assert (done.code, done.stderr.count(b"\n")) == (2, 1)
-    assert agent.run("import", "-", "--as-user", stdin=b'{"content": "Tides are read hourly."}').code == 0
+    assert agent.run("import", "-", "--as-user", stdin=b'{"content": "Ropes are dry."}').code == 0
 
 
 def test_an_agent_cannot_hide_a_note_in_another_memory(agent: Machine) -> None:

@@ -47,34 +47,32 @@ def test_settings_are_as_before_once_the_note_ends(bare: Machine, shop: Path, se
     assert settings.read_bytes() == earlier.encode()
 
 
-@pytest.mark.parametrize("end", ["purge", "archive", "supersede", "expire"])
-def test_each_end_of_a_note_takes_its_rule_back(bare: Machine, shop: Path, settings: Path, end: str) -> None:
-    id_ = freeze(bare, shop, *(["--expires", "2999-01-01"] if end == "expire" else []))
-    if end == "purge":
-        bare.run("forget", id_, "--purge", "--yes", cwd=shop)
-    elif end == "archive":
-        bare.run("edit", id_, "--status", "archived", cwd=shop)
-    elif end == "supersede":
-        bare.run("remember", "Push at will.", "--supersedes", id_, cwd=shop)
-    else:
-        row = bare.rows("show", id_, "--json", cwd=shop)[0]
-        (shop / "row.jsonl").write_text(json.dumps({**row, "expires_at": "2020-01-01T00:00:00Z"}), encoding="utf-8")
-        bare.run("import", "row.jsonl", "--replace", "--trust", "user", cwd=shop)
-    assert not settings.exists()
+def test_each_end_of_a_note_takes_its_rule_back(bare: Machine, shop: Path, settings: Path, subtests: pytest.Subtests) -> None:
+    ends = {
+        "purge": ("forget", "ID", "--purge", "--yes"),
+        "archive": ("edit", "ID", "--status", "archived"),
+        "supersede": ("remember", "Push at will.", "--supersedes", "ID"),
+        "expire": ("import", "row.jsonl", "--replace", "--trust", "user"),
+    }
+    for end, words in ends.items():
+        with subtests.test(end=end):
+            id_ = freeze(bare, shop)
+            assert settings.exists()
+            row = {**bare.rows("show", id_, "--json", cwd=shop)[0], "expires_at": "2020-01-01T00:00:00Z"}
+            (shop / "row.jsonl").write_text(json.dumps(row), encoding="utf-8")
+            assert bare.run(*(id_ if word == "ID" else word for word in words), cwd=shop).code == 0
+            assert not settings.exists()
 
 
-def test_a_rule_stays_while_another_note_owns_it(bare: Machine, shop: Path, settings: Path) -> None:
+def test_a_rule_stays_while_another_note_or_the_person_has_it(bare: Machine, shop: Path, settings: Path) -> None:
     first = freeze(bare, shop)
     second = bare.run("remember", "Pushes cost money.", "--ask-before", "git push*", cwd=shop).stdout.decode().strip()
     bare.run("forget", first, cwd=shop)
     assert rules_in(settings) == {"ask": ["Bash(git push*)"]}
     bare.run("forget", second, cwd=shop)
     assert not settings.exists()
-
-
-def test_a_rule_that_the_person_had_stays(bare: Machine, shop: Path, settings: Path) -> None:
     settings.write_text('{"permissions": {"ask": ["Bash(git push*)"]}}', encoding="utf-8")
-    done = bare.run("remember", FREEZE, "--ask-before", "git push*", cwd=shop)
+    done = bare.run("remember", "No pushes at all.", "--ask-before", "git push*", cwd=shop)
     assert b"had it before, so it stays when this note ends" in done.stderr
     bare.run("forget", done.stdout.decode().strip(), cwd=shop)
     assert rules_in(settings) == {"ask": ["Bash(git push*)"]}
@@ -98,19 +96,20 @@ def test_the_note_comes_beside_its_command(bare: Machine, shop: Path, settings: 
         assert b"permissionDecision" not in answer
 
 
-@pytest.mark.parametrize(
-    "pattern", ["cd web && git push*", "FOO=1 git push", "git push | cat", "Bash(git push*)", "* push", ""]
-)
-def test_a_pattern_without_a_rule_is_refused(bare: Machine, shop: Path, settings: Path, pattern: str) -> None:
-    done = bare.run("remember", FREEZE, "--deny", pattern, cwd=shop)
-    assert (done.code, done.stderr.decode().endswith('; give the beginning of one command, such as "git push*"\n')) == (2, True)
-    assert b"no memories" in bare.run("list", cwd=shop).stderr
-    assert not settings.exists()
-
-
-def test_a_rule_has_no_conditions(bare: Machine, shop: Path, settings: Path) -> None:
+def test_a_pattern_without_a_rule_is_refused(bare: Machine, shop: Path, settings: Path) -> None:
+    for pattern, instead in (
+        ("cd web && git push*", "git push*"),
+        ("FOO=1 git push", "git push"),
+        ("git push | cat", "git push"),
+        ("Bash(git push*)", "git push*"),
+        ("", "git push*"),
+    ):
+        done = bare.run("remember", FREEZE, "--deny", pattern, cwd=shop)
+        assert (done.code, done.stderr.decode().endswith(f'; give "{instead}"\n')) == (2, True)
     done = bare.run("remember", FREEZE, "--deny", "git push", "--when", "branch=main", cwd=shop)
     assert (done.code, b"a rule of Claude Code has no conditions" in done.stderr) == (2, True)
+    assert b"no memories" in bare.run("list", cwd=shop).stderr
+    assert not settings.exists()
 
 
 def test_without_claude_code_nothing_is_promised(bare: Machine, shop: Path) -> None:

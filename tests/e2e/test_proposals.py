@@ -9,8 +9,7 @@ from contextlib import closing
 import pytest
 
 from tests import transcripts
-from tests.e2e.machine import NO_BRIEF, REMOTE, Machine, assert_one_line_error, ids_in, posix
-from tests.e2e.screen import OnTerminal
+from tests.e2e.machine import NO_BRIEF, REMOTE, Machine, assert_one_line_error, ids_in
 from tests.llm_server import Handler, LlmServer, says_text
 
 TYPED = {
@@ -115,24 +114,26 @@ def test_a_row_taken_back_is_not_learned_again(bare: Machine, server: LlmServer)
     assert bare.stored() == {}
 
 
-@posix
-def test_one_key_drops_all_proposals_of_a_session(bare: Machine, server: LlmServer) -> None:
-    rules = "never use emoji in your answers", "from now on, always use tabs, never spaces"
+def test_after_three_of_ten_notes_later_ones_wait(bare: Machine, server: LlmServer) -> None:
+    for name in ("keys", "ferry"):
+        assert b"wait" not in bare.run("learn", "--undo", name).stderr
+    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
+    line = (
+        "3 of the last 4 noted things were taken back, so later ones wait for `subcog review` "
+        "(`subcog config set capture.sessions auto` lets them come at once again)"
+    )
+    assert line in bare.run("learn", "--undo", "pump").stderr.decode()
+    assert message(bare).endswith(f"; {line}")
+    assert message(bare) == ""
     typed = "by the way, the harbour master is called Ann, as far as I have heard of it"
-    about = "The harbour master is called Ann."
-    bare.configure(capture__sessions="on")
-    for name, texts in {"mixed": (rules[0], typed), "other": rules[1:]}.items():
-        transcripts.session(bare.root / "user" / ".claude" / "projects", name, *texts, folder=str(bare.root / "harbour"))
-    server.play(proposes({"mixed": typed}, {"mixed": about}))
+    projects = bare.root / "user" / ".claude" / "projects"
+    transcripts.session(projects, "later", "hello", typed, folder=str(bare.root / "harbour"))
+    server.play(proposes({"later": typed}, {"later": "The harbour master is called Ann."}))
     bare.run("learn", "--llm")
-    assert bare.stored("pending").keys() == {about, *rules}
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment | {"NO_COLOR": "1"})
-    asked.read_until(f"1 of 3  {about}")
-    asked.type("D")
-    asked.read_until("dropped: all 2")
-    asked.type("q")
-    assert asked.end() == 0
-    assert bare.stored("pending").keys() == {rules[1]}
+    assert bare.stored("pending").keys() == {"The harbour master is called Ann."}
+    assert bare.run("config", "set", "capture.sessions", "auto").code == 0
+    assert bare.run("learn", "--undo", "staging").code == 0
+    assert bare.run("config", "get", "capture.sessions").stdout == b"auto\n"
 
 
 def test_a_proposal_without_an_answer_is_dropped_after_30_days(bare: Machine, server: LlmServer) -> None:
@@ -174,9 +175,12 @@ def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> No
     def days_later(days: int) -> set[str]:
         """Return the noted memories of a session's start after some days with 21 sessions and a run of the jobs."""
         change_state(bare, "UPDATE sought SET at = at - ?", days * DAY_MS)
-        change_state(bare, "UPDATE proposed SET stored_at = stored_at - ?", days * DAY_MS)
-        for number in range(21):
-            begin(f"{days}-{number}")
+        change_state(bare, "UPDATE flags SET until = until - ? WHERE name LIKE 'stored: %'", days * DAY_MS)
+        begin(f"begun {days}")
+        others = json.dumps([f" {number}" for number in range(20)])
+        columns = "session || value, project, source, started_at, last_at, prompts, said, units"
+        copied = f"SELECT {columns} FROM sessions, json_each(?) WHERE session = ?"
+        change_state(bare, f"INSERT INTO sessions {copied}", others, f"begun {days}")
         (bare.home / "at-rest.json").unlink(missing_ok=True)
         bare.run("at-rest")
         return begin(f"after {days}")

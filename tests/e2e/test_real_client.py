@@ -1,8 +1,6 @@
 """The real Claude Code client with subcog as its hook: two versions, and two shapes of request to the model."""
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +8,7 @@ import pytest
 
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
 from tests.e2e.machine import NO_BRIEF
-from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, initialised, model_text
+from tests.e2e.subcog_client import BLOCK, assert_silent, events, initialised, model_text
 
 MEMORY = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
 OTHER_MEMORIES = (
@@ -20,7 +18,6 @@ OTHER_MEMORIES = (
 )
 
 UNRELATED = "make it blue"
-COMMIT = "commit this and push the branch"
 QUESTION = "How does the OAuth2 login flow in the SPA work, did we use PKCE?"
 RELATED = "And why did we drop the implicit flow of OAuth2 in the SPA?"
 
@@ -29,12 +26,9 @@ class Session(NamedTuple):
     """One process of the client, turn by turn."""
 
     unrelated: Turn
-    commit: Turn
     question: Turn
     related: Turn
     clear: Turn
-    question_again: Turn
-    clear_again: Turn
     related_alone: Turn
 
 
@@ -52,9 +46,8 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
 def session(client: str, model: str, subcog_command: str, memories: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """A session with the hook where `subcog init` puts it."""
     sandbox = initialised(tmp_path_factory.mktemp("session"), subcog_command, memories)
-    prompts = (UNRELATED, COMMIT, QUESTION, RELATED, "/clear", QUESTION, "/clear", RELATED)
     with conversation(client, sandbox, model) as talk:
-        return Session(*[talk.say(prompt) for prompt in prompts])
+        return Session(*[talk.say(prompt) for prompt in (UNRELATED, QUESTION, RELATED, "/clear", RELATED)])
 
 
 @pytest.fixture
@@ -63,19 +56,17 @@ def sandbox(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
     return initialised(tmp_path / "sandbox", subcog_command, memories)
 
 
-@pytest.fixture
-def on_path(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
-    """A sandbox with the memories, and subcog on the PATH."""
-    sandbox = Sandbox(tmp_path / "sandbox", path=[os.path.dirname(subcog_command)])
-    shutil.copytree(memories, sandbox.memories)
-    return sandbox
-
-
 def test_matching_question_brings_the_memory_to_the_model_once(session: Session) -> None:
+    assert UNRELATED in model_text(session.unrelated)
+    assert BLOCK not in model_text(session.unrelated)
     text = model_text(session.question)
-    assert QUESTION in text
-    assert text.count(MEMORY) == 1
-    assert text.count(BLOCK) == 1
+    assert (QUESTION in text, text.count(MEMORY), text.count(BLOCK)) == (True, 1, 1)
+    text = model_text(session.related)  # the client sends the earlier turn again, the block with it
+    assert (QUESTION in text, text.count(MEMORY), text.count(BLOCK)) == (True, 1, 1)
+    text = model_text(session.related_alone)  # the earlier turns are gone
+    assert (QUESTION in text, text.count(MEMORY), text.count(BLOCK)) == (False, 1, 1)
+    texts = [request.model_text for turn in session for request in turn.requests]
+    assert not [memory for memory in OTHER_MEMORIES for text in texts if memory in text]
 
 
 def test_typed_note_is_stored_and_never_reaches_the_model(client: str, subcog_command: str, tmp_path: Path) -> None:
@@ -93,36 +84,10 @@ def test_typed_note_is_stored_and_never_reaches_the_model(client: str, subcog_co
     assert BLOCK in text
 
 
-def test_unrelated_prompts_and_orders_bring_nothing(session: Session) -> None:
-    for turn in (session.unrelated, session.commit):
-        assert turn.prompt in model_text(turn)
-        assert BLOCK not in model_text(turn)
-    texts = [request.model_text for turn in session for request in turn.requests]
-    assert not [memory for memory in OTHER_MEMORIES for text in texts if memory in text]
-
-
-def test_the_second_question_brings_the_memory_only_alone(session: Session) -> None:
-    text = model_text(session.related)
-    assert QUESTION in text  # the client sends the earlier turn again, the block with it
-    assert text.count(BLOCK) == model_text(session.question).count(BLOCK)
-    assert text.count(MEMORY) == 1
-    text = model_text(session.related_alone)
-    assert QUESTION not in text
-    assert text.count(MEMORY) == 1
-
-
-def test_question_brings_the_memory_again_after_clear(session: Session) -> None:
-    text = model_text(session.question_again)
-    assert RELATED not in text  # the earlier turns are gone
-    assert text.count(MEMORY) == 1
-    assert text.count(BLOCK) == 1
-
-
 def test_hook_runs_once_an_event_and_the_user_sees_nothing_of_it(session: Session) -> None:
-    turn_of_a_prompt, clear = ["UserPromptSubmit", "Stop"], ["SessionStart"]
-    told = [events(turn) for turn in session]
-    assert told[0] == ["SessionStart", *turn_of_a_prompt]
-    assert told[1:] == [turn_of_a_prompt, turn_of_a_prompt, turn_of_a_prompt, clear, turn_of_a_prompt, clear, turn_of_a_prompt]
+    turn_of_a_prompt, start = ["UserPromptSubmit", "Stop"], ["SessionStart"]
+    turns = [[*start, *turn_of_a_prompt], turn_of_a_prompt, turn_of_a_prompt, start, turn_of_a_prompt]
+    assert [events(turn) for turn in session] == turns
     for turn in session:
         assert_silent(turn)
         assert not [hook for hook in turn.hooks if hook.event != "UserPromptSubmit" and hook.stdout]
@@ -153,24 +118,3 @@ def test_question_after_a_compaction_finds_the_memory_there_once(client: str, sa
     assert_silent(again)
     assert model_text(again).count(MEMORY) == 1
     assert model_text(again).count(BLOCK) == 1
-
-
-def test_prompt_goes_through_when_the_store_is_garbage(client: str, model: str, sandbox: Sandbox) -> None:
-    database = sandbox.memories / "memories.db"
-    database.write_bytes(b"garbage " * (database.stat().st_size // 8))
-    with conversation(client, sandbox, model) as talk:
-        turn = talk.say(QUESTION)
-    text = model_text(turn)
-    assert QUESTION in text
-    assert BLOCK not in text
-    assert events(turn) == ["SessionStart", "UserPromptSubmit", "Stop"]
-    assert_silent(turn)
-
-
-def test_plugin_brings_the_memory(client: str, model: str, tmp_path: Path, on_path: Sandbox) -> None:
-    plugin = copied_plugin(tmp_path / "plugin")
-    with conversation(client, on_path, model, "--plugin-dir", str(plugin)) as talk:
-        turn = talk.say(QUESTION)
-    assert model_text(turn).count(MEMORY) == 1
-    assert events(turn) == ["SessionStart", "UserPromptSubmit", "Stop"]
-    assert_silent(turn)

@@ -15,16 +15,14 @@ from subcog_hooks.store import past_runs
 from subcog_hooks.store.home_files import is_held
 from subcog_hooks.store.state import State
 from tests.e2e.claude_client import VERSIONS, Sandbox
-from tests.e2e.machine import wait_until
+from tests.e2e.machine import LONGEST_S, wait_until
 from tests.e2e.messages_api import MessagesAPI, ToolCall
 from tests.e2e.subcog_client import initialised
-from tests.transcripts import Writer
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ABOUT_CRANE = "When do we look after the lifting gear of the crane?"
 OTHERS = ("Nightly Postgres backups go to the cold bucket.", "Feature flags live in the admin service.")
 ABOUT_NOTE = {"number": 1, "questions": [ABOUT_CRANE]}
-LONG_S = 60.0  # for the client and a process at rest, on a busy machine
 WRITTEN = ToolCall("StructuredOutput", {"notes": [ABOUT_NOTE]})
 
 
@@ -67,15 +65,6 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
 
 LED = {  # by the variables that lead the client somewhere else
     "bedrock": ({"CLAUDE_CODE_USE_BEDROCK": "1", "CLAUDE_CODE_SKIP_BEDROCK_AUTH": "1"}, "ANTHROPIC_BEDROCK_BASE_URL"),
-    "vertex": (
-        {
-            "CLAUDE_CODE_USE_VERTEX": "1",
-            "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
-            "ANTHROPIC_VERTEX_PROJECT_ID": "theirs",
-            "CLOUD_ML_REGION": "us-east5",
-        },
-        "ANTHROPIC_VERTEX_BASE_URL",
-    ),
     "proxy": ({"NODE_TLS_REJECT_UNAUTHORIZED": "0", "http_proxy": "{stranger}"}, "HTTP_PROXY"),
     "address": ({"ANTHROPIC_AUTH_TOKEN": "theirs"}, "ANTHROPIC_BASE_URL"),
 }
@@ -101,6 +90,7 @@ def stranger() -> Iterator[tuple[str, list[bytes]]]:
     listener.close()
 
 
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
 @pytest.mark.parametrize("way", LED)
 def test_a_repository_leads_the_client_to_no_server(
     client: str, sandbox: Sandbox, subcog_command: str, stranger: tuple[str, list[bytes]], way: str
@@ -125,62 +115,10 @@ def test_a_repository_leads_the_client_to_no_server(
     with MessagesAPI(listener) as api:
         api.calls.append(WRITTEN)
         sandbox.run(subcog_command, "remember", "Bollards are painted yellow.")  # which leaves work to a process at rest
-        wait_until((sandbox.root / "seen.json").exists, LONG_S)
-        wait_until(lambda: not is_held(Home(str(sandbox.memories)).jobs_lock), LONG_S)
+        wait_until((sandbox.root / "seen.json").exists, LONGEST_S)
+        wait_until(lambda: not is_held(Home(str(sandbox.memories)).jobs_lock), LONGEST_S)
     seen = json.loads((sandbox.root / "seen.json").read_text())
     assert not theirs.keys() & seen.keys()
     assert stranger[1] == []
     was_answered = any(request.is_main and CRANE in request.model_text for request in api.requests)
     assert was_answered is (way != "address")  # there the person's own address is not to be told from theirs
-
-
-HINT = "the staging box gets wiped over night so put nothing there you want to see again"
-ABOUT_HINT = "The staging box is wiped every night."
-MEMORY = {
-    "quote": HINT,
-    "by": "person",
-    "memory": ABOUT_HINT,
-    "questions": [],
-    "kind": "fact",
-    "scope": "project",
-    "certainty": 0.9,
-    "standing": False,
-    "replaces": "",
-}
-INVENTED = {**MEMORY, "quote": "the staging box gets wiped by hand"}
-
-
-@pytest.fixture
-def with_nothing(tmp_path: Path) -> Sandbox:
-    """A user with a repository, and nothing in it."""
-    made = Sandbox(tmp_path / "sandbox")
-    (made.project / ".git").mkdir()
-    return made
-
-
-def waiting(with_nothing: Sandbox, subcog_command: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in with_nothing.run(subcog_command, "review", "--jsonl").splitlines()]
-
-
-@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older one writes and answers the same
-def test_the_users_client_reads_a_session_and_leaves_none(client: str, with_nothing: Sandbox, subcog_command: str) -> None:
-    projects = with_nothing.config / "projects"
-    said = Writer(projects / "-shop" / "one.jsonl", folder=str(with_nothing.project), session="one")
-    said.typed(HINT)
-    said.said("I keep that in mind.")
-    for setting, value in (("llm.at_rest", "claude"), ("llm.client", client), ("llm.learn", "true")):
-        with_nothing.run(subcog_command, "config", "set", setting, value)
-    listener = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with_nothing.environment = {**with_nothing.environment, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-x"}
-    with MessagesAPI(listener) as api:
-        api.calls.append(ToolCall("StructuredOutput", {"memories": [MEMORY, INVENTED]}))
-        told = with_nothing.run(subcog_command, "learn")
-    assert "claude (haiku) is sent what you typed in at most 1 session" in told
-    assert "left out 1 proposal of the model: they quote nothing that was said in that session" in told
-    (request,) = [request for request in api.requests if request.is_main]
-    assert HINT in request.model_text
-    assert "keep that in mind" in request.model_text
-    (row,) = waiting(with_nothing, subcog_command)
-    assert (row["content"], row["from"]) == (ABOUT_HINT, "written by a model, from session one")
-    assert os.listdir(projects) == ["-shop"]

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from tests.e2e.subcog_client import in_time
 
 RELATED = "explain where the session token lives"
 TEXT = "one XSS in the map widget would give every skipper's session away"  # of the memory, behind the end of its line
-MODES = ("default", "acceptEdits")
 
 pytestmark = linux
 
@@ -34,12 +34,12 @@ def bash(command: str) -> ToolCall:
     return ToolCall("Bash", {"command": command, "description": "look"})
 
 
-def asked(client: str, sandbox: Sandbox, model: str, command: str, *arguments: str) -> Turn:
-    """A turn in which the model runs a command after a line has come."""
+def asked(client: str, sandbox: Sandbox, model: str, commands: Sequence[str], *arguments: str) -> Turn:
+    """A turn in which the model runs commands after a line has come."""
 
     def run() -> Turn:
         with conversation(client, sandbox, model, *arguments) as talk:
-            return talk.say(RELATED, bash(command))
+            return talk.say(RELATED, *map(bash, commands))
 
     return in_time(run, lambda turn: f"[maybe {ANSWER}]" in turn.requests[0].model_text)
 
@@ -48,29 +48,16 @@ def results(turn: Turn) -> list[tuple[str, bool]]:
     return turn.requests[-1].results
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_memory_is_opened_without_a_question(client: str, model: str, sandbox: Sandbox, mode: str) -> None:
-    turn = asked(client, sandbox, model, f"subcog show {ANSWER}", "--permission-mode", mode)
+def test_a_memory_is_opened_without_a_question(client: str, model: str, sandbox: Sandbox) -> None:
+    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}"], "--permission-mode", "default")
     assert TEXT not in turn.requests[0].model_text
     ((text, is_error),) = results(turn)
     assert (TEXT in text, is_error) == (True, False)
 
 
-def test_plan_mode_opens_it_where_commands_run(client: str, model: str, sandbox: Sandbox) -> None:
-    turn = asked(client, sandbox, model, f"subcog show {ANSWER}", "--permission-mode", "plan")
-    ((text, _),) = results(turn)
-    has_no_safety_check = any("Auto mode is unavailable" in notice for notice in (*turn.notices, text))
-    assert (TEXT in text) is not has_no_safety_check  # a server's, which the newer client asks for in this mode
-
-
-@pytest.mark.parametrize(
-    "command",
-    [f"subcog show {ANSWER}; touch owned", f"subcog show {ANSWER} $(touch owned)", f"subcog show {ANSWER}\ntouch owned"],
-)
-def test_anything_more_is_not_run(client: str, model: str, sandbox: Sandbox, command: str) -> None:
-    turn = asked(client, sandbox, model, command)
-    ((_, is_error),) = results(turn)
-    assert is_error
+def test_anything_more_is_not_run(client: str, model: str, sandbox: Sandbox) -> None:
+    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}{more}" for more in ("; touch owned", " $(touch owned)")])
+    assert [is_error for _, is_error in results(turn)] == [True, True]
     assert not (sandbox.project / "owned").exists()
 
 
@@ -79,7 +66,7 @@ def test_another_program_first_on_the_path_is_not_run(client: str, model: str, s
     planted.write_text("#!/bin/sh\ntouch owned\n")
     planted.chmod(0o755)
     sandbox.environment = {**sandbox.environment, "PATH": f"{sandbox.project}:{sandbox.environment['PATH']}"}
-    turn = asked(client, sandbox, model, f"subcog show {ANSWER}")
+    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}"])
     assert all(is_error for _, is_error in results(turn))
     assert not (sandbox.project / "owned").exists()
 
@@ -88,7 +75,7 @@ def test_a_rule_of_the_person_that_denies_it_wins(client: str, model: str, sandb
     settings = sandbox.config / "settings.json"
     known = json.loads(settings.read_text())
     settings.write_text(json.dumps({**known, "permissions": {"deny": ["Bash(subcog show *)"]}}))
-    turn = asked(client, sandbox, model, f"subcog show {ANSWER}")
+    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}"])
     ((text, is_error),) = results(turn)
     assert (TEXT in text, is_error) == (False, True)
 

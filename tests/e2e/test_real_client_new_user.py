@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
-from tests.e2e.claude_client import MODELS, Sandbox, conversation
+from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, conversation
 from tests.e2e.machine import NO_BRIEF
 from tests.e2e.screen import OnTerminal
 from tests.e2e.subcog_client import BLOCK, ROOT, in_time, model_text, readme_commands
@@ -110,6 +110,7 @@ class Newcomer:
         return {str(file): file.read_bytes() for file in files if self.home / ".subcog" not in file.parents}
 
 
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: Path, tmp_path: Path) -> None:
     person = Newcomer(client, installed, tmp_path)

@@ -81,6 +81,7 @@ def next_session(client: str, sandbox: Sandbox, model: str) -> tuple[str, str]:
     return message, turn.requests[0].model_text
 
 
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
 def test_what_was_said_is_known_in_the_next_session(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
     hold_session(client, sandbox, model)
     rest(sandbox, subcog_command)
@@ -91,20 +92,6 @@ def test_what_was_said_is_known_in_the_next_session(client: str, model: str, san
     assert "noted" not in next_session(client, sandbox, model)[0]
     assert ABOUT_HINT in sandbox.run(subcog_command, "learn", "--undo", "today")
     assert ABOUT_HINT not in next_session(client, sandbox, model)[1]
-
-
-@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
-def test_nothing_happens_where_one_of_the_three_is_refused(
-    client: str, model: str, sandbox: Sandbox, subcog_command: str
-) -> None:
-    hold_session(client, sandbox, model)
-    for setting, refusal in (("llm.learn", "false"), ("llm.at_rest", "none"), ("capture.sessions", "off")):
-        sandbox.run(subcog_command, "config", "set", setting, refusal)
-        rest(sandbox, subcog_command)
-        sandbox.run(subcog_command, "config", "set", setting, CHOSEN[setting])
-    message, text = next_session(client, sandbox, model)
-    assert "noted" not in message
-    assert ABOUT_HINT not in text
 
 
 DOWN, ESCAPE, TAB, CLEAR = "\x1b[B", "\x1b", "\t", "\x15"
@@ -212,27 +199,22 @@ def used_before(subcog_command: str, tmp_path: Path) -> Sandbox:
 
 
 def test_notes_that_the_client_loads_come_once(client: str, used_before: Sandbox, subcog_command: str) -> None:
-    with conversation(client, used_before, MODELS[0]) as talk:
-        talk.say("make it blue")  # from now on the client keeps sessions of this project
+    def ask(prompt: str) -> Turn:
+        with conversation(client, used_before, MODELS[0]) as talk:
+            return talk.say(prompt)
+
+    ask("make it blue")  # from now on the client keeps sessions of this project
     (project,) = (used_before.config / "projects").iterdir()
     (project / "memory").mkdir(exist_ok=True)
     (project / "memory" / "tides.md").write_text(f"---\nname: tides\ntype: project\n---\n\n{NOTE}\n")
     assert "added 4" in used_before.run(subcog_command, "import", "--from", "claude")
-    with conversation(client, used_before, MODELS[0]) as talk:
-        turn = talk.say(ASKED)
-        assert model_text(turn).count(RULE) == 1
-        assert_silent(turn)
+    turn = ask(ASKED)
+    assert model_text(turn).count(RULE) == 1
+    assert_silent(turn)
+
+    def told(prompt: str, text: str) -> str:
+        return model_text(in_time(lambda: ask(prompt), lambda turn: text in model_text(turn)))
 
     for prompt, text in ((ABOUT_NOTE, NOTE), (ABOUT_BELOW, BELOW)):
-        told = told_in_time(client, used_before, prompt, text)
-        assert (told.count(text), told.count(BLOCK)) == (1, 1)
-
-
-def told_in_time(client: str, used_before: Sandbox, prompt: str, text: str) -> str:
-    """What the model is told with a prompt that should bring a text."""
-
-    def ask() -> str:
-        with conversation(client, used_before, MODELS[0]) as talk:
-            return model_text(talk.say(prompt))
-
-    return in_time(ask, lambda told: text in told)
+        given = told(prompt, text)
+        assert (given.count(text), given.count(BLOCK)) == (1, 1)

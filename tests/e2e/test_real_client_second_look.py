@@ -4,21 +4,18 @@ The client runs in print mode, where an async hook that is still running at the 
 """
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.claude_client import Sandbox, conversation
-from tests.e2e.machine import DATA, linux, processes_with, wait_until, write_program
+from tests.e2e.machine import DATA, linux, write_program
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import assert_silent, initialised
 
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
 WAGES = "When do employees receive their salary?"  # has no word of it
-LOOK_S = 20.0  # on a busy machine
 CALLS = 8  # behind it: on a busy machine the hook may have no time at the first ones
-SHORT_S = 6.0  # no client waits so long for one
 # as a command: until no process of a look is there; the brackets keep it from finding itself
 UNTIL_LOOKED = "while cat /proc/[0-9]*/cmdline 2>/dev/null | grep -q -- '[-]-second-look'; do sleep 0.05; done; echo slept"
 
@@ -52,11 +49,6 @@ def run(command: str) -> ToolCall:
     return ToolCall("Bash", {"command": command, "description": "run it"})
 
 
-def wait_until_looked(sandbox: Sandbox) -> None:
-    """Wait until no second look is running."""
-    wait_until(lambda: not processes_with(sandbox.memories, b"--second-look"), LOOK_S)
-
-
 def test_the_look_stands_behind_the_next_tool_result_once(client: str, model: str, sandbox: Sandbox) -> None:
     with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
         turn = talk.say(WAGES, run(UNTIL_LOOKED), *[run(f"sleep 0.2; echo {number}") for number in range(CALLS)])
@@ -67,21 +59,3 @@ def test_the_look_stands_behind_the_next_tool_result_once(client: str, model: st
     assert last.count(PAYROLL) == 1
     assert last.index("slept") < last.index(PAYROLL)
     assert [request.model_text.count(PAYROLL) for request in again.requests] == [1, 1]  # it stays in the history
-
-
-def test_after_clear_it_does_not_come(client: str, model: str, sandbox: Sandbox) -> None:
-    with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
-        talk.say(WAGES)
-        wait_until_looked(sandbox)
-        talk.say("/clear")
-        after = talk.say("go on", run("echo done"))
-    assert not [request for request in after.requests if PAYROLL in request.model_text]
-
-
-def test_a_client_that_ends_at_once_is_not_held_up(client: str, model: str, sandbox: Sandbox) -> None:
-    with conversation(client, sandbox, model) as talk:
-        turn = talk.say(WAGES)
-        began = time.monotonic()
-        talk.end()
-        assert time.monotonic() - began < SHORT_S
-    assert_silent(turn)

@@ -89,19 +89,6 @@ def test_a_note_stored_unasked_waits_for_a_yes(client: str, sandbox: Sandbox, su
         assert f"noted by an agent] {RULE}" in talk.say(ASKED).requests[0].model_text
 
 
-@pytest.mark.parametrize(("mode", "status"), [("default", "active"), ("dontAsk", "pending")])
-def test_a_note_stored_with_a_person_comes_at_once(
-    client: str, sandbox: Sandbox, subcog_command: str, mode: str, status: str
-) -> None:
-    given = f"env CLAUDE_CODE_SESSION_ATTENDED=1 {remember(subcog_command).given['command']}"
-    seen = ToolCall("Bash", {"command": given, "description": "As if somebody sat there"})
-    with conversation(client, sandbox, MODELS[0], "--permission-mode", mode, "--allowedTools", "Bash(env *)") as talk:
-        talk.say("store it", seen)
-    assert [memory["content"] for memory in listed(sandbox, subcog_command, "--status", status)][:1] == [RULE]
-    with conversation(client, sandbox, MODELS[0]) as talk:
-        assert (RULE in talk.say(ASKED).requests[0].model_text) == (status == "active")
-
-
 def test_the_plugin_has_the_same_skills_by_its_own_name(client: str, subcog_command: str, tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path / "sandbox", [os.path.dirname(subcog_command)])
     plugin = copied_plugin(tmp_path / "plugin")

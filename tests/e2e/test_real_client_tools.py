@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,29 +130,15 @@ def test_hook_leaves_the_tools_alone_and_tells_the_user_nothing(work: Work) -> N
         assert not [request for request in turn.requests if OF_BACKUPS in request.model_text]
 
 
-def test_result_of_an_edit_is_what_it_is_without_the_hook(client: str, sandbox: Sandbox, plain_result: str) -> None:
-    def run() -> Turn:
-        with_files(sandbox)
-        with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
-            return talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-
-    turn = in_time(run, lambda turn: OF_THE_POOL in turn.requests[-1].model_text)
-    assert OF_THE_POOL in turn.requests[-1].model_text
-    assert result_of(turn, sandbox) == plain_result
-    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
-
-
-def test_plugin_brings_the_memory_to_an_edit(client: str, subcog_command: str, memories: Path, tmp_path: Path) -> None:
+def test_plugin_brings_the_memory_to_an_edit(
+    client: str, subcog_command: str, memories: Path, plain_result: str, tmp_path: Path
+) -> None:
     sandbox = Sandbox(tmp_path / "sandbox", path=[os.path.dirname(subcog_command)])
     shutil.copytree(memories, sandbox.memories)
     plugin = ("--plugin-dir", str(copied_plugin(tmp_path / "plugin")))
-
-    def run() -> Turn:
-        with_files(sandbox)
-        with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits", *plugin) as talk:
-            return talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-
-    turn = in_time(run, lambda turn: OF_THE_POOL in turn.requests[-1].model_text)
+    turn = in_time(
+        lambda: edited(client, sandbox, plain_result, *plugin), lambda turn: OF_THE_POOL in turn.requests[-1].model_text
+    )
     assert turn.requests[-1].model_text.count(OF_THE_POOL) == 1
     assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
     assert_silent(turn)
@@ -162,52 +147,27 @@ def test_plugin_brings_the_memory_to_an_edit(client: str, subcog_command: str, m
 # ---- a hook that fails, a tool that is denied -----------------------------------------------------------------------------
 
 
-def _garbage(sandbox: Sandbox) -> None:
+def test_hook_that_fails_changes_neither_the_call_nor_its_result(client: str, sandbox: Sandbox, plain_result: str) -> None:
     for name in ("memories.db", "state.db"):
         (sandbox.memories / name).write_bytes(b"garbage " * 4_000)
-
-
-def _file_for_a_home(sandbox: Sandbox) -> None:
-    shutil.rmtree(sandbox.memories)
-    sandbox.memories.write_text("")
-
-
-def _unreadable_home(sandbox: Sandbox) -> None:
-    shutil.rmtree(sandbox.memories)
-    sandbox.memories.symlink_to(sandbox.memories)  # for root as well
-
-
-def edited(client: str, sandbox: Sandbox, plain_result: str) -> Turn:
-    """The turn of an edit, which goes as it does without a hook."""
-    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
-        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-    assert result_of(turn, sandbox) == plain_result
-    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
-    return turn
-
-
-@pytest.mark.parametrize("fault", [_garbage, _file_for_a_home, _unreadable_home])
-def test_hook_that_fails_changes_neither_the_call_nor_its_result(
-    client: str, sandbox: Sandbox, plain_result: str, fault: Callable[[Sandbox], None]
-) -> None:
-    fault(sandbox)
     turn = edited(client, sandbox, plain_result)
     assert BLOCK not in turn.requests[-1].model_text
     assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
     assert_silent(turn)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["/nowhere/subcog"], hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")],
-    ids=["program", "package"],
-)
-def test_a_missing_hook_changes_neither_call_nor_result(
-    client: str, sandbox: Sandbox, plain_result: str, command: list[str]
-) -> None:
-    settings = sandbox.config / "settings.json"
-    settings.write_text(hook_entries.add_hook(None, command))
-    assert settings.read_text().count('"hook"') == len(hook_entries.EVENTS)
+def edited(client: str, sandbox: Sandbox, plain_result: str, *arguments: str) -> Turn:
+    """The turn of an edit, which goes as it does without a hook."""
+    with conversation(client, with_files(sandbox), MODELS[0], "--permission-mode", "acceptEdits", *arguments) as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    assert result_of(turn, sandbox) == plain_result
+    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+    return turn
+
+
+def test_a_missing_hook_changes_neither_call_nor_result(client: str, sandbox: Sandbox, plain_result: str) -> None:
+    command = hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")
+    (sandbox.config / "settings.json").write_text(hook_entries.add_hook(None, command))
     edited(client, sandbox, plain_result)
 
 
@@ -332,7 +292,6 @@ def test_an_error_brings_its_note_into_the_next_request(client: str, model: str,
 
 FREEZE = "No deploys until the booking season is over."
 ALLOWED = ("--allowedTools", "Bash")  # Without the rule the command would run unasked.
-OPTIONS = pytest.mark.parametrize("option", ["--ask-before", "--deny"])
 
 
 @pytest.fixture
@@ -342,37 +301,25 @@ def ruled(subcog_command: str, tmp_path: Path) -> Sandbox:
     return with_files(initialised(tmp_path / "sandbox", subcog_command, tmp_path / "memories"))
 
 
-def deploy(client: str, ruled: Sandbox, model: str, mode: str = "default") -> Turn:
-    command = {"command": "cd src && touch deployed", "description": "Deploy"}
-    with conversation(client, ruled, model, *ALLOWED, "--permission-mode", mode) as talk:
-        return talk.say("Deploy the site", ToolCall("Bash", command))
+def deploy(client: str, ruled: Sandbox, model: str) -> Turn:
+    commands = ("mkdir built", "cd src && touch deployed")
+    with conversation(client, ruled, model, *ALLOWED) as talk:
+        return talk.say("Deploy the site", *(ToolCall("Bash", {"command": each, "description": "Deploy"}) for each in commands))
 
 
-@OPTIONS
-def test_a_rule_holds_until_its_note_ends(client: str, model: str, ruled: Sandbox, subcog_command: str, option: str) -> None:
-    settings, deployed = ruled.config / "settings.json", ruled.project / "src" / "deployed"
+def test_a_rule_holds_until_its_note_ends(client: str, model: str, ruled: Sandbox, subcog_command: str) -> None:
+    settings, made = ruled.config / "settings.json", [ruled.project / "src" / "deployed", ruled.project / "built"]
     before = settings.read_bytes()
-    ruled.run(subcog_command, "remember", option, "touch*", FREEZE)
+    ruled.run(subcog_command, "remember", "--ask-before", "touch*", "--deny", "mkdir*", FREEZE)
     turn = deploy(client, ruled, model)
-    assert not deployed.exists()
-    assert turn.requests[-1].results[-1][1]  # an error
+    assert not any(path.exists() for path in made)
+    assert [is_error for _, is_error in turn.requests[-1].results] == [True, True]
     assert FREEZE in turn.requests[-1].model_text
     (id_,) = ruled.run(subcog_command, "list", "--ids").split()
     ruled.run(subcog_command, "forget", id_)
     assert settings.read_bytes() == before
     deploy(client, ruled, model)
-    assert deployed.exists()
-
-
-@OPTIONS
-@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
-def test_a_rule_holds_where_the_client_asks_nobody(
-    client: str, model: str, ruled: Sandbox, subcog_command: str, option: str
-) -> None:
-    ruled.environment = {**ruled.environment, "IS_SANDBOX": "1"}  # Without it the client refuses this mode to root.
-    ruled.run(subcog_command, "remember", option, "touch", FREEZE)
-    deploy(client, ruled, model, mode="bypassPermissions")
-    assert not (ruled.project / "src" / "deployed").exists()
+    assert all(path.exists() for path in made)
 
 
 @posix

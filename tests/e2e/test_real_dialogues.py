@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.claude_client import Sandbox, Turn, conversation
 from tests.e2e.machine import NO_BRIEF, Machine, linux
-from tests.e2e.other_client import Answers, OtherClient, drive, drive_in, settings_of, with_harness
+from tests.e2e.other_client import OLDER, PACKAGES, Answers, OtherClient, drive, drive_in, settings_of, with_harness
 from tests.e2e.subcog_client import in_time, model_text
 
 STANDING = "Every change of the quay wall is signed by the harbour master."
@@ -35,20 +35,12 @@ def counts(answers: Answers) -> list[list[int]]:
     return [[answers.count(note, number) for note in NOTES] for number in range(len(answers.requests))]
 
 
+@pytest.mark.parametrize("other_client", [*PACKAGES, *OLDER], indirect=True)
 def test_a_resumed_session_still_has_its_notes_once(other_client: OtherClient, noted: Machine) -> None:
     def run() -> Answers:
-        return drive(other_client, noted, [QUESTION, AGAIN, AGAIN], variables=BRIEF)
+        return drive(other_client, noted, [QUESTION, AGAIN], variables=BRIEF)
 
     answers = in_time(run, lambda answers: counts(answers)[:1] == [[1, 1]])
-    assert counts(answers) == [[1, 1]] * 3
-
-
-@pytest.mark.parametrize("other_client", ["codex"], indirect=True)
-def test_a_new_session_is_told_anew(other_client: OtherClient, noted: Machine) -> None:
-    answers = in_time(
-        lambda: drive(other_client, noted, [QUESTION, AGAIN], "--fresh", variables=BRIEF),
-        lambda answers: counts(answers) == [[1, 1]] * 2,
-    )
     assert counts(answers) == [[1, 1]] * 2
 
 
@@ -69,30 +61,11 @@ def test_notes_that_gemini_drops_on_resume_come_again(other_client: OtherClient,
 
 @pytest.mark.parametrize("other_client", ["codex", "gemini", "qwen", "copilot"], indirect=True)
 def test_a_note_typed_on_a_terminal_asks_no_model(other_client: OtherClient, bare: Machine) -> None:
-    answers = drive(other_client, bare, [f"remember: {KEYS}", "<wait:2>"], *TERMINAL)
+    answers = in_time(  # a client that starts slowly may not hear what is typed
+        lambda: drive(other_client, bare, [f"remember: {KEYS}", "<wait:2>"], *TERMINAL), lambda _: bool(bare.stored())
+    )
     assert answers.requests == []
     assert f"remembered as {bare.stored()[KEYS]['id']}" in " ".join(answers.shown[0].split())
-
-
-def test_a_note_in_print_mode_is_a_prompt(other_client: OtherClient, bare: Machine) -> None:
-    answers = drive(other_client, bare, [f"remember: {KEYS}"])
-    assert answers.count(f"remember: {KEYS}", 0) == 1
-    assert bare.stored() == {}
-
-
-@pytest.mark.parametrize("other_client", ["codex"], indirect=True)
-def test_codex_shows_the_receipt_on_a_terminal(other_client: OtherClient, noted: Machine) -> None:
-    noted.configure(surfacing__receipt="true")
-    answers = in_time(lambda: drive(other_client, noted, [QUESTION], *TERMINAL), lambda answers: answers.count(KEYS) > 0)
-    assert "Hook · subcog: 1 note" in " ".join(answers.shown[0].split())
-
-
-@pytest.mark.parametrize("other_client", ["qwen-20"], indirect=True)
-def test_qwen_for_node_20_is_given_its_notes(other_client: OtherClient, noted: Machine) -> None:
-    answers = in_time(
-        lambda: drive(other_client, noted, [QUESTION, AGAIN], variables=BRIEF), lambda answers: counts(answers)[:1] == [[1, 1]]
-    )
-    assert counts(answers) == [[1, 1]] * 2
 
 
 @pytest.mark.parametrize("other_client", ["codex"], indirect=True)

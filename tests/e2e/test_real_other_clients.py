@@ -33,11 +33,6 @@ def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted
     assert answers.code == 0, answers.output
 
 
-def test_a_prompt_about_other_work_brings_none(other_client: OtherClient, noted: Machine) -> None:
-    answers = drive(other_client, noted, ["Which colour has the crane on the pier?"], "--assert-absent", "rotate_keys.sh")
-    assert answers.code == 0, answers.output
-
-
 def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: Machine) -> None:
     settings = settings_of(other_client, noted)
     settings.write_text(settings.read_text().replace(sys.prefix, str(noted.root / "gone")))

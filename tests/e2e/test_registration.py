@@ -2,9 +2,9 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -85,19 +85,18 @@ def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repositor
     program = planted(repository / "tools" / "subcog", ran)
     (repository / "subcog_hooks").mkdir()
     (repository / "subcog_hooks" / "__main__.py").write_text(f"open({str(ran)!r}, 'w')\n")
-    for text in (
-        hooked("./tools/subcog", "hook"),
-        hooked(str(program), "hook"),
-        hooked("./tools/subcog hook"),  # for the shell
-        hooked("python3", "-m", "subcog_hooks", "hook"),
+    for words in (
+        ("./tools/subcog", "hook"),
+        (str(program), "hook"),
+        ("./tools/subcog hook",),
+        ("python3", "-m", "subcog_hooks", "hook"),
     ):
         for name in SETTINGS:
-            written(repository / ".claude", text, name)
+            written(repository / ".claude", hooked(*words), name)
         done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
-        assert not ran.exists(), text
+        assert not ran.exists(), words
         assert said(done).count(NOT_RUN) == 2
-        assert "hook ran in" in said(done)
-        assert done.code == 0
+        assert (done.code, "hook ran in" in said(done)) == (0, True)
 
 
 @posix
@@ -119,19 +118,6 @@ def test_doctor_runs_only_what_the_users_own_settings_name(bare: Machine, reposi
     assert f"hook in the user settings: {program} hook" in said(done)
 
 
-def test_doctor_is_content_with_what_init_writes_for_a_team(bare: Machine, repository: Path) -> None:
-    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
-    for option in ("--project", "--local"):
-        assert bare.run("init", option, cwd=repository).code == 0
-    done = bare.run("doctor", cwd=repository)
-    assert (done.code, "BAD" in said(done)) == (0, False)
-    lines = [line for line in done.stdout.decode().splitlines() if "hook in the" in line]
-    assert [line.partition("settings")[0].split() for line in lines] == [
-        ["ok", "hook", "in", "the", "project"],
-        ["ok", "hook", "in", "the", "local"],
-    ]
-
-
 def test_doctor_names_settings_that_run_the_hook_twice(bare: Machine, repository: Path) -> None:
     first, second = (bare.run("init", *option, cwd=repository).stderr.decode() for option in ([], ["--project"]))
     fact = "the hook runs twice at each event, and a brief comes twice: by the user settings and the project settings"
@@ -148,44 +134,33 @@ def test_doctor_names_settings_that_run_the_hook_twice(bare: Machine, repository
 
 
 @posix
-@pytest.mark.parametrize("command", ["doctor", "init", "uninstall"])
-def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(
-    bare: Machine, repository: Path, ran: Path, command: str
-) -> None:
+def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(bare: Machine, repository: Path, ran: Path) -> None:
     hostile = "tools\x1b]0;owned\x07\x9b2J\u202e\u200b"
     planted(repository / hostile / "subcog", ran)
     text = hooked(f"{hostile}/subcog", "hook")[:-1] + ', "note": "\x1b[2J\x9b2J\u202e"}'
     for name in SETTINGS:
         written(repository / ".claude", text, name)
     before = files_below(repository / ".claude")
-    for option in () if command == "doctor" else ("--project", "--local"):
-        done = bare.run(command, option, "--dry-run", cwd=repository)
-        assert done.code == 0, done.stderr
-        assert "\\x1b[2J\\x9b2J\\u202e" in said(done)
+    for command in (("doctor",), ("init", "--project", "--dry-run"), ("uninstall", "--local", "--dry-run")):
+        done = bare.run(*command, cwd=repository)
         assert not {*"\x1b\x07\x9b\u202e\u200b"} & {*said(done)}
-    if command == "doctor":
-        done = bare.run(command, cwd=repository)
-        assert "hook in the project settings: tools\\x1b]0;owned\\x07\\x9b2J\\u202e\\u200b/subcog hook" in said(done)
-        assert not {*"\x1b\x07\x9b\u202e\u200b"} & {*said(done)}
+        shown = "\\x9b2J\\u202e\\u200b/subcog hook" if command == ("doctor",) else "\\x1b[2J\\x9b2J\\u202e"
+        assert shown in said(done)
     assert files_below(repository / ".claude") == before
     assert not ran.exists()
 
 
 @posix
-@pytest.mark.parametrize("kind", ["FIFO", "deep"])
-def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository: Path, kind: str) -> None:
+def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository: Path) -> None:
     (repository / ".claude").mkdir()
     for name, option in zip(SETTINGS, ("--project", "--local"), strict=True):
         file = repository / ".claude" / name
-        if kind == "FIFO":
-            os.mkfifo(file)
-        else:
-            file.write_text('{"a": ' + "[" * 100_000)
-        done = bare.run("doctor", cwd=repository)
-        assert done.code == 4
-        assert f"{name} cannot be read, by the client either" in said(done)
-        assert_one_line_error(bare.run("init", option, cwd=repository), 4)
-        file.unlink()
+        for make in (os.mkfifo, lambda path: path.write_text('{"a": ' + "[" * 100_000)):
+            make(file)
+            done = bare.run("doctor", cwd=repository)
+            assert (done.code, f"{name} cannot be read, by the client either" in said(done)) == (4, True)
+            assert_one_line_error(bare.run("init", option, cwd=repository), 4)
+            file.unlink()
 
 
 # ---- where init writes ----------------------------------------------------------------------------------------------------
@@ -196,36 +171,30 @@ LINKS = [  # what is a link, and what of the place outside it leads to
     (".claude/settings.json", "settings.json"),
     (".claude/settings.local.json", "settings.local.json"),
     (".claude/settings.json", "nothing.json"),
+    (".claude/settings.json", "../repository/.git/settings.json"),
 ]
 
 
 @posix
-@pytest.mark.parametrize("command", ["init", "uninstall"])
-@pytest.mark.parametrize(("link", "target"), LINKS)
-def test_link_out_of_the_repository_is_not_written_through(
-    bare: Machine, repository: Path, link: str, target: str, command: str
-) -> None:
+def test_link_out_of_the_repository_is_not_written_through(bare: Machine, repository: Path, subtests: pytest.Subtests) -> None:
     outside = bare.root / "outside"
-    for name in SETTINGS:
-        written(outside, hooked("subcog", "hook") if command == "uninstall" else "{}\n", name)
-    path = repository / link
-    path.parent.mkdir(exist_ok=True)
-    path.symlink_to(outside / target)
-    before = files_below(outside)
-    done = bare.run(command, "--local" if "local" in link else "--project", cwd=repository)
-    assert_one_line_error(done, 2)
-    assert b"leads out of the repository" in done.stderr
-    assert files_below(outside) == before
-    assert path.is_symlink()
-    assert not bare.home.exists()
-
-
-@posix
-def test_link_into_gits_own_folder_is_not_written_through(bare: Machine, repository: Path) -> None:
-    (repository / ".claude").mkdir()
-    (repository / ".claude" / "settings.json").symlink_to(repository / ".git" / "settings.json")
-    assert_one_line_error(bare.run("init", "--project", cwd=repository), 2)
+    for command, (link, target) in product(("init", "uninstall"), LINKS):
+        with subtests.test(command=command, link=link, target=target):
+            for name in SETTINGS:
+                written(outside, hooked("subcog", "hook") if command == "uninstall" else "{}\n", name)
+            path = repository / link
+            path.parent.mkdir(exist_ok=True)
+            path.symlink_to(outside / target)
+            before = files_below(outside)
+            done = bare.run(command, "--local" if "local" in link else "--project", cwd=repository)
+            assert_one_line_error(done, 2)
+            assert b"leads out of the repository" in done.stderr or ".git" in target
+            assert (files_below(outside), path.is_symlink()) == (before, True)
+            path.unlink()
+            if path.parent != repository:
+                path.parent.rmdir()
     assert not (repository / ".git" / "settings.json").exists()
+    assert not bare.home.exists()
 
 
 @posix
@@ -237,16 +206,6 @@ def test_file_that_init_writes_first_is_no_link_either(bare: Machine, repository
     assert not outside.exists()
     assert not settings.is_symlink()
     assert "UserPromptSubmit" in settings.read_text()
-
-
-@posix
-def test_link_inside_of_the_repository_is_followed(bare: Machine, repository: Path) -> None:
-    (repository / "shared").mkdir()
-    (repository / ".claude").symlink_to("shared")
-    assert bare.run("init", "--project", cwd=repository).code == 0
-    assert "UserPromptSubmit" in (repository / "shared" / "settings.json").read_text()
-    assert bare.run("uninstall", "--project", cwd=repository).code == 0
-    assert files_below(repository / "shared") == {}
 
 
 # ---- the plugin -----------------------------------------------------------------------------------------------------------
@@ -288,15 +247,6 @@ def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repositor
     assert "a brief comes twice" not in out
 
 
-def test_the_plugin_is_found_in_the_clients_folder(on_path: Machine, repository: Path) -> None:
-    installed(on_path, {"user": True}, repository)
-    moved = on_path.root / "elsewhere"
-    shutil.move(users(on_path), moved)
-    assert PLUGIN not in on_path.run("doctor").stdout.decode()
-    on_path.environment["CLAUDE_CONFIG_DIR"] = str(moved)
-    assert f"plugin {PLUGIN} 0.1.0, enabled in the user settings" in on_path.run("doctor").stdout.decode()
-
-
 def test_plugin_that_a_repository_alone_names_is_none(on_path: Machine, repository: Path) -> None:
     written(repository / ".claude", json.dumps({"enabledPlugins": {"subcog@evil\x1b[2J": True, PLUGIN: True}}))
     done = on_path.run("doctor", cwd=repository)
@@ -305,15 +255,7 @@ def test_plugin_that_a_repository_alone_names_is_none(on_path: Machine, reposito
     assert "UserPromptSubmit" in (repository / ".claude" / "settings.local.json").read_text()
 
 
-def test_plugin_that_finds_no_subcog_is_named(bare: Machine, repository: Path, tmp_path: Path) -> None:
-    installed(bare, {"user": True}, repository)
-    bare.environment["PATH"] = str(tmp_path)
-    done = bare.run("doctor")
-    assert done.code == 4
-    assert " BAD  `subcog` is not on the PATH, where the plugin looks for it" in done.stdout.decode()
-
-
-@pytest.mark.parametrize("option", [[], ["--local"], ["--project"]])
+@pytest.mark.parametrize("option", [[], ["--project"]])
 def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repository: Path, option: list[str]) -> None:
     installed(on_path, {"user": True}, repository)
     before = {folder: files_below(folder) for folder in (users(on_path), repository)}
@@ -321,23 +263,13 @@ def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repos
     assert (done.code, done.stdout) == (0, b"")
     assert done.stderr.startswith(f"not registered: the plugin {PLUGIN} runs the hook already".encode())
     assert {folder: files_below(folder) for folder in before} == before
-    assert on_path.home.is_dir()
     beside = on_path.run("init", *option, "--beside-plugin", cwd=repository).stderr.decode()
-    name = option[0].removeprefix("--") if option else "user"
-    away = f"`subcog uninstall{' ' if option else ''}{''.join(option)}` or `claude plugin disable {PLUGIN}` ends that"
-    twice = f"a brief comes twice: by the {name} settings and the plugin {PLUGIN}; {away}\n"
-    for printed in (beside, said(on_path.run("init", *option, cwd=repository)), said(on_path.run("doctor", cwd=repository))):
+    away = f"`subcog uninstall{''.join(f' {word}' for word in option)}` or `claude plugin disable {PLUGIN}` ends that"
+    twice = f"a brief comes twice: by the {'project' if option else 'user'} settings and the plugin {PLUGIN}; {away}\n"
+    for printed in (beside, said(on_path.run("doctor", cwd=repository))):
         assert twice in printed
     assert on_path.run("uninstall", *option, cwd=repository).code == 0
     assert "a brief comes twice" not in on_path.run("doctor", cwd=repository).stdout.decode()
-
-
-def test_a_repository_does_not_change_the_users_hook(on_path: Machine, repository: Path) -> None:
-    installed(on_path, {"project": True}, repository)
-    assert on_path.run("init", cwd=repository).code == 0
-    assert "UserPromptSubmit" in (users(on_path) / "settings.json").read_text()
-    installed(on_path, {"user": True, "project": False}, repository)
-    assert b"not registered" in on_path.run("init", cwd=repository).stderr
 
 
 # ---- a home in the repository ---------------------------------------------------------------------------------------------
@@ -367,18 +299,6 @@ def test_home_in_the_repository_counts_once_init_has_run(bare: Machine, reposito
     assert bare.run("init", cwd=repository).stderr.count(b"accepted") == 0
 
 
-@posix
-def test_homes_that_are_accepted_at_once_are_all_on_record(bare: Machine) -> None:
-    homes = [bare.repository(f"pier-{number}", REMOTE) / ".memories" for number in range(4)]
-    asked = [
-        OnTerminal([bare.command, "init", "--for", "gemini"], home.parent, {**bare.environment, "SUBCOG_HOME": str(home)})
-        for home in homes
-    ]
-    assert [terminal.end() for terminal in asked] == [0] * len(homes)
-    record = bare.root / "user" / ".subcog" / "homes.json"
-    assert sorted(json.loads(record.read_text())) == sorted(map(os.path.realpath, homes))
-
-
 def test_record_that_a_repository_ships_accepts_nothing(bare: Machine, repository: Path) -> None:
     home = repository / ".subcog"
     written(home, json.dumps([str(home), str(repository / ".memories")]), "homes.json")
@@ -400,21 +320,21 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
 
 
 @posix
-@pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "950")])
-def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answer: str, characters: str) -> None:
+def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine) -> None:
     del bare.environment[NO_BRIEF]
-    assert b"Start each session" not in bare.run("init").stderr  # nobody is asked without a terminal
-    assert not (bare.home / "config.toml").exists()
-    assert bare.run("uninstall").code == 0
-    asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
-    asked.read_until("Start each session with a short list")
-    asked.type(f"{answer}\n")
-    assert asked.end() == 0
-    assert bare.run("config", "get", "surfacing.brief_characters").stdout.decode().strip() == characters
-    again = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
-    assert again.end() == 0
-    assert "Start each session" not in again.written
-    assert "has the hook already" in again.written
+    for answer, characters in (("n", "0"), ("", "950")):
+        assert b"Start each session" not in bare.run("init").stderr  # nobody is asked without a terminal
+        assert not (bare.home / "config.toml").exists()
+        assert bare.run("uninstall").code == 0
+        asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
+        asked.read_until("Start each session with a short list")
+        asked.type(f"{answer}\n")
+        assert asked.end() == 0
+        assert bare.run("config", "get", "surfacing.brief_characters").stdout.decode().strip() == characters
+        again = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
+        assert again.end() == 0
+        assert ("Start each session" in again.written, "has the hook already" in again.written) == (False, True)
+        (bare.home / "config.toml").unlink()
 
 
 # ---- the command that init registers --------------------------------------------------------------------------------------
@@ -452,16 +372,6 @@ def test_the_registered_command_answers_like_the_script(machine: Machine) -> Non
 def test_a_moved_package_falls_back_to_the_script(machine: Machine) -> None:
     command = [*hook_entries.isolated_command(sys.executable, str(machine.root / "nowhere"), machine.command), "hook"]
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
-
-
-def test_doctor_names_an_interpreter_without_the_package(bare: Machine) -> None:
-    gone = hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")
-    written(users(bare), hook_entries.add_hook(None, gone))
-    done = bare.run("doctor")
-    assert done.code != 0
-    assert b"names /nowhere/lib, where subcog is no more; run `subcog init` again" in done.stdout
-    assert (bare.start([*gone, "hook"]).code, bare.start([*gone, "hook"]).stderr) == (0, b"")
-    assert bare.run("uninstall").code == 0
 
 
 def test_an_isolated_interpreter_ignores_variables(machine: Machine, ran: Path) -> None:

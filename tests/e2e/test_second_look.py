@@ -5,26 +5,18 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.paths import Home
-from subcog_hooks.llm import breaker
-from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import FAILED, HANDED_OVER, LOOK_EVENT, MOVED_ON, NOTHING_FOUND, WAITING, RecordedVerdict
-from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, Machine, assert_silent, ids_in, linux, wait_until, write_program
-from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
+from tests.e2e.machine import ATTEMPTS, DATA, LONGEST_S, Machine, assert_silent, ids_in, linux, wait_until
+from tests.llm_server import Behaviour, Handler, LlmServer, fails, never, resets, says_text
 
 LATE = "own-payroll"
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
 WAGES = "When do employees receive their salary?"  # has no word of it
 FAR = "How are domain notifications passed on without a message broker?"  # nothing comes near it
-LONG_S = 20.0  # for the process on a busy machine
-GONE_S = 2.0  # within which a client is, after the look that has asked it
-TRIES = 8
 
 pytestmark = linux  # processes are looked for in /proc
 
@@ -85,7 +77,7 @@ def looking(machine: Machine) -> list[int]:
 
 def rest(machine: Machine) -> None:
     """Wait until nothing is at work."""
-    wait_until(lambda: not machine.processes(b"--second-look", b"at-rest"), LONG_S)
+    wait_until(lambda: not machine.processes(b"--second-look", b"at-rest"), LONGEST_S)
 
 
 def command_of(process: int) -> bytes:
@@ -103,7 +95,7 @@ def looked(machine: Machine) -> list[RecordedVerdict]:
         polls.append(bool(looking(machine)))
         return not any(polls[-CLEAR_POLLS:])
 
-    wait_until(is_over, LONG_S)
+    wait_until(is_over, LONGEST_S)
     return [verdict for verdict in machine.past_verdicts() if verdict.event == LOOK_EVENT]
 
 
@@ -145,15 +137,6 @@ def test_the_look_comes_with_the_next_tool_call_once(paid: Machine, server: LlmS
     assert paid.recall(PAYROLL, "s") == []  # the ledger has it
 
 
-def test_it_comes_behind_the_tools_own_memory(paid: Machine) -> None:
-    harbour = paid.repository("harbour", "git@github.com:tidepool/harbour.git")
-    assert_silent(paid.prompt(WAGES, "s", harbour))
-    looked(paid)
-    ids = paid.at_call("Edit", "s", harbour, file_path=str(harbour / "web/src/auth/a.ts"), old_string="a", new_string="b")
-    assert ids[0] == ANSWER
-    assert ids[-1] == LATE
-
-
 def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     silent(paid)
     looked(paid)
@@ -171,16 +154,6 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("report", "--prometheus").stdout.decode()
 
 
-def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine, server: LlmServer) -> None:
-    silent(paid)
-    looked(paid)
-    called(paid)
-    assert b"marked as wrong for prompts like" in paid.run("why", "bad", LATE, "--yes").stderr
-    silent(paid, session="anew")
-    assert "Payroll" in server.requests[0].body.decode()
-    assert not [request for request in server.requests[1:] if "Payroll" in request.body.decode()]
-
-
 # ---- it is dropped where the session has moved on --------------------------------------------------------------------------
 
 
@@ -193,30 +166,17 @@ def test_another_prompt_drops_it(paid: Machine) -> None:
     assert called(paid) == []
 
 
-@pytest.mark.parametrize("change", ["given", "forgotten"])
-def test_what_was_given_or_forgotten_does_not_come(paid: Machine, change: str) -> None:
-    silent(paid)
-    looked(paid)
-    if change == "given":
-        with closing(State.open(Home(str(paid.home)), 1_000)) as state:
-            state.run("INSERT INTO ledger VALUES ('s', ?, 1, '')", (LATE,))
-    else:
-        assert paid.run("forget", LATE).code == 0
-    assert called(paid) == []
-    assert looked(paid)[0].outcome == MOVED_ON
-
-
-@pytest.mark.parametrize("is_late", [True, False], ids=["the call reads it", "a call before has read it"])
-def test_the_memory_of_a_file_that_is_read_does_not_come(paid: Machine, is_late: bool) -> None:
+def test_what_was_forgotten_or_is_read_does_not_come(paid: Machine) -> None:
     folder = paid.repository("office", "git@github.com:acme/office.git")
-    assert_silent(paid.prompt(WAGES, "s", folder))
-    reading = paid.calling("Read", "s", folder, file_path=str(folder / "docs" / "pay.md"))
-    if is_late:
+    for session, is_forgotten in (("read", False), ("forgotten", True)):
+        assert_silent(paid.prompt(WAGES, session, folder))
         looked(paid)
-    assert paid.hook(reading).stdout == b""
-    looked(paid)
-    assert called(paid) == []
-    assert looked(paid)[0].outcome == MOVED_ON
+        if is_forgotten:
+            assert paid.run("forget", LATE).code == 0
+        reading = paid.calling("Read", session, folder, file_path=str(folder / "docs" / "pay.md"))
+        assert paid.hook(reading).stdout == b""
+        assert called(paid, session) == []
+        assert looked(paid)[0].outcome == MOVED_ON
 
 
 def test_a_subagent_is_not_told_what_its_session_asked(paid: Machine) -> None:
@@ -246,67 +206,33 @@ def test_it_starts_only_with_a_model_and_near_notes(unasked: Machine, server: Ll
     assert len(server.requests) == 1
 
 
-def test_none_starts_where_the_brief_has_all_memories(bare: Machine, server: LlmServer) -> None:
-    bare.imports({"id": LATE, "content": PAYROLL})
-    bare.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small")
-    for switch in ("SUBCOG_BACKGROUND", NO_BRIEF):
-        del bare.environment[switch]
-    bare.hook(bare.beginning("startup", "s"))
-    silent(bare)
-    assert looked(bare) == []
-    assert len(looked_anew(bare, 1)) == 1  # these sessions have begun without a brief
-
-
-def test_it_starts_after_the_answer_without_our_streams(paid: Machine) -> None:
-    for number in range(TRIES):  # a look may be over before it could be seen
-        done = paid.prompt(WAGES, f"s{number}")  # returns when nobody holds stdout any more
-        is_at_it = looking(paid) != []
-        assert done.stdout == b""
-        assert looked(paid)[0].session == f"s{number}"
-        if is_at_it:
-            break
-    assert is_at_it
-
-
 # ---- it leaves nothing behind ----------------------------------------------------------------------------------------------
 
 
-def files(machine: Machine) -> set[str]:
-    """All files of a machine but SQLite's own, once nothing is at work."""
-    rest(machine)
-    return {str(path) for path in machine.root.rglob("*") if not path.name.endswith(("-wal", "-shm"))}
-
-
-def test_nothing_is_left_behind(paid: Machine) -> None:
-    silent(paid, WAGES, "first")
-    rest(paid)
-    before = files(paid)
-    for number in range(3):
-        silent(paid, WAGES, f"s{number}")
-        looked(paid)
-    assert files(paid) == before
-
-
-def test_no_command_line_or_file_shows_the_prompt(paid: Machine) -> None:
+def test_nothing_is_left_behind_and_nothing_shows_the_prompt(paid: Machine) -> None:
     paid.run("config", "set", "surfacing.log_prompts", "false")
-    seen: list[bytes] = []
-    for number in range(TRIES):  # a look may be over before it could be seen
-        silent(paid, session=f"s{number}")
-        seen = [command for pid in looking(paid) if (command := command_of(pid))]
+
+    def files() -> set[str]:
+        """All files of the machine but SQLite's own, once nothing is at work."""
+        rest(paid)
+        return {str(path) for path in paid.root.rglob("*") if not path.name.endswith(("-wal", "-shm"))}
+
+    silent(paid, WAGES, "first")
+    before = files()
+    seen: set[bytes] = set()
+    for number in range(3):
+        silent(paid, WAGES, f"s{number}")  # returns when nobody holds stdout any more
+        seen |= {command_of(process) for process in looking(paid)}
         looked(paid)
-        assert called(paid, f"s{number}") == [LATE]
-        if seen:
-            break
-    assert seen
+    assert files() == before
     assert not any(b"salary" in command for command in seen)
-    for path in paid.home.glob("state.db*"):
-        assert b"salary" not in path.read_bytes()
+    assert not any(b"salary" in path.read_bytes() for path in paid.home.glob("state.db*"))
 
 
 def test_a_look_that_is_killed_does_no_harm(paid: Machine, server: LlmServer) -> None:
     server.play(never(), names(["Payroll"]))
     silent(paid)
-    wait_until(lambda: bool(server.requests), LONG_S)
+    wait_until(lambda: bool(server.requests), LONGEST_S)
     for pid in looking(paid):
         os.kill(pid, signal.SIGKILL)
     assert looked(paid) == []
@@ -322,48 +248,21 @@ def test_only_a_task_is_looked_at(paid: Machine, server: LlmServer) -> None:
     assert server.requests == []
 
 
-def at_once(machine: Machine, payload: bytes) -> list[bytes]:
-    """What six hooks print on one payload at once."""
-    started = [machine.begin("hook") for _ in range(6)]
-    for process in started:
-        assert process.stdin is not None
-        process.stdin.write(payload)
-        process.stdin.flush()
-    return [process.communicate(timeout=LONG_S)[0] for process in started]
-
-
-def test_six_calls_at_once_hand_it_over_once(paid: Machine) -> None:
-    silent(paid)
-    looked(paid)
-    printed: list[bytes] = []
-    for _ in range(ATTEMPTS):  # a busy machine may end some of them without an answer
-        printed += at_once(paid, paid.calling("Bash", "s", command="ls"))
-        if any(printed):
-            break
-    assert [LATE.encode() in output for output in printed].count(True) == 1
-
-
 # ---- the model's answer ----------------------------------------------------------------------------------------------------
 
 
-def test_only_numbers_of_notes_are_read(paid: Machine, server: LlmServer) -> None:
-    server.play(names(["Payroll"], 99, 0, -1, "1", None))
-    silent(paid)
-    (look,) = looked(paid)
-    assert [one.id for one in look.candidates if one.outcome == "found"] == [LATE]
-
-
-def test_where_the_model_names_none_nothing_comes(paid: Machine, server: LlmServer) -> None:
-    server.play(names([]))
-    silent(paid)
-    (look,) = looked(paid)
+def test_only_numbers_of_notes_are_read_and_none_is_an_answer(paid: Machine, server: LlmServer) -> None:
+    for session, named, chosen in (("some", ["Payroll"], [LATE]), ("none", [], [])):
+        server.play(names(named, 99, 0, -1, "1", None))
+        silent(paid, session=session)
+        look = looked(paid)[0]
+        assert [one.id for one in look.candidates if one.outcome == "found"] == chosen
     assert look.outcome == NOTHING_FOUND
     assert b"s later: the model chose none of " in paid.run("why", look.looked_at).stdout
-    assert called(paid) == []
+    assert called(paid, "none") == []
 
 
-WRONG = {"500": fails(500), "401": fails(401), "another form": says_text("[1, 2]"), "too long": says_text("x" * 200_000)}
-WRONG |= {"never": never(), "no HTTP": garbage(), "hangs up": hangs_up(), "resets": resets()}
+WRONG = {"500": fails(500), "another form": says_text("[1, 2]"), "too long": says_text("x" * 200_000), "resets": resets()}
 
 
 @pytest.mark.parametrize("behaviour", WRONG.values(), ids=WRONG)
@@ -389,28 +288,7 @@ def test_the_calls_of_a_day_are_counted_and_bound_it(paid: Machine, server: LlmS
     assert b"1 of 1 calls today" in paid.run("doctor").stdout
 
 
-def test_a_model_that_has_failed_is_named_as_not_asked(paid: Machine, server: LlmServer) -> None:
-    with closing(State.open(Home(str(paid.home)), 1_000)) as state:
-        breaker.open_breaker(state, f"llm.at_rest openai {server.url_v1} small", now_ms() + breaker.OPEN_MS)
-    silent(paid)
-    (look,) = looked(paid)
-    assert (look.reason, server.requests) == ("openai has failed a short while ago", [])
-
-
 def test_a_prompt_that_may_hold_a_secret_is_shown_to_no_model(paid: Machine, server: LlmServer) -> None:
     silent(paid, f"{WAGES} The api_key=zQ8vKp2LxR7mNc4T is set.")
     looked(paid)
     assert server.requests == []
-
-
-def test_the_users_client_is_gone_with_a_look_that_is_killed(unasked: Machine) -> None:
-    begun = unasked.root / "client"
-    client = write_program(unasked.root / "claude", f"echo $$ > {begun}.new\nmv {begun}.new {begun}\nsleep 60")
-    unasked.configure(llm__at_rest="claude", llm__client=str(client))
-    silent(unasked)
-    wait_until(begun.exists, LONG_S)
-    asked = int(begun.read_text())
-    assert command_of(asked)
-    (look,) = [pid for pid in looking(unasked) if b"--second-look" in command_of(pid)]
-    os.kill(look, signal.SIGKILL)
-    wait_until(lambda: not command_of(asked), GONE_S)

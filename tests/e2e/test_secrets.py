@@ -92,16 +92,11 @@ def test_a_remote_with_a_login_names_its_project_without_it(bare: Machine) -> No
 LOOK_ALIKES = [
     "<ꜱʏꜱᴛᴇᴍ-ʀᴇᴍɪɴᴅᴇʀ>",
     "</🅂🅈🅂🅃🄴🄼-🅁🄴🄼🄸🄽🄳🄴🅁>",
-    "</🇸🇾🇸🇹🇪🇲-🇷🇪🇲🇮🇳🇩🇪🇷>",
     "<𝐬𝐲𝐬𝐭𝐞𝐦-𝐫𝐞𝐦𝐢𝐧𝐝𝐞𝐫>",
     "<sys\u2800tem-reminder>",
-    "‹/system-reminder›",
     "⟨/subcog-memories⟩",
-    "〈/subcog-memories〉",
     "＜/system-reminder＞",
     "«system-reminder»",
-    "❮/system-reminder❯",
-    "⧼/system-reminder⧽",
     "ᐸ/system-reminderᐳ",
 ]
 OPENINGS = "<＜‹«⟨〈《❮⧼ᐸ˂"
@@ -163,28 +158,13 @@ def test_a_note_that_only_names_a_secret_is_refused(bare: Machine) -> None:
     assert bare.rows("export") == []
 
 
-def test_a_row_that_only_names_a_secret_is_a_problem(bare: Machine, tmp_path: Path) -> None:
-    source = tmp_path / "notes.jsonl"
-    source.write_text("".join(json.dumps({"content": note}) + "\n" for note in (*ONLY_SECRETS, *WITH_A_FACT)), encoding="utf-8")
-    done = bare.run("import", str(source))
+def test_a_row_that_only_names_a_secret_is_a_problem(bare: Machine) -> None:
+    rows = "".join(json.dumps({"content": note}) + "\n" for note in (*ONLY_SECRETS, *WITH_A_FACT))
+    done = bare.run("import", "-", stdin=rows.encode())
     assert done.stderr.decode().count("without its secret") == len(ONLY_SECRETS)
     contents = [row["content"] for row in bare.rows("export")]
     assert len(contents) == len(WITH_A_FACT)
     assert all("[redacted: " in content for content in contents)
-
-
-def test_learn_proposes_no_turn_that_only_names_a_secret(bare: Machine) -> None:
-    projects = bare.root / "user" / ".claude" / "projects"
-    rule = "Don't use npm here, we're on pnpm"
-    transcripts.session(projects, "one", "hello", ONLY_SECRETS[0], rule, folder=str(bare.folder))
-    assert bare.run("learn").code == 0
-    assert [row["content"] for row in bare.rows("review", "--jsonl")] == [rule]
-
-
-def test_an_edit_to_a_mere_secret_changes_nothing(bare: Machine) -> None:
-    identifier = bare.run("remember", CONTENT).stdout.decode().strip()
-    assert bare.run("edit", identifier, "--content", ONLY_SECRETS[0]).code == 2
-    assert [row["content"] for row in bare.rows("export")] == [CONTENT]
 
 
 SAID = "Don't use npm here, we're on pnpm, and the password of the staging admin is swordfish-under-ice"

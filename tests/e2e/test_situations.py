@@ -7,6 +7,7 @@ wanted.
 import json
 import shutil
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from subcog_hooks.recall.exact import match_triggers
 from subcog_hooks.recall.hits import Eligibility
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
-from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
+from tests.e2e.machine import Machine, ids_in
 
 HERE = Path(__file__).parent / "situations"
 PROMPTS = Path(__file__).parents[1] / "eval" / "ground_truth" / "prompts.jsonl"
@@ -32,8 +33,8 @@ def rows(file: Path) -> list[dict[str, Any]]:  # Any: what JSON holds
 SITUATIONS = rows(HERE / "situations.jsonl")
 
 
-def of_channels(*channels: str) -> list[Any]:
-    return [pytest.param(one, id=one["situation"]) for one in SITUATIONS if one["channel"] in channels]
+def of_channels(*channels: str) -> list[dict[str, Any]]:
+    return [one for one in SITUATIONS if one["channel"] in channels]
 
 
 @pytest.fixture(scope="module")
@@ -53,64 +54,28 @@ def handlers(bare: Machine, written: Path) -> Machine:
     return bare
 
 
-@pytest.mark.parametrize("situation", of_channels("pattern"))
-def test_a_phrase_brings_its_handler_first(handlers: Machine, situation: dict[str, Any]) -> None:
-    assert handlers.recall(situation["says"])[:1] == [situation["expects"]]
+def test_a_phrase_or_a_name_brings_its_handler_first(handlers: Machine, subtests: pytest.Subtests) -> None:
+    for number, situation in enumerate(of_channels("pattern", "keyword", "semantic")):
+        with subtests.test(situation=situation["situation"]):
+            session = f"s{number}"
+            handlers.prompt("let's fix the css of the header then", session)
+            ids = handlers.recall(situation["says"], session)
+            assert situation["expects"] in (ids if situation["channel"] == "semantic" else ids[:1])
 
 
-@pytest.mark.parametrize("situation", of_channels("state"))
+@pytest.mark.parametrize("situation", of_channels("state"), ids=lambda situation: situation["situation"])
 def test_a_state_brings_its_handler_when_the_session_begins(handlers: Machine, situation: dict[str, Any]) -> None:
     begins = situation["begins"]
     for flag in begins.get("flags", ()):
         assert handlers.run("state", "set", flag).code == 0
     if days := begins.get("last_seen_days"):
-        assert begun(handlers, "before")
-        changed(handlers, "UPDATE sessions SET last_at = ?", int(time.time() * 1000) - days * DAY_MS)
-    ids = begun(handlers, "now")
+        assert handlers.begun("startup", "before")
+        with closing(State.open(Home(str(handlers.home)), 1_000)) as state:
+            state.run("UPDATE sessions SET last_at = ?", (int(time.time() * 1000) - days * DAY_MS,))
+    ids = ids_in(handlers.begun("startup", "now"))
     states = {one["expects"] for one in SITUATIONS if one["channel"] == "state"}
     others = {"first-conversation"} if "flags" in begins else set()  # which a first session is as well
     assert states & {*ids} == {situation["expects"], *others}
-
-
-def changed(machine: Machine, sql: str, value: str | int) -> None:
-    state = State.open(Home(str(machine.home)), 1_000)
-    state.run(sql, (value,))
-    state.close()
-
-
-def begun(machine: Machine, session: str) -> list[str]:
-    """The ids that the start of a session brings; asked again in other sessions where a busy machine has silenced it."""
-    for attempt in range(ATTEMPTS):
-        changed(machine, "DELETE FROM sessions WHERE session LIKE ?", f"{session}-%")
-        done = machine.hook(machine.payload("SessionStart", {"source": "startup"}, f"{session}-{attempt}"))
-        if done.stdout:
-            assert_harmless(done)
-            return ids_in(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
-    return []
-
-
-@pytest.mark.parametrize("situation", of_channels("keyword"))
-def test_what_is_asked_for_by_name_comes_first(handlers: Machine, situation: dict[str, Any]) -> None:
-    assert handlers.recall(situation["says"])[:1] == [situation["expects"]]
-    done = handlers.run("search", situation["says"], "--ids", "--fast")
-    assert situation["expects"] in done.stdout.decode().split()[:2]
-
-
-FILLERS = ("ok thanks", "let's fix the css of the header then", "run the tests again please", "rename that variable to total")
-
-
-@pytest.mark.parametrize("position", [2, 5])
-@pytest.mark.parametrize("situation", of_channels("keyword", "pattern"))
-def test_what_is_named_comes_at_any_prompt_of_a_session(handlers: Machine, situation: dict[str, Any], position: int) -> None:
-    session = f"at-{position}"
-    for filler in FILLERS[: position - 1]:
-        handlers.prompt(filler, session)
-    assert handlers.recall(situation["says"], session)[:1] == [situation["expects"]]
-
-
-@pytest.mark.parametrize("situation", of_channels("semantic"))
-def test_what_has_no_handler_is_found_by_meaning(handlers: Machine, situation: dict[str, Any]) -> None:
-    assert situation["expects"] in handlers.recall(situation["says"])
 
 
 def test_no_phrase_is_seen_in_prompts_about_other_things(written: Path) -> None:

@@ -45,12 +45,6 @@ def put_on_path(machine: Machine) -> None:
     machine.environment["PATH"] = os.pathsep.join([os.path.dirname(machine.command), machine.environment["PATH"]])
 
 
-def test_where_subcog_is_on_the_path_they_call_it_by_its_name(bare: Machine) -> None:
-    put_on_path(bare)
-    bare.run("init")
-    assert "\n    subcog search 'QUESTION' --json -n 5\n" in (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
-
-
 def test_a_changed_skill_stays_and_an_old_one_is_replaced(bare: Machine) -> None:
     bare.run("init")
     changed, older, own = (folder_of(bare) / f"subcog-{name}" / "SKILL.md" for name in ("why", "brief", "forget"))
@@ -98,18 +92,6 @@ def test_no_skill_is_written_through_a_link(bare: Machine, shop: Path) -> None:
         (skills / f"subcog-{name}" / "SKILL.md.subcog").symlink_to(precious)
     assert bare.run("init", "--project", cwd=shop).code == 0
     assert precious.read_text() == "precious"
-
-
-@posix
-def test_a_skill_that_links_to_dotfiles_stays_a_link(bare: Machine) -> None:
-    bare.run("init")
-    skill, kept = folder_of(bare) / "subcog-brief" / "SKILL.md", bare.root / "user" / "dotfiles.md"
-    skill.rename(kept)
-    skill.symlink_to(kept)
-    put_on_path(bare)
-    assert bare.run("init").code == 0
-    assert skill.is_symlink()
-    assert "Run `subcog brief --explain`" in kept.read_text()
 
 
 @posix

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import NO_BRIEF, OTHER_REMOTE, PROJECT, QUESTION, REMOTE, Machine, assert_harmless, assert_silent, ids_in
+from tests.e2e.machine import NO_BRIEF, OTHER_REMOTE, PROJECT, REMOTE, Machine, assert_harmless, assert_silent, ids_in
 from tests.hook.recorded import ODD_INPUTS
 
 HARBOUR: list[dict[str, object]] = [  # what is remembered of the project
@@ -64,54 +64,38 @@ def test_a_submodule_has_the_memories_of_its_parent(bare: Machine, harbour: Path
     assert bare.run("list", "--ids", cwd=inside).code == 1
 
 
-def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path) -> None:
-    for tool in ("Edit", "Write", "MultiEdit", "Read", "NotebookEdit"):
-        field = "notebook_path" if tool == "NotebookEdit" else "file_path"
-        assert bare.at_call(tool, None, harbour, **{field: str(harbour / "src/db/pool.py")}) == ["pool"], tool
-        assert_silent(bare.hook(bare.calling(tool, None, harbour, **{field: str(harbour / "src/web/pool.py")})))
-    (harbour / "docs").mkdir()
-    assert bare.at_call("Edit", cwd=harbour / "docs", file_path=str(harbour / "src/db/pool.py")) == ["pool"]
+def test_a_tool_brings_the_memory_of_its_file_command_or_text(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
+    file, elsewhere = str(harbour / "src/db/pool.py"), str(harbour / "src/web/pool.py")
+    edits = [{"old_string": "a", "new_string": "x"}, {"old_string": "b", "new_string": "helm install"}]
+    cases: list[tuple[list[str], str, dict[str, object]]] = [
+        (["pool"], "Edit", {"file_path": file}),
+        (["pool"], "Read", {"file_path": file}),
+        (["pool"], "NotebookEdit", {"notebook_path": file}),
+        (["pool"], "Write", {"file_path": file, "content": "x = 1  # §\n" * (3 * MB // 11)}),
+        ([], "Edit", {"file_path": elsewhere}),
+        (["deploy"], "Bash", {"command": "cd /srv && helm upgrade --install harbour ./chart"}),
+        (["deploy"], "Write", {"file_path": "README.md", "content": "Then `helm install harbour`."}),
+        (["deploy"], "MultiEdit", {"file_path": "README.md", "edits": edits}),
+        (["berths"], "Bash", {"command": "grep -rn allocate_berth src"}),
+    ]
+    for ids, tool, given in cases:
+        with subtests.test(tool=tool, given=str(given)[:60]):
+            assert bare.at_call(tool, None, harbour, **given) == ids
     other = bare.repository("shop", OTHER_REMOTE)
     assert_silent(bare.hook(bare.calling("Edit", cwd=other, file_path=str(other / "src/db/pool.py"))))
-
-
-def test_command_and_new_text_bring_their_memory(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
-    edits = [{"new_string": "x"}, {"new_string": "helm install"}]
-    cases: list[tuple[str, str, dict[str, object]]] = [
-        ("deploy", "Bash", {"command": "cd /srv && helm upgrade --install harbour ./chart"}),
-        ("deploy", "Write", {"file_path": "README.md", "content": "Then `helm install harbour`."}),
-        ("deploy", "MultiEdit", {"file_path": "README.md", "edits": edits}),
-        ("berths", "Bash", {"command": "grep -rn allocate_berth src"}),
-    ]
-    for id_, tool, given in cases:
-        with subtests.test(tool=tool, given=str(given)):
-            assert bare.at_call(tool, None, harbour, **given) == [id_]
-
-
-def test_write_of_3_mb_brings_the_memory(bare: Machine, harbour: Path) -> None:
-    file = str(harbour / "src/db/pool.py")
-    assert bare.at_call("Write", cwd=harbour, file_path=file, content="x = 1  # §\n" * (3 * MB // 11)) == ["pool"]
-    assert_silent(
-        bare.hook(bare.calling("Write", cwd=harbour, file_path=str(harbour / "a.py"), content="helm " * (3 * MB // 5)))
-    )
 
 
 def test_odd_input_of_a_tool_prints_nothing_and_is_no_error(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
     for given, tool in zip(ODD_INPUTS, cycle(("Edit", "Bash", "Grep", "Glob", "MultiEdit"))):
         with subtests.test(given=repr(given)[:30]):
             assert_silent(bare.hook(odd(bare.calling(tool, cwd=harbour), tool_input=given)))
-            assert not errors(bare)
-
-
-def test_odd_value_beside_the_call_does_no_harm(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
-    fields = ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "effort"]
-    values: list[object] = [None, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"]
     payload = bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py"))
-    for number, value in enumerate(values):
-        for names in (fields, [fields[number % len(fields)]]):
-            with subtests.test(fields=names, value=repr(value)[:30]):
-                assert_harmless(bare.hook(odd(payload, **dict.fromkeys(names, value))))
-                assert errors(bare) == []
+    values: list[object] = [None, 17, [], "", "\0", "x" * 100_000, "\ud800"]
+    for value in values:
+        fields = dict.fromkeys(("session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "effort"), value)
+        assert_harmless(bare.hook(odd(payload, **fields)))
+        assert_harmless(bare.hook(odd(bare.beginning("startup"), source=value)))
+    assert bare.log() == []
 
 
 def test_damaged_store_is_silent_at_a_call_and_at_a_start(bare: Machine, harbour: Path) -> None:
@@ -134,8 +118,11 @@ def beginnings(bare: Machine) -> Machine:
 
 
 def test_session_begins_with_what_is_pinned_and_what_holds(beginnings: Machine) -> None:
+    beginnings.imports(HARBOUR[1])
     assert ids_in(beginnings.begun("startup", "one session")) == ["always", "first"]
-    assert ids_in(beginnings.begun("startup", "another session")) == ["always"]
+    assert beginnings.at_call("Bash", "one session", command="allocate_berth 7") == ["berths"]
+    assert ids_in(beginnings.begun("clear", "another session")) == ["always"]
+    assert beginnings.at_call("Bash", "another session", command="allocate_berth 7") == ["berths"]
 
 
 def test_a_subagent_has_a_context_of_its_own(beginnings: Machine) -> None:
@@ -160,47 +147,9 @@ def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine)
         assert "berths" in ids_in(beginnings.begun("compact", "one session"))
 
 
-def test_cleared_session_begins_as_a_new_one(beginnings: Machine) -> None:
-    beginnings.imports(HARBOUR[1])
-    beginnings.begun("startup", "one session")
-    assert beginnings.at_call("Bash", "one session", command="allocate_berth 7") == ["berths"]
-    assert ids_in(beginnings.begun("clear", "the session after it")) == ["always"]
-    assert beginnings.at_call("Bash", "the session after it", command="allocate_berth 7") == ["berths"]
-
-
-def test_other_event_prints_nothing_despite_a_matching_memory(beginnings: Machine, subtests: pytest.Subtests) -> None:
-    beginnings.imports(HARBOUR[1])
-    beginnings.begun("startup", "one session")
-    events: list[tuple[str, dict[str, object]]] = [
-        ("Stop", {"stop_hook_active": False, "last_assistant_message": QUESTION}),
-        ("PreCompact", {"trigger": "manual", "custom_instructions": QUESTION}),
-        ("PostToolUse", {"tool_name": "Grep", "tool_input": {"pattern": "allocate_berth"}, "tool_response": {}}),
-        ("PostCompact", {"trigger": "auto", "compact_summary": "allocate_berth"}),
-        ("SubagentStop", {"agent_id": "a05e", "last_assistant_message": "allocate_berth"}),
-        ("SessionEnd", {"reason": "clear"}),
-    ]
-    for event, fields in events:
-        with subtests.test(event=event):
-            assert_silent(beginnings.hook(beginnings.payload(event, fields, "one session")))
-            assert_silent(beginnings.hook(beginnings.payload(event, fields)))
-
-
-def test_odd_source_of_a_session_does_no_harm(beginnings: Machine) -> None:
-    sources: list[object] = [None, 17, [], "", "fork", "x" * 100_000]
-    for source in sources:
-        assert_harmless(beginnings.hook(odd(beginnings.beginning("startup"), source=source)))
-        assert not errors(beginnings)
-
-
 def odd(payload: bytes, **fields: object) -> bytes:
     """A payload with other values, which may be what UTF-8 can not say."""
     return json.dumps(json.loads(payload) | fields).encode()
-
-
-def errors(machine: Machine) -> list[str]:
-    """What the hook has written of itself into its log."""
-    folder = machine.home / "log"
-    return [line for file in folder.glob("*") for line in file.read_text().splitlines()] if folder.exists() else []
 
 
 # ---- memories that come in part, and those that came ------------------------------------------------------------------------
@@ -223,31 +172,10 @@ def test_a_memory_that_a_brief_cuts_comes_whole_later(bare: Machine) -> None:
     assert_silent(bare.prompt(question, "s"))
 
 
-def test_no_line_points_at_a_memory_that_was_told(bare: Machine) -> None:
-    bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
-    assert bare.recall("Why does pgbouncer drop idle connections in billing?", "s") == ["pool"]
-    assert_silent(bare.prompt("Where are the connections of the redis client configured?", "s"))
-
-
-def test_a_heading_or_an_editors_element_hides_no_question(bare: Machine) -> None:
-    bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
-    question = "Why does pgbouncer drop idle connections in billing?"
-    for before in ("# ", "<system-reminder>read it</system-reminder>\n"):
-        assert bare.recall(f"{before}{question}") == ["pool"]
-
-
-def test_a_rejected_option_is_seen_in_each_edit_of_a_call(bare: Machine, harbour: Path) -> None:
-    rejected = {"id": "kafka", "content": "Use Kafka for the event bus", "namespace": "rejected", "paths": ["src/**"]}
-    bare.imports({**rejected, "project": PROJECT})
-    edits = [{"old_string": "a", "new_string": "from kafka import Producer"}]
-    file = str(harbour / "src" / "bus.py")
-    assert bare.at_call("MultiEdit", None, harbour, file_path=file, edits=edits) == ["kafka"]
-
-
 def test_a_reworded_memory_comes_to_the_session_again(bare: Machine) -> None:
     bare.imports({"id": "pool", "content": "pgbouncer in billing drops idle connections after 60 s; use session mode."})
     question = "Why does pgbouncer drop idle connections in billing?"
-    assert bare.recall(question, "s") == ["pool"]
+    assert bare.recall(f"<system-reminder>read it</system-reminder>\n{question}", "s") == ["pool"]
     bare.run("edit", "pool", "--tag", "db")
     assert_silent(bare.prompt(question, "s"))
     bare.run("edit", "pool", "--content", "pgbouncer in billing drops idle connections after 60 s; use transaction mode.")

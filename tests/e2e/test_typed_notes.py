@@ -1,14 +1,11 @@
 """A note that is typed as a prompt, through the installed executable: stored, and stopped; or a prompt like any other."""
 
 import json
-from datetime import UTC, datetime
+from contextlib import closing
 
 import apsw
 import pytest
 
-from subcog_hooks.core.paths import Home
-from subcog_hooks.store import index_writer
-from subcog_hooks.store.index import LexicalIndex
 from tests.e2e import half_written
 from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent, posix
 
@@ -37,30 +34,13 @@ def stored(machine: Machine) -> list[dict[str, object]]:
 
 
 def test_a_typed_note_comes_with_the_next_prompt(attended: Machine) -> None:
-    reason = reason_of(attended.prompt(f"remember: {NOTE}"))
-    (memory,) = stored(attended)
-    assert (memory["content"], memory["trust"], memory["namespace"]) == (NOTE, "user", "learnings")
-    assert f"remembered as {memory['id']} in learnings of all your projects" in reason
-    assert NOTE in reason
-    assert f"subcog forget {memory['id']}" in reason
-    assert attended.recall("When is the harbour crane inspected?") == [memory["id"]]
-
-
-def test_a_note_that_names_an_end_is_offered_to_expire(attended: Machine) -> None:
-    year = datetime.now(UTC).year + 1
-    reason = reason_of(attended.prompt(f"remember: Deploys are frozen until 2 December {year}"))
-    (memory,) = stored(attended)
-    offered = f"subcog edit {memory['id']} --expires {year}-12-03"
-    assert offered in reason
-    assert attended.run(*offered.split()[1:], "--as-user").code == 0
-    assert "to forget it then" not in reason_of(attended.prompt("remember: Deploys were frozen until 2 December 2020"))
-
-
-def test_in_a_repository_it_is_the_projects(attended: Machine) -> None:
     folder = attended.repository("repository", REMOTE)
     reason = reason_of(attended.prompt(f"remember: {NOTE}", cwd=folder))
-    assert f"of {PROJECT};" in reason
-    assert [memory["project"] for memory in stored(attended)] == [PROJECT]
+    (memory,) = stored(attended)
+    assert (memory["content"], memory["trust"], memory["project"]) == (NOTE, "user", PROJECT)
+    assert f"remembered as {memory['id']} in learnings of {PROJECT};" in reason
+    assert (NOTE in reason, f"subcog forget {memory['id']}" in reason) == (True, True)
+    assert attended.recall("When is the harbour crane inspected?", cwd=folder) == [memory["id"]]
 
 
 def test_a_repeated_note_is_not_stored_twice(attended: Machine) -> None:
@@ -81,6 +61,7 @@ def test_a_secret_is_not_kept_and_that_is_said(attended: Machine) -> None:
 
 
 def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> None:
+    (attended.folder / ".subcog.toml").write_text('[capture]\ntyped = "hash"\n')  # which a project can not say
     assert_silent(attended.prompt(f"# {NOTE}"))
     attended.run("config", "set", "capture.typed", "hash", "--as-user")
     assert_silent(attended.prompt(f"# Crane\n{NOTE}"))
@@ -88,40 +69,18 @@ def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> Non
     assert "remembered as" in reason_of(attended.prompt(f"# {NOTE}"))
     attended.run("config", "set", "capture.typed", "off", "--as-user")
     assert_silent(attended.prompt("remember: cranes are yellow"))
-    assert len(stored(attended)) == 1
-
-
-@pytest.mark.parametrize(("variable", "value"), [(ATTENDED, "0"), (ATTENDED, None), ("AI_AGENT", "claude-code_2-1-329_agent")])
-def test_what_no_person_types_is_no_note(attended: Machine, variable: str, value: str | None) -> None:
-    attended.environment.pop(variable)
-    if value is not None:
-        attended.environment[variable] = value
-    assert_silent(attended.prompt(f"remember: {NOTE}"))
-    assert stored(attended) == []
-
-
-def test_a_locked_index_delays_no_answer(attended: Machine) -> None:
-    attended.run("remember", "Ropes are replaced every spring.")
-    writer = index_writer.IndexWriter(LexicalIndex.open(Home(str(attended.home))))
-    try:
-        reason = reason_of(attended.prompt(f"remember: {NOTE}"))
-    finally:
-        del writer
-    assert NOTE in reason
-    assert [memory["content"] for memory in stored(attended)] == [NOTE, "Ropes are replaced every spring."]
-
-
-def test_a_paused_hook_stores_nothing(attended: Machine) -> None:
-    attended.run("remember", "Ropes are replaced every spring.")
+    attended.run("config", "set", "capture.typed", "remember", "--as-user")
     attended.run("pause", "--as-user")
-    assert_silent(attended.prompt(f"remember: {NOTE}"))
+    assert_silent(attended.prompt("remember: cranes are yellow"))
     assert len(stored(attended)) == 1
 
 
-def test_a_project_can_not_switch_it_on(attended: Machine) -> None:
-    folder = attended.repository("repository", REMOTE)
-    (folder / ".subcog.toml").write_text('[capture]\ntyped = "hash"\n')
-    assert_silent(attended.prompt(f"# {NOTE}", cwd=folder))
+def test_what_no_person_types_is_no_note(attended: Machine) -> None:
+    usual = dict(attended.environment)
+    for change in ({ATTENDED: "0"}, {ATTENDED: None}, {"AI_AGENT": "claude-code_2-1-329_agent"}):
+        changed = {**usual, **change}
+        attended.environment = {name: value for name, value in changed.items() if value is not None}
+        assert_silent(attended.prompt(f"remember: {NOTE}"))
     assert stored(attended) == []
 
 
@@ -135,20 +94,13 @@ def refusal_of(done: Done) -> str:
     return str(answer["reason"])
 
 
-def test_a_note_that_a_locked_store_refuses_is_stopped(attended: Machine) -> None:
+def test_a_note_that_cannot_be_stored_is_stopped(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
-    other = apsw.Connection(str(attended.home / "memories.db"))
-    other.execute("BEGIN IMMEDIATE")
-    try:
+    with closing(apsw.Connection(str(attended.home / "memories.db"))) as other:
+        other.execute("BEGIN IMMEDIATE")
         assert "memories.db is locked by another process" in refusal_of(attended.prompt(f"remember: {NOTE}"))
-    finally:
-        other.close()
     assert "a typed note was not stored" in (attended.home / "log" / "hook.log").read_text()
     assert len(stored(attended)) == 1
-
-
-def test_a_note_without_a_sound_store_or_home_is_stopped(attended: Machine) -> None:
-    attended.run("remember", "Ropes are replaced every spring.")
     (attended.home / "memories.db").write_bytes(b"no database" * 1_000)
     assert "is damaged" in refusal_of(attended.prompt(f"remember: {NOTE}"))
     attended.home.rename(attended.root / "away")
@@ -179,20 +131,10 @@ def test_a_prompt_glued_to_a_stored_note_is_not_stored(attended: Machine) -> Non
 def test_a_note_ends_where_an_order_to_the_agent_begins(attended: Machine) -> None:
     for note, order in (
         ("Tests need a running Docker.", "Now fix the login bug."),
-        ("Invoices are rounded half up.", "Fix the rounding in the cart, and push it."),
-        ("The tide table is loaded at noon.", "Can you add that to the page?"),
         ("Berths are numbered from the pier.", "Why are they not in the map?"),
+        ("We use pnpm. Run just tidy before you commit. Never use npm.", ""),
+        ("Deploys are on Tuesdays. Ask Ada when it is urgent. Fix flaky tests before anything else.", ""),
     ):
-        reason = reason_of(attended.prompt(f"remember: {note} {order}"))
-        assert f"not stored, since it is for the agent; send it by itself: {order}" in reason
+        reason = reason_of(attended.prompt(f"remember: {note} {order}".strip()))
+        assert (f"not stored, since it is for the agent; send it by itself: {order}" in reason) is bool(order)
         assert note in {memory["content"] for memory in stored(attended)}
-
-
-def test_a_rule_of_several_sentences_is_stored_whole(attended: Machine) -> None:
-    for rule in (
-        "We use pnpm. Run just tidy before you commit. Never use npm.",
-        "The API has two versions. Use v2. Write tests with it.",
-        "Deploys are on Tuesdays. Ask Ada when it is urgent. Fix flaky tests before anything else.",
-    ):
-        assert "not stored" not in reason_of(attended.prompt(f"remember: {rule}"))
-        assert rule in {memory["content"] for memory in stored(attended)}

@@ -3,11 +3,12 @@
 import json
 import math
 import re
+import time
 
 import pytest
 
 from subcog_hooks.store.verdicts import SPOKE
-from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_silent, ids_in, posix
+from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_silent, posix
 from tests.e2e.screen import OnTerminal
 
 
@@ -54,19 +55,15 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
 
 
 @posix
-@pytest.mark.parametrize(("answer", "outcome"), [("n", "nothing was changed"), ("y", "marked as wrong for prompts like")])
-def test_a_person_is_asked_whether_the_prompt_is_meant(machine: Machine, answer: str, outcome: str) -> None:
+def test_a_person_is_asked_whether_the_prompt_is_meant(machine: Machine) -> None:
     assert ANSWER in machine.recall(QUESTION)
-    terminal = OnTerminal([machine.command, "why", "bad", ANSWER], machine.folder, machine.environment)
-    try:
+    for answer, outcome, code in (("n", "nothing was changed", 1), ("y", "marked as wrong for prompts like", 0)):
+        terminal = OnTerminal([machine.command, "why", "bad", ANSWER], machine.folder, machine.environment)
         assert QUESTION in terminal.read_until("[y/N]")
         terminal.type(f"{answer}\n")
         terminal.read_until(outcome)
-        assert terminal.end() == (0 if answer == "y" else 1)
-    finally:
-        terminal.kill()
-    shown = machine.run("show", ANSWER).stdout
-    assert (b"wrong for" in shown) == (answer == "y")
+        assert terminal.end() == code
+        assert (b"wrong for" in machine.run("show", ANSWER).stdout) == (answer == "y")
 
 
 ELSEWHERE = "How is the JWT of the web client persisted?"  # about ANSWER, without a word of it
@@ -89,25 +86,10 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
         assert lacks == "no word of it"
 
 
-def test_a_silent_verdict_names_the_missing_relevance(machine: Machine) -> None:
-    assert machine.run("config", "set", "surfacing.min_relevance", "0.5").code == 0
-    machine.prompt(ELSEWHERE)
-    assert "silent: the best of " in machine.run("why").stdout.decode()
-    assert re.search(rf"^{ANSWER}  has no word of it; lacks .*jwt", machine.run("why").stdout.decode(), re.MULTILINE)
-
-
 def test_a_missed_memory_comes_once_it_has_learned(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
     assert machine.run("why", "missed", ANSWER, "--yes").code == 0
     assert ANSWER in machine.recall(ELSEWHERE)
-
-
-def test_what_no_question_can_bring_is_not_taught(machine: Machine) -> None:
-    asked(machine, "commit this")
-    assert machine.run("why", "missed", ANSWER, "--yes").code == 1
-    asked(machine, QUESTION)
-    elsewhere = machine.run("why", "missed", "tp-0011", "--yes")
-    assert (elsewhere.code, b"tp-0011 is of the project github.com/tidepool/harbour" in elsewhere.stderr) == (2, True)
 
 
 def test_the_arithmetic_can_be_redone(machine: Machine) -> None:
@@ -136,26 +118,6 @@ def factor_in(step: str) -> float:
     return math.prod(float(factor) for factor in re.findall(r" x (\d[\d.]*) for", step))
 
 
-def test_the_factors_are_those_of_the_hit(machine: Machine) -> None:
-    asked(machine, QUESTION)
-    assert machine.run("why", "bad", ANSWER, "--yes").code == 0
-    told = asked(machine, QUESTION)
-    candidate = next(row for row in told["candidates"] if row["id"] == ANSWER)  # type: ignore[attr-defined]  # of JSON
-    assert candidate["factors"][1] == 0.0
-    assert b" x 0 for marks (`why bad`)" in machine.run("why", "--explain").stdout
-
-
-@posix
-@pytest.mark.parametrize("columns", [80, 120, 200])
-def test_the_arithmetic_fits_the_terminal(machine: Machine, columns: int) -> None:
-    asked(machine, QUESTION)
-    command = [machine.command, "why", "--explain"]
-    code, shown = OnTerminal.shown(command, machine.folder, machine.environment, columns, 500)
-    assert code == 0
-    assert not [line for line in shown if line.strip() == "…"]
-    assert sum(line.startswith("  intercept ") and " = " in line for line in shown) >= 1
-
-
 def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
     assert bare.at_call("Bash", "s1", command="make openapi") == ["seed"]
@@ -166,22 +128,15 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
     assert lines[0].endswith("Read: src/pool.py; no memory is about it")
     assert any(line.endswith("Bash: git push; no memory is about it") for line in lines)
     assert any(line.endswith("Bash: make openapi; seed given in this session before") for line in lines)
-    assert any("spoke" in line for line in lines)
     assert not [name for name in bare.home.iterdir() if name.is_file() and b"s3cretPa55" in name.read_bytes()]
-
-
-def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
-    bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
-    assert_silent(bare.hook(bare.calling("Bash", "s1", command="git push --force")))
-    assert b"git push" in bare.run("why", "list", "--tool").stdout
     assert bare.run("config", "set", "surfacing.log_prompts", "false").code == 0
     assert_silent(bare.hook(bare.calling("Bash", "s1", command="git pull")))
-    assert bare.run("why", "list", "--tool").code == 1
     assert not (bare.home / "silent-calls").exists()
 
 
-def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
-    bare.imports({"id": "seed", "content": "After a new route, write the client anew.", "triggers": ["make openapi"]})
-    assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
-    verdict = json.loads(bare.run("why", "list", "-n", "1", "--json").stdout)[0]["id"]
-    assert bare.run("why", "missed", "seed", verdict).code == 2
+def test_a_run_that_was_cut_off_is_counted_listed_and_named(machine: Machine) -> None:
+    (machine.home / "cut-offs").write_text(f"{time.time_ns() // 1_000_000} UserPromptSubmit\n")  # as such a run leaves it
+    assert json.loads(machine.run("report", "--json").stdout)["cut_off"] == 1
+    assert b"1 run cut off: this machine was busy" in machine.run("report", "--details").stderr
+    assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "list").stdout
+    assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout

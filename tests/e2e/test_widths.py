@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from itertools import product
 
 import pytest
 
@@ -19,6 +18,7 @@ COMMANDS = (
     " models help hook block statusline mcp export supersede intent enrich setup state"
 ).split()
 PROMPT = "Why do the tests of the berth planner keep failing with exit code 101, and what did we decide about localStorage?"
+COLUMNS = 80  # of the usual terminal
 ALL_ROWS = 500  # so that nothing goes through the pager
 LONG_LINE = 2_000  # columns that hold every line whole
 NOTE = "In `dry dock` 4 the crane lifts forty tonnes, and the harbour master has to be asked before more is hung on its hook."
@@ -26,32 +26,24 @@ LETTERS = re.compile(r"[^\W\d]+")
 SCREENS = (
     ("show", ANSWER),
     ("list", "-n", "5"),
-    ("search", QUESTION),
     ("search", QUESTION, "--explain"),
-    ("block", QUESTION),
     ("brief",),
     ("models",),
     ("why",),
     ("why", "list"),
     ("why", PROMPT),
-    ("report",),
     ("report", "--details"),
     ("doctor",),
-    ("doctor", "--memories"),
     ("review", "--list"),
     ("setup", "--no"),
-    ("state",),
     ("learn",),
     ("init", "--dry-run"),
 )
 ERRORS = (
     ("search", "--modee", "x"),
-    ("edit", ANSWER, "--namespace", ""),
     ("enrich",),
-    ("import",),
     ("config", "set", "fusion.alpha", "much"),
     ("remember", "a crane", "--trigger", "(crane|hoist"),
-    ("forget", "--tag", "spa", "--accept"),
 )
 
 
@@ -109,20 +101,11 @@ def test_help_and_subcog_alone_fit_a_screen(bare: Machine) -> None:
 
 
 def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
-    for columns, command in product(WIDTHS, ("remember", "search", "edit")):
-        lines = shown(bare, columns, command, "--help")
+    for columns in WIDTHS:
+        lines = shown(bare, columns, "search", "--help")
         assert "…" not in "".join(lines)
         assert "<list" not in "".join(line for line in lines if line.lstrip().startswith("-"))
         assert max(map(len, lines)) <= columns
-
-
-def test_every_signal_of_an_intent_is_whole(bare: Machine) -> None:
-    told = json.loads(bare.run("why", PROMPT, "--explain", "--json").stdout)["explain"]
-    signals = [part for signal in told["signals"] for part in (f"{signal['weight']:+.2f}", signal["family"])]
-    for columns in WIDTHS:
-        text = words(shown(bare, columns, "why", PROMPT, "--explain"))
-        assert "…" not in text
-        assert not [part for part in [*signals, *(cue.replace(" ", "") for cue in told["shape"])] if part not in text]
 
 
 def test_every_setting_is_listed_with_its_value_and_meaning(bare: Machine) -> None:
@@ -142,6 +125,7 @@ def test_a_verdict_is_shown_whole(machine: Machine) -> None:
         lines = shown(machine, columns, "why", "--explain")
         assert max(map(len, lines)) <= columns
         assert not [name for name in names if name not in words(lines)]
+        assert not [line for line in lines if line.strip() == "…"]
 
 
 def test_a_long_verdict_goes_through_the_pager(machine: Machine) -> None:
@@ -154,20 +138,6 @@ def test_a_long_verdict_goes_through_the_pager(machine: Machine) -> None:
     machine.environment |= {"PAGER": "no-such-pager"}
     assert QUESTION in (told := "".join(shown(machine, 120, "why", rows=10)))
     assert "the pager no-such-pager is not there" in told
-
-
-def test_only_a_pager_that_shows_colours_is_given_them(machine: Machine) -> None:
-    machine.environment["PAGER"] = "cat > paged"
-    for options, has_colours in (("--ignore-case", False), ("-iR", True), ("FRX", True), ("--RAW-CONTROL-CHARS", True)):
-        machine.environment["LESS"] = options
-        shown(machine, 120, "list", rows=10)
-        assert ("\x1b[" in (machine.folder / "paged").read_text()) is has_colours
-
-
-def test_what_can_not_be_erased_is_drawn_once(machine: Machine) -> None:
-    machine.environment["FORCE_COLOR"] = "1"
-    drawn = machine.run("search", QUESTION).stdout
-    assert (drawn.count(ANSWER.encode()), b"\x1b[2K" in drawn) == (1, False)
 
 
 @pytest.fixture
@@ -186,10 +156,9 @@ def used(machine: Machine) -> Machine:
     return machine
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_screens_and_errors_break_lines_between_words(used: Machine, columns: int) -> None:
+def test_screens_and_errors_break_lines_between_words(used: Machine) -> None:
     for arguments in (*SCREENS, *ERRORS):
-        screen = screen_of(used, columns, arguments)
+        screen = screen_of(used, COLUMNS, arguments)
         piped = used.run(*arguments)
         whole = " ".join([*screen_of(used, LONG_LINE, arguments).lines, (piped.stdout + piped.stderr).decode()])
         too_long = [line for line in screen.too_long if " " in line.strip()]  # a path stays whole
@@ -197,20 +166,16 @@ def test_screens_and_errors_break_lines_between_words(used: Machine, columns: in
         assert (arguments, too_long, broken_words(screen, whole)) == (arguments, [], [])
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_review_shows_the_text_first(used: Machine, columns: int) -> None:
-    screen = screen_of(used, columns, ["review"], [("1 of 2", "n"), ("2 of 2", "q")])
+def test_review_shows_the_text_first(used: Machine) -> None:
+    keys = [("1 of 2", "n"), ("2 of 2", "q")]
+    screen = screen_of(used, COLUMNS, ["review"], keys)
     assert screen.too_long == []
-    assert not broken_words(screen, " ".join(screen_of(used, LONG_LINE, ["review"], [("1 of 2", "n"), ("2 of 2", "q")]).lines))
+    assert not broken_words(screen, " ".join(screen_of(used, LONG_LINE, ["review"], keys).lines))
     first = next(number for number, line in enumerate(screen.lines) if line.startswith("2 of 2  In `dry dock` 4 the crane"))
-    origin = next(line for line in screen.lines[first + 1 :] if "noted by an agent" in line)
-    assert origin.startswith("   noted by an agent, 20")
-    assert "learnings of harbour  " in origin
-    assert max(map(len, screen.lines)) <= columns
+    assert any(line.startswith("   noted by an agent, 20") for line in screen.lines[first + 1 :])
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_questions_break_between_words(used: Machine, columns: int) -> None:
+def test_questions_break_between_words(used: Machine) -> None:
     for arguments, keys in (
         (["why", "bad", ANSWER], [("[y/N]:", "n\n")]),
         (["why", "missed", "tp-0027"], [("[y/N]:", "n\n")]),
@@ -219,6 +184,6 @@ def test_questions_break_between_words(used: Machine, columns: int) -> None:
             [("[k]:", "c\n")],
         ),
     ):
-        screen = screen_of(used, columns, arguments, keys)
+        screen = screen_of(used, COLUMNS, arguments, keys)
         whole = " ".join(screen_of(used, LONG_LINE, arguments, keys).lines)
         assert (screen.too_long, broken_words(screen, whole)) == ([], [])

@@ -6,7 +6,6 @@ only; where they are not, whatever needs them is left out.
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,12 +118,6 @@ def gate() -> GateSet | None:
 
 def half_of(name: str) -> str:
     return REPORTING if int(hashlib.md5(name.encode()).hexdigest(), 16) % 2 else TUNING
-
-
-def named(names: Iterable[str]) -> list[Collection]:
-    """The collections of these names that are at hand."""
-    found = (ground_truth() if name == GROUND_TRUTH else development(name) for name in names)
-    return [collection for collection in found if collection is not None]
 
 
 def rows(path: Path) -> list[dict[str, Any]]:  # Any: JSON

@@ -26,13 +26,6 @@ def settle(account: Account, day: date) -> Balance:
     audit.note(account.id, total)
     return Balance(account.id, total)
 ```""",
-    "code without a fence": """{}
-
-export function settle(account, day) {{
-  const rows = account.rows.filter((row) => row.day <= day);
-  const total = rows.reduce((sum, row) => sum + row.amount, 0);
-  return {{ id: account.id, total }};
-}}""",
     "a traceback": """{}
 
 Traceback (most recent call last):
@@ -47,20 +40,13 @@ AttributeError: 'NoneType' object has no attribute 'amount'""",
 2026-03-02 04:12:08 INFO  ledger.settle read 1204 rows
 2026-03-02 04:12:09 WARN  ledger.settle slow query 1.8s
 2026-03-02 04:12:11 INFO  ledger.settle done""",
-    "a log before": """2026-03-02 04:12:07 INFO  ledger.settle started batch=77
-2026-03-02 04:12:09 WARN  ledger.settle slow query 1.8s
-2026-03-02 04:12:11 INFO  ledger.settle done
-
-{}""",
     "a sentence before": "I am back at the ticket from yesterday. {}",
     "a sentence behind": "{}\nUpdate the changelog when you are through.",
 }
 MOST_LOST = {  # the share of the answers that a surrounding may cost
     "code": 0.0,
-    "code without a fence": 0.0,
     "a traceback": 0.0,
     "a log": 0.0,
-    "a log before": 0.0,
     "a sentence before": 0.09,
     "a sentence behind": 0.13,
 }

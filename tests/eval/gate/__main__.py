@@ -7,7 +7,6 @@ seeded: two runs write the same bytes.
 
 Example: python -m tests.eval.gate
 Example: python -m tests.eval.gate --set FOLDER --half 1 --out gate.json
-Example: python -m tests.eval.gate --set FOLDER --size 100000 --pad MEMORIES.jsonl
 """
 
 import argparse
@@ -18,7 +17,6 @@ from pathlib import Path
 from tests.eval import homes
 from tests.eval.collection import OWN, REPORTING, TUNING, gate_set, rows
 from tests.eval.gate import results
-from tests.eval.gate.stores import sized
 from tests.eval.gate.trials import DEFAULT_THRESHOLD, Hook
 
 HALVES = {"0": TUNING, "1": REPORTING, "all": None}
@@ -31,8 +29,6 @@ def main() -> None:
         memories, prompts = gate_set(asked.set)
     except FileNotFoundError as error:
         sys.exit(f"gate: there is no {error.filename}")
-    if asked.size:
-        memories, prompts = sized(memories, prompts, asked.size, asked.pad, asked.homes)
     half = HALVES[asked.half]
     prompts = [prompt for prompt in prompts if half in (None, prompt.half)]
     found: results.Row = {"set": asked.set.resolve().name, "memories": len(rows(memories)), "half": half or "both"}
@@ -51,12 +47,6 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--set", type=Path, default=OWN, metavar="DIR", help="a set (the project's own)")
     parser.add_argument("--half", choices=HALVES, default="all", help="of the prompts (all)")
-    parser.add_argument(
-        "--size", type=int, metavar="N", help="so many memories: some of the set's, or all of them among those of --pad"
-    )
-    parser.add_argument(
-        "--pad", type=Path, nargs="+", default=[], metavar="FILE.jsonl", help="memories that answer none of the prompts"
-    )
     parser.add_argument(
         "--threshold", type=float, default=DEFAULT_THRESHOLD, help=f"the least relevance that is given ({DEFAULT_THRESHOLD})"
     )

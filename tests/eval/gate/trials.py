@@ -25,7 +25,6 @@ from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.recall import fusion, pipeline, vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.fusion import FAVOURED_FACTOR
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.settings.keys import KEYS
@@ -98,18 +97,14 @@ class Hook:
         self._stack.close()
 
     def trials(
-        self,
-        prompts: Iterable[Prompt],
-        threshold: float = DEFAULT_THRESHOLD,
-        others: Mapping[str, Value] | None = None,
-        prior: float = FAVOURED_FACTOR,
+        self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD, others: Mapping[str, Value] | None = None
     ) -> list[Trial]:
         """Try each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
 
         Raises RuntimeError when recall did less than it should have.
         """
         settings = Settings({**(others or {}), THRESHOLD: threshold})
-        with self._instead(settings, prior):
+        with self._instead(settings):
             return [self._trial(prompt, settings) for prompt in prompts]
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
@@ -127,12 +122,10 @@ class Hook:
         return Trial(prompt, tuple(candidates), verdict.ids)
 
     @contextmanager
-    def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
+    def _instead(self, settings: Settings) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
         for_prompt = pipeline.recall_for_prompt
-        numbers = fusion.tuning_from_settings(settings)
-        numbers.prior = prior
-        sources = Sources(self._index, self._store, self._space, numbers)
+        sources = Sources(self._index, self._store, self._space, fusion.tuning_from_settings(settings))
 
         def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
             key = (text, *vars(sources.tuning).values())
