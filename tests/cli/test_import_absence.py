@@ -46,7 +46,7 @@ def id_of(subcog: Run, words: str) -> str:
     return str(id_)
 
 
-def test_a_deleted_file_is_archived_and_comes_back_with_additions(subcog: Run, quay: Path) -> None:
+def test_a_deleted_file_comes_back_with_what_was_added(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     id_ = id_of(subcog, "buoys")
     subcog("edit", id_, "--keyword", "paint")
