@@ -402,9 +402,11 @@ def test_a_long_session_takes_two_calls_and_an_empty_one_none(subcog: Run, sessi
     assert server.requests == []
     turns = [f"{number}: " + "the quay of the old town has a light of its own " * 34 for number in range(30)]
     session(sessions, "one", *turns)
+    about = "The quay of the old town has its own light."
+    server.play(proposes(memory("the quay of the old town has a light of its own", about)))
     subcog("learn", "--llm")
     texts = sent_texts(server)
-    assert len(texts) == 2
+    assert [f"] {about}" in text for text in texts] == [False, True]  # The second call has the note of the first.
     assert [f"{number}: the quay" in texts[number // 15] for number in range(30)] == [True] * 30
     assert max(map(len, texts)) <= 45_000
 
