@@ -154,21 +154,22 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     assert (seen, last.runs) == ([True], 1)
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
-)
-def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exception, message: str) -> None:
-    def fail(_: JobPace) -> str:
+def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
+    failures = {"failing": (ConfigError("it is gone"), "it is gone"), "broken": (KeyError("x"), "an internal error: KeyError")}
+
+    def fail(error: Exception) -> str:
         raise error
 
-    failing, other = Work(2, fail), Work(1)
-    background_jobs.run_due_jobs(home, [failing.job._replace(name="failing"), other.job])
-    assert (failing.runs, other.runs) == (1, 1)
-    run = home_files.read_record(home).runs["failing"]
-    assert (run.outcome, run.result) == (RUN_FAILED, message)
-    assert f"failing failed at rest: {message}" in Path(log.log_path(home)).read_text()
-    assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
+    works = {name: Work(2, lambda _, error=error: fail(error)) for name, (error, _) in failures.items()}  # type: ignore[misc]
+    jobs = [work.job._replace(name=name) for name, work in works.items()]
+    other = Work(1)
+    background_jobs.run_due_jobs(home, [*jobs, other.job])
+    assert [work.runs for work in (*works.values(), other)] == [1, 1, 1]
+    for name, (_, message) in failures.items():
+        run = home_files.read_record(home).runs[name]
+        assert (run.outcome, run.result) == (RUN_FAILED, message)
+        assert f"{name} failed at rest: {message}" in Path(log.log_path(home)).read_text()
+    assert background_jobs.find_due(home, jobs) == []  # for ten minutes
 
 
 def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:
@@ -256,11 +257,11 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
     assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
-def test_a_damaged_record_is_as_good_as_none(home: Home, store: Store, text: str) -> None:
-    Path(home.job_record).write_text(text)
-    record = home_files.read_record(home)
-    assert (record.runs, home_files.is_due(home, now_ms())) == ({}, True)
+def test_a_damaged_record_is_as_good_as_none(home: Home) -> None:
+    for text in ("", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"):
+        Path(home.job_record).write_text(text)
+        record = home_files.read_record(home)
+        assert (record.runs, home_files.is_due(home, now_ms())) == ({}, True), text
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
@@ -295,39 +296,33 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     assert lines[1].endswith(", 0.3 s)")
 
 
-PRIORITIES = """
+RUN = """
 import os, psutil
-from subcog_hooks.cli.jobs import machine
-machine.yield_to_others(wholly={wholly})
+from subcog_hooks.cli.jobs import background_jobs
+background_jobs.run_background_jobs()
 own = psutil.Process()
 print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)
-shares = os.path.exists("/proc/self/autogroup")
-print(open("/proc/self/autogroup").read().split()[-1] if shares else {else_said})
+print(open("/proc/self/autogroup").read().split()[-1] if os.path.exists("/proc/self/autogroup") else 19)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of processes")
-@pytest.mark.parametrize(("wholly", "session"), [(True, 19), (False, 0)])
-def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, session: int) -> None:
-    code = PRIORITIES.format(wholly=wholly, else_said=session)
+def test_a_process_of_its_own_takes_the_least_of_the_machine(monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.delenv(detached.SWITCH_OFF)  # where it is set, load counts for nothing
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
+        [sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
     )
-    assert (done.stdout, done.stderr) == (f"19 True True\n{session}\n", "")
+    assert (done.stdout, done.stderr) == ("19 True True\n19\n", "")
 
 
 @posix
-@pytest.mark.parametrize("is_apart", [True, False])
-def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is_apart: bool) -> None:
+def test_a_command_that_works_in_place_keeps_its_priority() -> None:
     code = (
         "import os\nfrom subcog_hooks.cli.jobs import background_jobs\n"
         "background_jobs.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=is_apart
-    )
-    expected = 19 if is_apart else os.getpriority(os.PRIO_PROCESS, 0)
-    assert (done.stdout, done.stderr) == (f"{expected}\n", "")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr) == (f"{os.getpriority(os.PRIO_PROCESS, 0)}\n", "")
 
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:

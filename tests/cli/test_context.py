@@ -1,4 +1,4 @@
-"""Commands while another process updates the vectors wait briefly, then go on without; and bars on a terminal alone."""
+"""Commands while another process updates the vectors wait briefly, then go on without."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from subcog_hooks.cli.verdicts import verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_store
@@ -103,31 +100,3 @@ def test_fix_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: Mo
         done = behind("doctor", "--fix")
         assert (done.code, done.err.count("another process has been bringing the vectors up to date for long")) == (3, 1)
     assert behind("doctor", "--fix").err == "embedded 2\n"
-
-
-SHARES = st.floats(-2.0, 2.0)
-
-
-@given(SHARES, st.integers(1, 60))
-def test_a_bar_always_has_its_width(share: float, width: int) -> None:
-    assert len(verdict_view.filled_bar(share, width)) == width
-
-
-@given(SHARES, SHARES, st.integers(1, 60))
-def test_a_larger_share_is_never_shorter(first: float, second: float, width: int) -> None:
-    low, high = (verdict_view.filled_bar(share, width).rstrip() for share in sorted((first, second)))
-    assert len(low) <= len(high)
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(0.0, 1e6)), max_size=30))
-def test_the_largest_value_of_a_sparkline_is_the_highest(values: list[float | None]) -> None:
-    line = verdict_view.sparkline(values)
-    numbers = [value for value in values if value is not None]
-    assert len(line) == (len(values) if numbers else 0)
-    if numbers and max(numbers) > 0:
-        assert line[values.index(max(numbers))] == "█"
-
-
-def test_a_bar_marks_the_threshold() -> None:
-    assert verdict_view.draw_bar(0.5, 4, mark=0.5).plain == "██┃ "
-    assert verdict_view.draw_bar(0.0, 4, mark=1.0).plain == "   ┃"

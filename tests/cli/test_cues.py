@@ -49,32 +49,24 @@ def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, memory_id
     assert show_json(subcog, memory_id)["trust"] == "user"
 
 
-def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, memory_id: str, subtests: pytest.Subtests) -> None:
-    cases = [
+def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, memory_id: str) -> None:
+    before = subcog("export").out
+    for arguments, message in (
         (["--trigger", "deploy("], "triggers has 'deploy('"),
-        (["--trigger", "a(?!b)"], "triggers has 'a(?!b)'"),
-        (["--trigger", ""], "triggers has the entry ''"),
-        (["--path", "src\\db"], "paths has 'src"),
+        (["--trigger", "", "--trigger", "ok"], "triggers has the entry ''"),
         (["--path", "../up/*"], "paths has '../up/*'"),
-        (["--keyword", " "], "keywords has the entry ' '"),
+        (["--keyword", " ", "--keyword", "k"], "keywords has the entry ' '"),
         (["--when", "branch"], "when has 'branch'"),
         (["--when", "prompts>=many"], "when has 'prompts'"),
         (["--when", "branch=main", "--when", "branch=dev"], "when has 'branch'"),
-        (["--when", '{"branch": "main"}'], 'when has \'{"branch": "main"}\''),
         (["--priority", "101"], "Invalid value for '--priority'"),
         (["--priority", "high"], "Invalid value for '--priority'"),
-    ]
-    before = subcog("export").out
-    for arguments, message in cases:
+    ):
         for command, to in (("remember", "new"), ("edit", memory_id)):
-            with subtests.test(command=command, arguments=arguments):
-                more = (
-                    ["--trigger", "ok"] if command == "edit" and arguments == ["--trigger", ""] else []
-                )  # alone it takes all away
-                done = subcog(command, to, *arguments, *more)
-                assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-                assert message in done.err
-                assert subcog("export").out == before
+            done = subcog(command, to, *arguments)
+            assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+            assert message in done.err
+    assert subcog("export").out == before
 
 
 def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
@@ -109,11 +101,6 @@ def test_unset_flags_are_named_at_an_import_and_by_doctor(subcog: Run, tmp_path:
     assert "at_night" not in subcog("doctor", "--json").out
 
 
-def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, memory_id: str) -> None:
-    assert subcog("edit", memory_id, "--priority", "3").err == ""
-    assert subcog("edit", memory_id, "--when", "").err == ""
-
-
 def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     done = subcog("remember", "text", "--when", "calm")
@@ -127,18 +114,14 @@ def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str)
     assert fields(subcog, memory_id) == {**FIELDS, "triggers": ["release"], "when": {"tool": "Bash"}, "priority": 40}
 
 
-@pytest.mark.parametrize(
-    ("option", "field"), [("--trigger", "triggers"), ("--keyword", "keywords"), ("--path", "paths"), ("--when", "when")]
-)
-def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, memory_id: str, option: str, field: str) -> None:
-    assert subcog("edit", memory_id, option, "").code == 0
-    assert fields(subcog, memory_id) == {name: value for name, value in FIELDS.items() if name != field}
-
-
-def test_an_empty_tag_and_a_zero_priority_remove_theirs(subcog: Run) -> None:
-    id_ = subcog("remember", "text", "--tag", "a", "--priority", "7").out.strip()
-    subcog("edit", id_, "--tag", "", "--priority", "0")
-    assert show_json(subcog, id_).keys() & {"tags", "priority"} == set()
+def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, memory_id: str) -> None:
+    left = dict(FIELDS)
+    for option, field in (("--trigger", "triggers"), ("--keyword", "keywords"), ("--path", "paths"), ("--when", "when")):
+        assert subcog("edit", memory_id, option, "").code == 0
+        del left[field]
+        assert fields(subcog, memory_id) == left
+    subcog("edit", memory_id, "--priority", "0")
+    assert fields(subcog, memory_id) == {}
 
 
 def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, memory_id: str, monkeypatch: MonkeyPatch) -> None:
@@ -168,35 +151,6 @@ def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monke
     ]
     when = {"branch": ["dev", "main"], "prompts": {"gte": 3, "lte": 9}, "clinician_mode": True}
     assert fields(subcog, memory_id) == {**FIELDS, "triggers": [r"deploy(s|ed)?\b"], "when": when}
-
-
-def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    id_ = subcog("remember", "text").out.strip()
-    lines = ("trigger: a{1,3}: b", "path: {a,b}.py", "when: calm", "priority: 90")
-    changes = "; ".join(f"s/^{line.partition(':')[0]}:.*/{line}/" for line in lines)
-    edit_with(subcog, id_, monkeypatch, f"sed -i '{changes}' \"$1\"")
-    assert fields(subcog, id_) == {"triggers": ["a{1,3}: b"], "paths": ["{a,b}.py"], "when": {"calm": True}, "priority": 90}
-
-
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("s/^trigger: ship.*/trigger: ship(/", "triggers has 'ship('"),
-        ("s/^when: branch.*/when: branch/", "when has 'branch'"),
-        ("s/^path: .*/path: \\/..\\/up/", "paths has '/../up'"),
-        ("s/^priority: .*/priority: high/", "priority is 'high'"),
-        ("s/^priority: .*/priority: 101/", "priority is 101"),
-    ],
-)
-def test_what_the_editor_leaves_wrong_is_named_and_kept(
-    subcog: Run, memory_id: str, monkeypatch: MonkeyPatch, script: str, message: str
-) -> None:
-    before = subcog("export").out
-    printed = edit_with(subcog, memory_id, monkeypatch, f"sed -i '{script}' \"$1\"")
-    assert message in printed
-    assert "nothing was changed; what you wrote is in" in printed
-    assert subcog("export").out == before
-    Path(printed.strip().rpartition(" ")[2]).unlink()
 
 
 @pytest.fixture
@@ -244,13 +198,6 @@ def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:
     ]
 
 
-def test_what_is_shown_has_no_control_characters(subcog: Run) -> None:
-    memory_id = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
-    out = subcog("show", subcog("remember", "text", *memory_id).out.strip()).out
-    assert out.isascii()
-    assert all(line.isprintable() for line in out.splitlines())
-
-
 def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, memory_id: str) -> None:
     subcog("remember", "Something else", "--trigger", "release", "--path", "docs/*.md", "--keyword", "Release")
     for arguments in (
@@ -273,12 +220,12 @@ def test_a_glob_of_the_home_folder_is_held_against_full_paths(subcog: Run, tmp_p
 
 
 def test_a_narrowed_list_has_pages(subcog: Run) -> None:
-    for number in range(5):
+    for number in range(4):
         subcog("remember", f"note {number}", "--trigger", "tide")
-        subcog("remember", f"other {number}")
+    subcog("remember", "other")
     first, second = (subcog("list", "--trigger", "the tide", "-n", "3", "--page", page) for page in "12")
-    assert [line.split()[-1] for line in (first.out + second.out).splitlines()] == ["4", "3", "2", "1", "0"]
-    assert (first.err, second.err) == ("3 of 5; --page 2 shows more\n", "the last of 5\n")
+    assert [line.split()[-1] for line in (first.out + second.out).splitlines()] == ["3", "2", "1", "0"]
+    assert (first.err, second.err) == ("3 of 4; --page 2 shows more\n", "the last of 4\n")
 
 
 def test_a_search_for_a_file_heeds_globs_from_the_projects_root(

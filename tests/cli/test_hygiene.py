@@ -1,10 +1,7 @@
 """`doctor --memories`: memories that need attention, each with a command. Nothing is changed."""
 
 import json
-import os
 from pathlib import Path
-
-import pytest
 
 from subcog_hooks.cli.inventory import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
@@ -18,10 +15,6 @@ def import_rows(subcog: Run, tmp_path: Path, *rows: dict[str, object]) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = subcog("import", "rows.jsonl", "--wait")
     assert done.code == 0, done.err
-
-
-def export_text(subcog: Run) -> str:
-    return subcog("export").out
 
 
 def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp_path: Path) -> None:
@@ -38,7 +31,7 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
         {"id": "others2", "content": "Deploys happen on Mondays.", "project": "github.com/acme/a"},
         {"id": "others3", "content": "Deploys happen on Mondays.", "project": "github.com/acme/b"},
     )
-    before = export_text(subcog)
+    before = subcog("export").out
     done = subcog("doctor", "--memories")
     assert done.code == 0
     assert "subcog supersede run-old run-new" in done.out
@@ -47,7 +40,7 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
     assert "subcog supersede theirs run-new" in done.out  # a user's memory counts in every project
     assert "alone" not in done.out
     assert "others2" not in done.out  # two projects' memories are no duplicates
-    assert export_text(subcog) == before
+    assert subcog("export").out == before
     assert subcog("supersede", "run-old", "run-new").code == 0
     assert "supersede run-old run-new" not in subcog("doctor", "--memories").out
 
@@ -66,16 +59,6 @@ def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: P
     assert "it expired on 2026-01-02\n      subcog forget over" in out
     assert "CLAUDE.md says it word for word\n      subcog forget told" in out
     assert "fine" not in out
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
-def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "claude" / "projects" / "-gone" / "memory").mkdir(parents=True)
-    os.mkfifo(tmp_path / "claude" / "projects" / "-gone" / "a.jsonl")
-    import_rows(subcog, tmp_path, {"id": "fine", "content": "Never push on a Friday."})
-    assert subcog("doctor", "--memories").code == 0
-    (tmp_path / "claude" / "projects" / "-gone" / "memory" / "pool.md").write_text("The pool has 20 connections.\n")
-    assert "would add" in subcog("import", "--from", "claude", "--dry-run").out
 
 
 def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> None:
@@ -120,13 +103,10 @@ def test_no_command_replaces_a_users_memory_by_a_projects(make: Maker) -> None:
 
 
 def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, make: Maker) -> None:
+    assert subcog("doctor", "--memories").code == 1  # It needs a store, and goes alone.
+    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
     with Store.writer(home) as store:
         store.add([make("Use uv to run Python.", id="one")])
     done = subcog("doctor", "--memories")
     assert "1 memory without a vector was not compared" in done.err
     assert "nothing to tidy up" in done.err
-
-
-def test_it_goes_alone_and_needs_a_store(subcog: Run) -> None:
-    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
-    assert subcog("doctor", "--memories").code == 1

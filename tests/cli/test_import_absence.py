@@ -46,44 +46,31 @@ def id_of(subcog: Run, words: str) -> str:
     return str(id_)
 
 
-def test_a_deleted_file_is_archived_with_its_folder(subcog: Run, quay: Path) -> None:
-    subcog("import", "notes")
-    (quay / "notes" / "locks.md").unlink()
-    assert subcog("import", "notes", "--dry-run").out == "would add 0, would archive 2, already there 1\n"
-    assert active(subcog) == ["notes/buoys.md", "notes/locks.md", "notes/locks.md"]
-    assert subcog("import", "notes").out == "added 0, archived 2, already there 1\n"
-    assert active(subcog) == ["notes/buoys.md"]
-    assert subcog("import", "notes").out == "added 0, already there 1\n"
-
-
-def test_a_file_that_comes_back_brings_its_additions_back(subcog: Run, quay: Path) -> None:
+def test_a_deleted_file_comes_back_with_what_was_added(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     id_ = id_of(subcog, "buoys")
     subcog("edit", id_, "--keyword", "paint")
     text = (quay / "notes" / "buoys.md").read_text()
     (quay / "notes" / "buoys.md").unlink()
-    subcog("import", "notes")
+    assert subcog("import", "notes", "--dry-run").out == "would add 0, would archive 1, already there 2\n"
+    assert len(active(subcog)) == 3
+    assert subcog("import", "notes").out == "added 0, archived 1, already there 2\n"
+    assert active(subcog) == ["notes/locks.md", "notes/locks.md"]
+    assert subcog("import", "notes").out == "added 0, already there 2\n"
     (quay / "notes" / "buoys.md").write_text(text)
     assert subcog("import", "notes").out == "added 0, replaced 1, already there 2\n"
     (row,) = [row for row in subcog("export").rows if row["id"] == id_]
     assert (row.get("status", "active"), row["keywords"]) == ("active", ["paint"])
 
 
-def test_a_renamed_file_brings_nothing_forgotten_back(subcog: Run, quay: Path) -> None:
+def test_a_renamed_or_deleted_file_brings_back_and_takes_nothing(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     subcog("forget", id_of(subcog, "The crane"))
+    subcog("edit", id_of(subcog, "buoys"), "--content", "The buoys are painted green by now.")
     (quay / "notes" / "locks.md").rename(quay / "notes" / "gates.md")
-    assert subcog("import", "notes").out == "added 1 (github.com/acme/quay: 1), archived 1, already there 2\n"
-    assert active(subcog) == ["notes/buoys.md", "notes/gates.md"]
-
-
-def test_an_edited_memory_of_a_deleted_file_stays(subcog: Run, quay: Path) -> None:
-    subcog("import", "notes")
-    id_ = id_of(subcog, "buoys")
-    subcog("edit", id_, "--content", "The buoys are painted green by now.")
     (quay / "notes" / "buoys.md").unlink()
-    assert subcog("import", "notes").out == "added 0, already there 2\n"
-    assert "notes/buoys.md" in active(subcog)
+    assert subcog("import", "notes").out == "added 1 (github.com/acme/quay: 1), archived 1, already there 1\n"
+    assert active(subcog) == ["notes/buoys.md", "notes/gates.md"]  # The edited one stays.
 
 
 def test_importing_a_part_archives_nothing_of_the_rest(subcog: Run, quay: Path) -> None:
@@ -137,26 +124,26 @@ def test_a_folder_outside_any_repository_is_compared_too(subcog: Run, tmp_path: 
     assert subcog("import", "vault").out == "added 1 (for all your projects: 1), archived 2\n"
 
 
-def test_a_worktree_without_a_file_archives_nothing(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+def test_a_clone_worktree_or_sparse_checkout_archives_nothing(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    shutil.copytree(quay, quay.parent / "clone")
     shutil.rmtree(quay / ".git")
-    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x"), ("worktree", "add", "-q", "../other")):
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x"), ("worktree", "add", "-q", "../worktree")):
         identity = ("-c", "user.name=a", "-c", "user.email=a@b")
         subprocess.run(["git", *identity, *arguments], cwd=quay, check=True, capture_output=True)
+    with (quay / ".git" / "config").open("a") as config:
+        config.write(REMOTE)
     subcog("import", "notes")
-    other = quay.parent / "other"
-    (other / "notes" / "locks.md").unlink()
-    monkeypatch.chdir(other)
-    assert subcog("import", "notes").out == "added 0, already there 1\n"
+    for other in ("clone", "worktree"):
+        monkeypatch.chdir(quay.parent / other)
+        Path("notes/locks.md").unlink()
+        assert subcog("import", "notes").out == "added 0, already there 1\n"
     monkeypatch.chdir(quay)
     (quay / "notes" / "locks.md").unlink()
-    assert "archived 2" in subcog("import", "notes").out
-
-
-def test_a_sparse_checkout_archives_nothing(subcog: Run, quay: Path) -> None:
-    subcog("import", "notes")
-    (quay / ".git" / "config").write_text(REMOTE + "[core]\n\tsparseCheckout = true\n")
-    (quay / "notes" / "locks.md").unlink()
+    whole = (quay / ".git" / "config").read_text()
+    (quay / ".git" / "config").write_text(f"{whole}[core]\n\tsparseCheckout = true\n")
     assert "archived" not in subcog("import", "notes").out
+    (quay / ".git" / "config").write_text(whole)
+    assert "archived 2" in subcog("import", "notes").out
 
 
 RECORD = "# {number}. {title}\n\nDate: 2026-03-02\n\n## Status\n\nAccepted\n\n## Context\n\n{text}\n## Decision\n\n{text}\n"
@@ -175,16 +162,6 @@ def test_decision_records_without_their_folder_are_archived(subcog: Run, quay: P
     assert active(subcog) == ["notes/buoys.md", "notes/locks.md", "notes/locks.md"]
     done = subcog("import", "--from", "adr")
     assert (done.code, "has no folder of decision records" in done.err) == (2, True)
-
-
-def test_a_file_that_another_clone_has_is_not_gone(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
-    shutil.copytree(quay, quay.parent / "clone")
-    subcog("import", "notes")
-    monkeypatch.chdir(quay.parent / "clone")
-    Path("notes/locks.md").unlink()
-    assert subcog("import", "notes").out == "added 0, already there 1\n"
-    (quay / "notes" / "locks.md").unlink()
-    assert "archived 2" in subcog("import", "notes").out
 
 
 @pytest.mark.parametrize("is_mount_point", [False, True])

@@ -5,9 +5,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import apsw
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store import lookups
+from subcog_hooks.store.store import MAX_UNKEYED, Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.cli.conftest import MonkeyPatch, Run
 
 DATA = Path(__file__).parent.parent / "data"
@@ -26,6 +30,7 @@ EVERYTHING = {
     "paths": ["src/**/*.py"],
     "when": {"branch": ["x", "y"], "n": 1, "prompts": {"gte": 3, "not": [5, 7]}, "file": {"not": {"glob": "**/*.md"}}},
     "priority": 95,
+    "standing": True,
     "created_at": "2026-03-02T10:00:00.123Z",
     "updated_at": "2026-03-03T10:00:00Z",
     "expires_at": "2099-01-01T00:00:00Z",
@@ -52,10 +57,6 @@ def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: MonkeyPatc
     subcog("export", "second.jsonl")
     assert Path("first.jsonl").read_bytes() == Path("second.jsonl").read_bytes()
     assert len(Path("first.jsonl").read_bytes().splitlines()) > 40
-
-
-def test_every_field_comes_back(subcog: Run) -> None:
-    subcog("import", write([EVERYTHING]), "--trust", "user")
     assert subcog("show", "all-fields", "--json").json == EVERYTHING
 
 
@@ -72,22 +73,16 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
     assert subcog("search", "--mode", "lexical", "--ids", "one").code == 1
 
 
-def test_rows_without_an_id_are_added_once(subcog: Run) -> None:
+def test_rows_are_added_once_with_and_without_an_id(subcog: Run) -> None:
     rows = [{"content": "one"}, {"content": "one"}, {"content": "one", "project": "p"}]
     assert subcog("import", write(rows)).out == "added 2 (for all your projects: 1, p: 1), already there 1\n"
     assert subcog("import", write(rows)).out == "added 0, already there 3\n"
+    rows = [{"id": "a", "content": content} for content in ("two", "two", "three")]
+    assert subcog("import", write(rows)).out == "added 1 (for all your projects: 1), already there 1, refused 1\n"
 
 
-def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
-    done = subcog(
-        "import", write([{"id": "a", "content": "one"}, {"id": "a", "content": "one"}, {"id": "a", "content": "two"}])
-    )
-    assert done.out == "added 1 (for all your projects: 1), already there 1, refused 1\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
+def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None:
+    cases = (
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
         ("{}", "there is no content"),
@@ -100,13 +95,13 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
         ('{"content": "x", "questions": "who?"}', 'questions is "who?"; expected a list of texts'),
         ('{"content": "x", "questions": [{"text": "who?", "by": "me"}]}', 'or of objects such as {"text"'),
         ('{"content": "x", "questions": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}', "there are 9 questions, at most 8"),
-    ],
-)
-def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run, line: str, message: str) -> None:
-    done = subcog("import", write([{"id": "good", "content": "fine"}, line, {"id": "also", "content": "good"}]))
-    assert done.code == 2
-    assert done.err.startswith("subcog: rows.jsonl line 2: ")
-    assert message in done.err
+    )
+    lines = [line for line, _ in cases]
+    done = subcog("import", write([{"id": "good", "content": "fine"}, *lines, {"id": "also", "content": "good"}]))
+    messages = dict(line.removeprefix("subcog: rows.jsonl line ").split(": ", 1) for line in done.err.splitlines())
+    assert (done.code, len(messages)) == (2, len(cases))
+    for number, (line, expected) in enumerate(cases, 2):
+        assert expected in messages[str(number)], line
     assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
 
 
@@ -134,17 +129,17 @@ def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: 
     assert subcog("import", write([line]), "--trust", "user").out == "added 1 (for all your projects: 1)\n"
 
 
-def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
-    Path("rows.jsonl").write_bytes(b'{"content": "\xff"}\n{"id": "good", "content": "fine \xf0\x9f\x98\x80"}\r\n\n')
+def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
+    odd = b'{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}\n'
+    Path("rows.jsonl").write_bytes(b'{"content": "\xff"}\n{"id": "good", "content": "fine \xf0\x9f\x98\x80"}\r\n\n' + odd)
     done = subcog("import", "rows.jsonl")
     assert "line 1: not UTF-8 at character 14" in done.err
-    assert subcog("list", "--ids").out == "good\n"
-
-
-def test_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
-    done = subcog("import", write(['{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}']))
-    assert done.err == "fields without a meaning were left out: colour\n"
-    assert subcog("show", "a", "--json").json["content"] == "x \ufffd y"
+    assert "fields without a meaning were left out: colour\n" in done.err
+    assert {row["id"]: row["content"] for row in subcog("export").rows} == {"good": "fine \U0001f600", "a": "x \ufffd y"}
+    for encoding, mark in (("utf-16", ""), ("utf-16-be", "\ufeff")):
+        Path("memories.jsonl").write_bytes(f'{mark}{{"content": "Größe in {encoding}"}}\r\n'.encode(encoding))
+        assert subcog("import", "memories.jsonl").out == "added 1 (for all your projects: 1)\n"
+    assert {"Größe in utf-16", "Größe in utf-16-be"} <= {row["content"] for row in subcog("export").rows}
 
 
 def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
@@ -254,30 +249,48 @@ def test_a_forgotten_memory_comes_back_only_by_replace(subcog: Run) -> None:
     assert subcog("list", "--ids").out.strip() == id_
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_lines_in_utf16_are_imported(subcog: Run, encoding: str) -> None:
-    mark = "\ufeff" if encoding.endswith("be") else ""
-    lines = mark + "".join(json.dumps({"content": text}, ensure_ascii=False) + "\r\n" for text in ("Größe", "Käse"))
-    Path("memories.jsonl").write_bytes(lines.encode(encoding))
-    assert subcog("import", "memories.jsonl").out == "added 2 (for all your projects: 2)\n"
-    assert sorted(row["content"] for row in subcog("export").rows) == ["Größe", "Käse"]
+USER = audiences_of()
 
 
-def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> None:
-    entity = {
-        "entity_id": "harbour_calm",
-        "entity_type": "HANDLER",
-        "recognition": "How to speak with a skipper who is upset.",
-        "keywords": "mooring rage, breathe",
-        "trigger_patterns": ["(about to|gonna) (snap|explode)"],
-        "state_conditions": {"clinician_mode": True},
-    }
-    Path("entities.jsonl").write_text(json.dumps(entity) + "\n", encoding="utf-8")
-    assert subcog("import", "entities.jsonl").code == 0
-    for query in ("mooring rage", "he is about to explode"):
-        assert subcog("search", query, "--fast", "--ids", "-n", "1").out == "harbour_calm\n"
-    for value, printed in (("true", "harbour_calm\n"), ("false", "")):
-        assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == printed
-    line = subcog("export").json
-    assert (line["id"], line["keywords"], line["namespace"]) == ("harbour_calm", ["mooring rage", "breathe"], "handler")
-    assert subcog("import", "entities.jsonl").code == 0  # the same again is skipped
+def rows(*numbers: int) -> str:
+    """Write a file of memories, each with a trigger without a literal, and return its path."""
+    lines = (
+        json.dumps({"id": f"m{number}", "content": f"Note {number}.", "triggers": [rf"\d\d{{{number}}}"]}) for number in numbers
+    )
+    Path("rows.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return "rows.jsonl"
+
+
+def patterns(home: Home) -> set[str]:
+    """Return the triggers that any text may match."""
+    with Store.reader(home) as store:
+        return {trigger.pattern for trigger in lookups.find_triggers(store, [], USER, "")}
+
+
+def test_an_import_refuses_only_the_lines_beyond_the_room(subcog: Run, home: Home) -> None:
+    subcog("import", rows(1, 2))
+    more = rows(*range(3, MAX_UNKEYED + 3))
+    assert f"would add {MAX_UNKEYED - 2} " in subcog("import", more, "--dry-run").out
+    done = subcog("import", more)
+    assert (done.code, done.out.startswith(f"added {MAX_UNKEYED - 2} "), "refused 2" in done.out) == (2, True, True)
+    refused = [line for line in done.err.splitlines() if line.startswith("subcog: ")]
+    assert [line.split(":")[1].strip() for line in refused] == ["rows.jsonl line 49", "rows.jsonl line 50"]
+    assert refused[0] == (
+        r"subcog: rows.jsonl line 49: triggers has '\\d\\d{51}', which no word must be in, and there are 50 of that kind"
+        " already; give it a word of three or more letters that each match has"
+    )
+    assert len(patterns(home)) == MAX_UNKEYED
+    changed = [{"id": f"m{number}", "content": "Changed.", "triggers": [rf"\w\w{{{number}}}", "word"]} for number in (1, 2)]
+    Path("changed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
+    assert subcog("import", "changed.jsonl", "--replace").code == 0  # It takes no more room than there was.
+    assert (len(patterns(home)), r"\d\d{1}" in patterns(home)) == (MAX_UNKEYED, False)
+
+
+def test_fix_derives_them_anew(subcog: Run, home: Home) -> None:
+    subcog("import", rows(1))
+    connection = apsw.Connection(home.memories_db)
+    connection.execute("DELETE FROM triggers")
+    connection.close()
+    assert patterns(home) == set()
+    assert subcog("doctor", "--fix").code == 0
+    assert patterns(home) == {r"\d\d{1}"}

@@ -1,61 +1,17 @@
 """`import` of Markdown files and folders: sections, the user's additions, decision records and their status."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MonkeyPatch, Run
-
-DATA = Path(__file__).parent.parent / "data"
-
-
-def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
-    project = tmp_path / "shop"
-    (project / ".git").mkdir(parents=True)
-    monkeypatch.chdir(project)
-    records = str(shutil.copytree(DATA / "adr", tmp_path / "adr"))
-    done = subcog("import", records)
-    assert done.code == 0
-    rows = subcog("export").rows
-    assert {row["namespace"] for row in rows} == {"decisions"}
-    assert {row["trust"] for row in rows} == {"file"}
-    assert {row["project"] for row in rows} == {str(project)}
-    assert all("/adr/0" in row["source"] for row in rows)
-    again = subcog("import", records)
-    assert again.out == f"added 0, already there {len(rows)}\n"
+from tests.cli.conftest import Run
 
 
 def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = subcog("import", "empty")
     assert (done.code, done.err) == (2, "subcog: empty holds no Markdown; give a folder of .md files, or a .jsonl file\n")
-
-
-def test_another_import_updates_and_archives_sections(subcog: Run, tmp_path: Path) -> None:
-    notes = tmp_path / "notes.md"
-    text = "# Notes\n\n## Locks\n\nThe harbour lock opens at six in the morning, before the first tide of the day comes in.\n\n"
-    gone = "## Cranes\n\nThe crane of the east quay lifts forty tonnes and is serviced by the yard every second month.\n"
-    notes.write_text(text + gone)
-    subcog("import", "notes.md")
-    notes.write_text(text.replace("six", "five"))
-    done = subcog("import", "notes.md")
-    assert (done.code, done.out) == (0, "added 0, replaced 1, archived 1\n")
-    assert "at five" in subcog("search", "harbour lock").out
-    assert subcog("search", "crane").code == 1
-    assert subcog("search", "crane", "--status", "archived").code == 0
-
-
-def test_a_record_that_has_ended_comes_in_as_ended(subcog: Run, tmp_path: Path) -> None:
-    need = "## Context\n\n" + "We needed a queue. " * 9
-    ended = {f"---\nstatus: superseded by ADR-5\n---\n# 4. Kafka\n\n{need}": "superseded"}
-    ended[f"# 4. Kafka\n\nStatus: Retired\n\n{need}"] = "archived"
-    for number, text in enumerate(ended):
-        (tmp_path / f"000{number}-queue.md").write_text(text)
-    subcog("import", ".")
-    by_file = sorted((row["source"], row["status"]) for row in subcog("export").rows)
-    assert [status for _, status in by_file] == [*ended.values()]
 
 
 def test_a_partial_export_archives_and_replaces_nothing_unasked(subcog: Run, tmp_path: Path) -> None:
@@ -126,14 +82,20 @@ ADDED = {"keywords": ["sluice"], "triggers": ["lock"], "paths": ["quay/**"], "wh
 
 
 @pytest.mark.usefixtures("lock")
-@pytest.mark.parametrize("replace", [[], ["--replace"]])
-def test_the_users_additions_stay_when_a_sections_text_changes(subcog: Run, tmp_path: Path, replace: list[str]) -> None:
-    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
-    done = subcog("import", "notes.md", *replace)
-    assert (done.code, done.err) == (0, "")
-    assert "evening" in str(sections(subcog)["Locks"]["content"])
-    assert cues_of(subcog) == ADDED
-    assert subcog("import", "notes.md", *replace).out == "added 0, already there 2\n"
+def test_the_users_additions_stay_when_a_section_changes(subcog: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    for replace, now, counts in (
+        ([], SECTIONS.replace("morning", "evening"), "added 0, replaced 1, already there 1\n"),
+        (["--replace"], SECTIONS.replace("morning", "night"), "added 0, replaced 1, already there 1\n"),
+        ([], "", "added 0, archived 2\n"),
+        ([], "---\ntags: [cache]\n---\n" + SECTIONS, "added 0, replaced 2\n"),  # They come back, with tags.
+    ):
+        notes.write_text(now)
+        done = subcog("import", "notes.md", *replace)
+        assert (done.code, done.out, cues_of(subcog)) == (0, counts, ADDED)
+        assert str(sections(subcog)["Locks"]["content"]).partition("\n\n")[2] in now or not now
+    assert subcog("import", "notes.md").out == "added 0, already there 2\n"
+    assert sections(subcog)["Locks"]["tags"] == ["cache"]
 
 
 def test_an_edited_text_waits_for_replace_with_any_additions(subcog: Run, lock: str, tmp_path: Path) -> None:
@@ -159,22 +121,6 @@ def test_who_vouched_for_a_sections_text_has_not_for_another(subcog: Run, lock: 
     assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["priority"]) == ("file", 89)
     subcog("import", "notes.md", "--replace", "--trust", "user")
     assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["triggers"]) == ("user", ["lock"])
-
-
-def test_an_archived_section_comes_back_with_its_additions(subcog: Run, lock: str, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("")
-    assert "archived 2" in subcog("import", "notes.md").out
-    (tmp_path / "notes.md").write_text(SECTIONS)
-    assert "replaced 2" in subcog("import", "notes.md").out
-    assert cues_of(subcog) == ADDED
-
-
-def test_changed_front_matter_arrives(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text(SECTIONS)
-    subcog("import", "notes.md")
-    (tmp_path / "notes.md").write_text("---\ntags: [cache]\n---\n" + SECTIONS)
-    assert "replaced 2" in subcog("import", "notes.md").out
-    assert sections(subcog)["Locks"]["tags"] == ["cache"]
 
 
 def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_path: Path) -> None:
@@ -211,15 +157,6 @@ def test_a_copy_comes_once_its_original_is_gone(subcog: Run, tmp_path: Path) -> 
     assert subcog("import", str(tmp_path)).out.endswith(", archived 1, already there 1\n")
     live = [str(row["source"]) for row in subcog("export").rows if row.get("status", "active") == "active"]
     assert sorted(source.rpartition("/")[2].partition(":")[0] for source in live) == ["a.md", "b.md"]
-
-
-def test_a_copy_with_other_cues_is_stored_too(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# Notes\n\n" + COPIED.format("mill"))
-    subcog("import", "a.md")
-    (id_,) = [str(row["id"]) for row in subcog("export").rows]
-    subcog("edit", id_, "--path", "quay/**")
-    (tmp_path / "b.md").write_text("# Notes\n\n" + COPIED.format("mill"))
-    assert subcog("import", "b.md").out.startswith("added 1 ")
 
 
 def test_a_forgotten_section_stays_forgotten(subcog: Run, tmp_path: Path) -> None:

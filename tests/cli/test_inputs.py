@@ -45,27 +45,13 @@ def test_rows_may_have_ids_of_any_type(tmp_path: Path) -> None:
     ]
 
 
-def test_an_invalid_line_is_named(monkeypatch: MonkeyPatch, subtests: pytest.Subtests) -> None:
-    cases = [
-        "not json",
-        "7",
-        "null",
-        "[]",
-        '{"id": 1}',
-        '{"prompt": "x"}',
-        '{"id": 1, "prompt": 2}',
-        '{"id": 1, "prompt": null}',
-        "[" * 100_000,
-    ]
-    for line in cases:
-        with subtests.test(line=line):
-            pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
-            with pytest.raises(UsageError) as refused:
-                list(inputs.read_rows("-", "prompt"))
-            assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
-
-
-def test_an_optional_field_is_checked(monkeypatch: MonkeyPatch) -> None:
+def test_an_invalid_line_is_named(monkeypatch: MonkeyPatch) -> None:
+    lines = ["not json", "7", "null", "[]", '{"id": 1}', '{"prompt": "x"}', '{"id": 1, "prompt": 2}', "[" * 100_000]
+    for line in lines:
+        pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
+        with pytest.raises(UsageError) as refused:
+            list(inputs.read_rows("-", "prompt"))
+        assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
     pipe(monkeypatch, b'{"id": 1, "query": "x", "project": 3}')
     with pytest.raises(UsageError) as refused:
         list(inputs.read_rows("-", "query", "project"))

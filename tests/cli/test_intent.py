@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console, RenderableType
 
-from subcog_hooks.cli.intent import intent_record, intent_view
 from subcog_hooks.core.paths import Home
-from subcog_hooks.core.records import replace
-from subcog_hooks.intent.keywords import HYBRID, KEYWORD, FiredSignal, Intent, Reading
-from subcog_hooks.llm.ask import ERROR, SUCCESS
-from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import LlmServer, fails, says
 
 PROMPT = "the tests are failing with exit code 101 in cargo test"
-DEFAULTS = Settings({})
 KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status", "query_type", "elapsed_ms"]
 
 
@@ -66,21 +58,16 @@ def test_why_shows_the_verdict_on_a_prompt_never_sent(subcog: Run) -> None:
     assert subcog("why", "list").code == 1  # no decision was recorded
 
 
-@pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "/compact"])
-def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run, prompt: str) -> None:
-    assert intent_json(subcog, prompt)["intent_type"] == "none"
+def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run) -> None:
+    for prompt in ("", " ", "\n", "ok", "make it blue", "/compact"):
+        assert intent_json(subcog, prompt)["intent_type"] == "none"
+    for prompt, speaks in ((PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)):
+        assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
 
 
 def test_without_a_home_none_is_made(subcog: Run, home: Home) -> None:
     assert subcog("why", PROMPT, "--explain").code == 0
     assert not Path(home.root).exists()
-
-
-def test_with_a_store_nothing_but_the_same_comes_of_it(subcog: Run, home: Home) -> None:
-    before = intent_json(subcog, "how do berths get allocated")
-    subcog("remember", "Berths are allocated by length overall")
-    assert intent_json(subcog, "how do berths get allocated")["intent_type"] == before["intent_type"]
-    assert not os.path.exists(home.state_db)
 
 
 def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home: Home) -> None:
@@ -132,77 +119,10 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list
     assert message in done.err
 
 
-def lines_of(shown: RenderableType) -> list[str]:
-    console = Console(width=140, color_system=None)
-    with console.capture() as captured:
-        console.print(shown)
-    return [line.rstrip() for line in captured.get().splitlines()]
-
-
-def make_examined(
-    answer: Intent | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
-) -> Intent:
-    """Return an examined prompt with two signals, and an LLM's answer or failure."""
-    source = HYBRID if answer else KEYWORD
-    intent = Intent("troubleshoot", 0.8423, (topic, "cargo test"), ("exit_code", "failing"), source=source, llm_status=status)
-    fired = [FiredSignal("exit_code", "troubleshoot", 1.5, "exit code 101"), FiredSignal("order", "none", -0.25, "run")]
-    reading = Reading(intent, fired, ["5 to 7 words", "a number"], [0.0] * 7, None)
-    row = "the LLM answered, topics differ"
-    return replace(intent, reading=reading, row=row, seconds=0.00123, answer=answer, llm_seconds=0.1234, llm_reason=reason)
-
-
-def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
-    lines = lines_of(intent_view(PROMPT, make_examined()))
-    assert lines == [
-        "troubleshoot  0.84  topics: exit code 101, cargo test",
-        ("signals: exit_code, failing; told by keyword; llm success; factual query; 1.2 ms"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "speaks"), [(PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)]
-)
-def test_json_says_whether_the_hook_may_speak(subcog: Run, prompt: str, speaks: bool) -> None:
-    assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
-
-
-def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
-    out = subcog("why", "how do we rotate the signing keys of production and of the staging cluster, last time it failed?").out
-    assert [line.split("  ")[0].split(":")[0] for line in out.splitlines()] == ["howto", "signals"]
-    assert "\x1b" not in out
-
-
-def test_explain_shows_signals_answer_and_merge() -> None:
-    lines = lines_of(intent_view(PROMPT, make_examined(Intent("troubleshoot", 0.9, ("cargo",))), explain=True))
-    rows = [line.split() for line in lines]
-    assert ["signal", "family", "weight", "in", "the", "prompt"] in rows
-    assert ["exit_code", "troubleshoot", "+1.50", "exit", "code", "101"] in rows
-    assert ["order", "none", "-0.25", "run"] in rows
-    assert lines[-3] == "shape  5 to 7 words, a number"
-    assert lines[-2] == "llm    troubleshoot 0.90, topics: cargo; success after 123 ms"
-    assert lines[-1] == "merge  the LLM answered, topics differ"
-    lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), explain=True))
-    assert lines[-2] == "llm    error after 123 ms: HTTP 500"
-
-
-def test_markup_controls_and_secrets_of_a_prompt_are_harmless() -> None:
+def test_controls_and_secrets_of_a_prompt_are_not_shown(subcog: Run) -> None:
     secret = "ghp_" + "a1B2" * 9
-    shown = "\n".join(lines_of(intent_view(PROMPT, make_examined(topic=f"[red]x[/] \x1b[31m {secret}"), explain=True)))
-    assert "[red]x[/]" in shown
-    assert "\x1b" not in shown
-    assert secret not in shown
-
-
-def test_json_explains_with_the_same(subcog: Run) -> None:
-    explained: Any = intent_record(PROMPT, make_examined(Intent("howto", 0.6, reasoning="asks for steps")), DEFAULTS)["explain"]
-    assert explained["signals"][0] == {"name": "exit_code", "family": "troubleshoot", "weight": 1.5, "text": "exit code 101"}
-    assert explained["shape"] == ["5 to 7 words", "a number"]
-    answer = {"intent_type": "howto", "confidence": 0.6, "topics": [], "reasoning": "asks for steps"}
-    assert explained["llm"] == {**answer, "elapsed_ms": 123.4, "reason": None}
-    assert (explained["merge"], explained["speaks"]) == ("the LLM answered, topics differ", True)
-    failed: Any = intent_record(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS)["explain"]
-    assert failed["llm"]["intent_type"] is None
-    assert failed["llm"]["reason"] == "HTTP 500"
+    shown = subcog("why", f"why does the deploy \x1b[31m of {secret} fail?", "--explain").out
+    assert ("deploy" in shown, "\x1b" in shown, secret in shown) == (True, False, False)
 
 
 def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: MonkeyPatch) -> None:
@@ -229,11 +149,14 @@ def test_an_answer_is_merged_shown_and_kept(subcog: Run, home: Home) -> None:
         configure(home, server.url_v1)
         first = intent_json(subcog, PROMPT, "--explain")
         again = intent_json(subcog, PROMPT, "--explain")
+        shown = subcog("why", PROMPT, "--explain").out
     assert (first["intent_type"], first["source"], first["llm_status"]) == ("location", "hybrid", "success")
     assert first["topics"][0] == "cargo"
     assert (first["explain"]["llm"]["confidence"], first["explain"]["llm"]["elapsed_ms"] > 0) == (0.9, True)
     assert first["explain"]["merge"].startswith("the LLM answered")
     assert (again["llm_status"], again["explain"]["llm"]["elapsed_ms"], len(server.requests)) == ("cached", None, 1)
+    assert "llm    location 0.90, topics: cargo; cached" in shown
+    assert f"merge  {first['explain']['merge']}\n" in shown
 
 
 def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> None:
@@ -248,20 +171,15 @@ def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> N
     assert "answered 500" in rows[0]["explain"]["llm"]["reason"]
 
 
-def test_what_is_sent_has_no_secret(subcog: Run, home: Home) -> None:
+def test_no_secret_is_sent(subcog: Run, home: Home) -> None:
     secret = "ghp_" + "a1B2" * 9
     with LlmServer(says("howto", 0.9, ["token"])) as server:
         configure(home, server.url_v1)
         assert intent_json(subcog, f"how do we rotate {secret} again?")["llm_status"] == "success"
-    assert secret.encode() not in server.requests[0].body
-    assert b"how do we rotate" in server.requests[0].body
-
-
-def test_a_prompt_that_may_hold_a_secret_is_not_sent(subcog: Run, home: Home) -> None:
-    with LlmServer(says("howto", 0.9, ["token"])) as server:
-        configure(home, server.url_v1)
+        (request,) = server.requests
         record = intent_json(subcog, "why is password=hunter2 refused by the bank?", "--explain")
-    assert server.requests == []
+        assert len(server.requests) == 1
+    assert (secret.encode() in request.body, b"how do we rotate" in request.body) == (False, True)
     assert (record["llm_status"], record["explain"]["llm"]["reason"]) == ("skipped", "the prompt may hold a secret")
 
 
@@ -274,12 +192,10 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
     state.close()
 
 
-@pytest.mark.parametrize("prompt", [PROMPT, "thanks!"])
-def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home, prompt: str) -> None:
-    configure(home, "http://localhost:1/v1")
-    Path(home.config).write_text('[llm]\nprovider = "openai"\n')
-    done = subcog("why", prompt)
-    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
-    assert done.err.startswith("subcog: llm.model is not set; ")
-    Path(home.config).write_text('search_intent.use_llm = false\n[llm]\nprovider = "openai"\n')
-    assert subcog("why", prompt).code == 0
+def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home) -> None:
+    home.create()
+    for text, code in (('[llm]\nprovider = "openai"\n', 4), ('search_intent.use_llm = false\n[llm]\nprovider = "openai"\n', 0)):
+        Path(home.config).write_text(text)
+        for prompt in (PROMPT, "thanks!"):
+            done = subcog("why", prompt)
+            assert (done.code, done.err.startswith("subcog: llm.model is not set; ")) == (code, code == 4)

@@ -155,31 +155,3 @@ def test_a_variable_changes_what_comes_out(
 
 def test_every_variable_is_in_the_table() -> None:
     assert {variable for variable, _, _ in VARIABLES} == {*OF_INTENT}
-
-
-@pytest.mark.usefixtures("stored_memory")
-@pytest.mark.parametrize("variable", OF_INTENT)
-def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
-    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: MonkeyPatch, variable: str
-) -> None:
-    before = observe(subcog, home, servers, PINNED)
-    monkeypatch.setenv(variable, "perhaps")
-    written: list[bytes] = []
-    prompt.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
-    alone = {"search_intent.use_llm": "false"} if variable == "SUBCOG_SEARCH_INTENT_USE_LLM" else {}  # it may have said no
-    monkeypatch.delenv(variable)
-    assert b"".join(written) == (observe(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
-    monkeypatch.setenv(variable, "perhaps")
-    expected = KEYS[sources.VARIABLES[variable]].expected
-    assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
-    done = subcog("why", PROMPT)
-    assert (done.code, done.out) == (4, "")
-    assert done.err == f"subcog: {variable} is 'perhaps', expected {expected}; correct the variable\n"
-
-
-@pytest.mark.usefixtures("stored_memory")
-def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
-    observe(subcog, home, servers, PINNED)
-    record = subcog("report", "--json").json
-    assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
-    assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

@@ -10,6 +10,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.paths import Home
+from subcog_hooks.learn.quoting import MAX_SESSION_MEMORIES
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import now_ms
@@ -58,6 +59,8 @@ def sent_texts(server: LlmServer) -> list[str]:
 def test_a_proposal_that_quotes_typed_words_waits_with_its_turn(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", "hello there", HINT)
     server.play(proposes(memory()))
+    (shown,) = subcog("learn", "--llm", "--dry-run", "--jsonl").rows
+    assert (shown["memory"], shown["evidence"], shown["by"], waiting(subcog)) == (ABOUT_HINT, HINT, "person", [])
     done = subcog("learn", "--llm")
     assert done.code == 0, done.err
     assert "openai (small) is sent what you typed in at most 1 session, with the agent's last words" in done.err
@@ -203,27 +206,6 @@ def test_until_the_scale_is_known_only_the_surest_two_come(subcog: Run, sessions
     assert ABOUT_FERRY in active(home)
 
 
-def test_a_long_session_takes_two_calls(subcog: Run, sessions: Path, server: LlmServer) -> None:
-    turns = [f"{number}: " + "the quay of the old town has a light of its own " * 34 for number in range(30)]
-    session(sessions, "one", *turns)
-    about = "The quay of the old town has its own light."
-    server.play(proposes(memory("the quay of the old town has a light of its own", about)))
-    subcog("learn", "--llm")
-    texts = sent_texts(server)
-    assert [f"] {about}" in text for text in texts] == [False, True]  # The second call has the note of the first.
-    assert [f"{number}: the quay" in texts[number // 15] for number in range(30)] == [True] * 30
-    assert max(map(len, texts)) <= 45_000
-
-
-def test_at_once_a_contradiction_waits(subcog: Run, sessions: Path, server: LlmServer) -> None:
-    assert subcog("config", "set", "capture.sessions", "auto").code == 0
-    assert subcog("remember", "The staging box is never wiped.", "--project", "/home/dev/shop").code == 0
-    session(sessions, "one", "hello there", HINT)
-    server.play(proposes(memory(text="The staging box is wiped.")))
-    subcog("learn", "--llm")
-    assert [row["content"] for row in waiting(subcog)] == ["The staging box is wiped."]
-
-
 def test_nothing_is_sent_unasked_and_no_session_twice(subcog: Run, sessions: Path, server: LlmServer) -> None:
     written = session(sessions, "one", HINT)
     subcog("learn")
@@ -245,44 +227,26 @@ def test_nothing_is_sent_unasked_and_no_session_twice(subcog: Run, sessions: Pat
     assert subcog("learn", "--llm").code == 5
 
 
-@pytest.mark.parametrize(
-    "proposed",
-    [
-        memory(quote="we wipe staging every night"),
-        memory(quote=RULE),
-        memory(quote=""),
-        memory(quote="the"),
-        memory(quote=["staging"]),
-        memory(text=""),
-        memory(text="x" * 400),
-        memory(text="Staging is wiped\x1b[31m every night."),
-        memory(text="Staging is \u202edepiw every night."),
-        memory(text=f"Staging takes the key {KEY} over night."),
-        memory(kind="command"),
-        memory(kind="order"),
-        3,
-    ],
-    ids=lambda proposals: json.dumps(proposals)[:60],
-)
-def test_what_the_typed_words_do_not_bear_out_is_refused(
-    subcog: Run, sessions: Path, server: LlmServer, proposed: object
-) -> None:
+def test_what_the_typed_words_do_not_bear_out_is_refused(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "other", RULE, day="2026-03-01")
-    session(sessions, "one", HINT)
-    server.play(proposes(proposed))
-    done = subcog("learn", "--llm", "--session", str(sessions / "-home-dev-shop" / "one.jsonl"))
-    assert waiting(subcog) == [], done.err
+    refused = (
+        *(memory(quote=quote) for quote in ("we wipe staging every night", RULE, "", "the", ["staging"])),
+        *(memory(text=text) for text in ("", "x" * 400, "Staging is wiped\x1b[31m every night.")),
+        *(memory(text=text) for text in ("Staging is \u202edepiw every night.", f"Staging takes the key {KEY} over night.")),
+        *(memory(kind="command"), memory(kind="order"), 3),
+    )
+    for number in range(0, len(refused), MAX_SESSION_MEMORIES):
+        written = session(sessions, f"s{number}", HINT)
+        server.play(proposes(*refused[number : number + MAX_SESSION_MEMORIES]))
+        done = subcog("learn", "--llm", "--session", str(written.path))
+        assert ("the model proposed 0" in done.err, waiting(subcog)) == (True, []), done.err
 
 
-@pytest.mark.parametrize(
-    "text", ["", "Sure! Here you go.", "[]", "{}", '{"memories": 1}', '{"memories": [1]}', "[" * 30_000, "x" * 60_000]
-)
-def test_after_an_unexpected_answer_the_session_is_asked_again(
-    subcog: Run, sessions: Path, server: LlmServer, text: str
-) -> None:
+def test_after_an_unexpected_answer_the_session_is_asked_again(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", HINT)
-    server.play(says_text(text))
-    assert subcog("--quiet", "learn", "--llm").code == 5
+    for text in ("", "Sure! Here you go.", "[]", "{}", '{"memories": 1}', '{"memories": [1]}', "[" * 30_000, "x" * 60_000):
+        server.play(says_text(text))
+        assert subcog("--quiet", "learn", "--llm").code == 5, text[:20]
     server.play(proposes(memory()))
     assert "the model proposed 1" in subcog("learn", "--llm").err
 
@@ -415,41 +379,8 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
         assert re.search(r"sessions: 5 calls, [\d,]+ characters, the last at \d\d:\d\d", done.out + done.err)
 
 
-def test_a_hundred_sessions_are_asked_about_over_days(
-    subcog: Run, sessions: Path, server: LlmServer, monkeypatch: MonkeyPatch
-) -> None:
-    for number in range(100):
-        typed = f"by the way, crane {number} waits for part {number * 7} of the old stock, as far as I have heard of it"
-        session(sessions, f"s{number:02}", typed, day=f"2026-0{1 + number // 28}-{1 + number % 28:02}")
-    subcog("config", "set", "llm.calls_a_day", "20")
-    server.play(proposes())
-    counts: list[int] = []
-    for days in range(6):
-        later = now_ms() + days * state_values.DAY_MS
-        monkeypatch.setattr(memory_questions, "now_ms", lambda later=later: later)
-        done = subcog("learn", "--llm")
-        counts.append(len(server.requests))
-        assert ("the calls of today are made" in done.err) is (days < 4)
-    assert counts == [20, 40, 60, 80, 100, 100]
-    texts = sent_texts(server)
-    assert "crane 99 " in texts[0]
-    assert "crane 0 " in texts[-1]
-
-
 def stop(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def test_a_dry_run_asks_and_stores_nothing(subcog: Run, sessions: Path, server: LlmServer) -> None:
-    session(sessions, "one", HINT)
-    server.play(proposes(memory()))
-    done = subcog("learn", "--llm", "--dry-run", "--jsonl")
-    (row,) = done.rows
-    assert (row["memory"], row["evidence"], row["by"], row["uuid"]) == (ABOUT_HINT, HINT, "person", "one-r0")
-    assert waiting(subcog) == []
-    subcog("learn", "--llm")
-    assert len(server.requests) == 2
-    assert "1 of" not in subcog("learn", "--llm").err
 
 
 def test_forget_erases_model_proposals_and_asks_no_session_again(
@@ -465,10 +396,19 @@ def test_forget_erases_model_proposals_and_asks_no_session_again(
     assert len(server.requests) == 1
 
 
-def test_a_session_that_says_nothing_costs_no_call(subcog: Run, sessions: Path, server: LlmServer) -> None:
-    session(sessions, "one", "hello", "go on", "yes", "/compact")
+def test_a_long_session_takes_two_calls_and_an_empty_one_none(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    session(sessions, "none", "hello", "go on", "yes", "/compact")
     assert "asked about 0 sessions" in subcog("learn", "--llm").err
     assert server.requests == []
+    turns = [f"{number}: " + "the quay of the old town has a light of its own " * 34 for number in range(30)]
+    session(sessions, "one", *turns)
+    about = "The quay of the old town has its own light."
+    server.play(proposes(memory("the quay of the old town has a light of its own", about)))
+    subcog("learn", "--llm")
+    texts = sent_texts(server)
+    assert [f"] {about}" in text for text in texts] == [False, True]  # The second call has the note of the first.
+    assert [f"{number}: the quay" in texts[number // 15] for number in range(30)] == [True] * 30
+    assert max(map(len, texts)) <= 45_000
 
 
 def test_the_other_provider_is_asked_in_its_own_language(subcog: Run, sessions: Path, server: LlmServer) -> None:

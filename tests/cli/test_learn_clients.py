@@ -27,21 +27,12 @@ def _work_folder(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("client", WRITERS)
-def test_a_typed_rule_is_proposed_and_nothing_else(client: str, subcog: Run, tmp_path: Path) -> None:
-    WRITERS[client](tmp_path, "hello there", RULE, "fix this")
-    done = subcog("learn", "--dry-run", "--jsonl")
-    assert done.code == 0
-    assert "read 3 prompts of 1 session; would propose 1" in done.err
-    (proposed,) = done.rows
-    assert (proposed["memory"], proposed["scope"]) == (RULE, "project")
-    assert INJECTED not in done.out
-    assert waiting(subcog) == []
-
-
-@pytest.mark.parametrize("client", WRITERS)
-def test_a_session_is_read_once_and_goes_on(client: str, subcog: Run, home: Home, tmp_path: Path) -> None:
+def test_a_typed_rule_alone_is_proposed_and_the_session_goes_on(client: str, subcog: Run, home: Home, tmp_path: Path) -> None:
     path = WRITERS[client](tmp_path, "hello there", RULE)
-    subcog("learn")
+    done = subcog("learn", "--jsonl")
+    assert "read 2 prompts of 1 session; proposed 1" in done.err
+    (proposed,) = done.rows
+    assert (proposed["memory"], proposed["scope"], INJECTED in done.out) == (RULE, "project", False)
     (memory,) = waiting(subcog)
     assert (memory["content"], memory["project"]) == (RULE, FOLDER)
     assert str(memory["source"]).startswith(f"session:{path}:")

@@ -1,6 +1,5 @@
 """A script's search, which typer does not read: it means the same as in the terminal, or is left to the terminal."""
 
-import json
 import os
 from typing import Any
 
@@ -109,6 +108,8 @@ def test_progressive_is_for_lines_of_one_query(subcog: Run) -> None:
         done = subcog("search", *line, "--progressive")
         assert (done.code, done.out) == (2, "")
         assert "--progressive is for --jsonl and one query" in done.err
+    done = subcog("search", "x", "--jsonl", "--progressive")  # without a store
+    assert (done.code, [row["type"] for row in done.rows]) == (1, ["preliminary", "final"])
 
 
 def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
@@ -124,18 +125,3 @@ def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
     assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
     alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")
     assert last["results"] == alone.rows
-
-
-def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> None:
-    subcog("remember", "Sessions are kept in a cookie called sid.")
-    done = subcog("search", "session cookie", "--jsonl", "--progressive", "--fast", "--explain")
-    for line in done.out.splitlines():
-        (hit,) = json.loads(line)["results"]
-        explanation = hit["explain"]
-        share = explanation["factors"]["agreement"] * explanation["factors"]["recency"]
-        assert sum(explanation["contributions"].values()) * share == pytest.approx(hit["score"])
-
-
-def test_progressive_is_two_lines_without_a_store_too(subcog: Run) -> None:
-    done = subcog("search", "x", "--jsonl", "--progressive")
-    assert (done.code, [json.loads(line)["type"] for line in done.out.splitlines()]) == (1, ["preliminary", "final"])

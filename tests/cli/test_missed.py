@@ -1,4 +1,4 @@
-"""`why missed`: the prompt becomes a question of the memory that was missed."""
+"""`why missed`: the prompt becomes a question of the memory that was missed, and is the last one of this project."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, MonkeyPatch, Run
-from tests.cli.decided import BEGINNING, decided, keep, latest
+from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep, latest
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
 PROMPT = "Is there a time of the week when deployments are forbidden?"
@@ -46,19 +46,13 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("edit", "rule", "--question", "may I merge on a Friday?")
     verdict = latest(subcog)
-    subcog("why", "missed", "rule", "--yes")
-    done = subcog("why", "missed", "rule", verdict, "--undo")
-    assert (done.code, done.out) == (0, "")
-    assert done.err == f"no longer a question that rule answers: {PROMPT!r}\n"
-    assert questions_of(home) == [AnsweredQuestion("may I merge on a Friday?")]
+    for named in ([verdict], []):
+        subcog("why", "missed", "rule", verdict)
+        silent(OTHER, f"later{len(named)}")
+        done = subcog("why", "missed", "rule", *named, "--undo")
+        assert (done.code, done.out, done.err) == (0, "", f"no longer a question that rule answers: {PROMPT!r}\n")
+        assert questions_of(home) == [AnsweredQuestion("may I merge on a Friday?")]
     assert silent(PROMPT, "after") == []
-
-
-def test_undo_without_a_verdict_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "missed", "rule", "--yes")
-    silent(OTHER, "later")
-    assert subcog("why", "missed", "rule", "--undo").code == 0
-    assert questions_of(home) == []
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -67,23 +61,11 @@ def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: As
     subcog("why", "missed", "rule", "--yes")
     subcog("config", "set", "surfacing.log_prompts", "false")
     silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
+    if not is_named:
+        Path(home.state_db).unlink()
     done = subcog("why", "missed", "rule", *([verdict] if is_named else []), "--undo")
     assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
     assert questions_of(home) == []
-
-
-def test_undo_works_without_any_verdict(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "missed", "rule", "--yes")
-    Path(home.state_db).unlink()
-    assert subcog("why", "missed", "rule", "--undo").code == 0
-    assert questions_of(home) == []
-
-
-def test_a_forgotten_memory_learns_nothing(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("forget", "rule")
-    done = subcog("why", "missed", "rule", "--yes")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "subcog: rule is deleted; `subcog edit rule` changes that\n"
 
 
 def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
@@ -113,11 +95,32 @@ def test_of_a_long_or_pasted_prompt_the_question_is_learned(subcog: Run, silent:
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
 
 
-def test_a_memory_that_comes_is_not_taught(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "missed", "rule", "--yes")
-    done = subcog("why", "missed", "rule", "--yes")
-    assert (done.code, done.err) == (0, "rule comes to that prompt by now; nothing was learned\n")
-    assert len(questions_of(home)) == 1
+def test_what_needs_or_takes_no_question_learns_none(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
+    keep(home, decided("lost", prompt=None), decided("began", **BEGINNING))
+    prompt = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(PROMPT))
+    full = [argument for i in range(8) for argument in ("--question", f"which berth has crane {i}?")]
+    for before, missed, code, message in (
+        ((), ("rule", "lost"), 2, "the prompt of lost was not kept"),
+        ((), ("rule", "began"), 2, ""),
+        ((), ("nothing", prompt), 1, ""),
+        ((), ("", prompt), 2, ""),
+        (
+            ("edit", "rule", *full),
+            ("rule", prompt),
+            2,
+            "subcog: rule has 8 questions already; `subcog edit rule` changes that\n",
+        ),
+        (("edit", "rule", "--no-questions"), ("rule", prompt), 0, f"learned: {PROMPT!r} is a question that rule answers\n"),
+        ((), ("rule", prompt), 0, "rule comes to that prompt by now; nothing was learned\n"),
+        (("forget", "rule"), ("rule", prompt), 2, "subcog: rule is deleted; `subcog edit rule` changes that\n"),
+    ):
+        assert not before or subcog(*before).code == 0
+        done = subcog("why", "missed", *missed)
+        assert (done.code, done.out, message in done.err) == (code, "", True), missed
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    done = subcog("why", "missed", "cookie", prompt)
+    assert (done.code, done.out, done.err.endswith("; the person runs this command\n")) == (2, "", True)
+    assert questions_of(home, "cookie") == []
 
 
 def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, home: Home) -> None:
@@ -141,32 +144,66 @@ def test_a_question_takes_no_prompt_from_another_memory(subcog: Run, ask: Ask, h
     assert ask(NEAR, "again") == ["window"]
 
 
-def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, home: Home) -> None:
-    for_all = [argument for i in range(8) for argument in ("--question", f"which berth has crane {i}?")]
-    assert subcog("edit", "rule", *for_all).code == 0
-    done = subcog("why", "missed", "rule", "--yes")
-    assert (done.code, done.err) == (2, "subcog: rule has 8 questions already; `subcog edit rule` changes that\n")
-    assert len(questions_of(home)) == 8
+SHOP, YARD = "github.com/acme/shop", "github.com/acme/yard"
+ASKED_HERE = "When may nobody merge to the main branch?"
+ASKED_THERE = "Which crane lifts the containers of berth four?"
+CALL = decided("call", candidates=[candidate("rule", 0.7)], project=SHOP, **TOOL)
 
 
-def test_an_agent_may_not_teach_a_persons_memory(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setenv(IN_AN_AGENT, "1")
-    done = subcog("why", "missed", "rule", "--yes")
+@pytest.fixture
+def folders(subcog: Run, ask: Ask, tmp_path: Path, home: Home, monkeypatch: MonkeyPatch) -> dict[str, Path]:
+    """Ask in one project, then in another, and stay in the first; its last verdict is on a tool call."""
+    ask.remember(rule="Nobody merges on Fridays after four.", crane="Crane 7 lifts the containers of berth four.")
+    made = {}
+    for name, prompt in ((SHOP, ASKED_HERE), (YARD, ASKED_THERE)):
+        made[name] = tmp_path / name.rpartition("/")[2]
+        (made[name] / ".git").mkdir(parents=True)
+        (made[name] / ".git" / "config").write_text(f'[remote "origin"]\nurl = https://{name}.git\n')
+        ask(prompt, session=name, cwd=str(made[name]))
+    keep(home, CALL)
+    monkeypatch.chdir(made[SHOP])
+    return made
+
+
+def rule_questions(home: Home) -> list[str]:
+    with Store.reader(home) as store:
+        return [question.text for question in store.get("rule").questions]
+
+
+@pytest.mark.usefixtures("folders")
+def test_the_last_prompt_of_this_project_is_explained(subcog: Run) -> None:
+    assert subcog("why", "--json").json["prompt"] == ASKED_HERE
+    assert subcog("why").out.splitlines()[1] == ASKED_HERE
+    assert subcog("why", "--everywhere").out.splitlines()[1] == ASKED_THERE
+    assert subcog("why", "call").out.splitlines()[1] == "PreToolUse: Edit"
+
+
+def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path], monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.chdir(folders[SHOP].parent)
+    for arguments in (("why",), ("why", "missed", "rule", "--yes"), ("why", "bad", "rule", "--yes")):
+        done = subcog(*arguments)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == (
+            "subcog: no prompt outside of all projects has been decided on yet; --everywhere takes the latest of all\n"
+        )
+
+
+@pytest.mark.usefixtures("folders")
+@pytest.mark.parametrize("mark", ["missed", "bad"])
+def test_nothing_is_taught_by_a_prompt_that_nobody_named(subcog: Run, home: Home, mark: str) -> None:
+    done = subcog("why", mark, "crane")
+    prompt = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(ASKED_HERE))
     assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("; the person runs this command\n")
-    assert questions_of(home) == []
+    assert done.err == (
+        f"subcog: the latest prompt here is {ASKED_HERE!r}, and nobody can be asked whether it is meant; "
+        f"`subcog why {mark} crane {prompt}`, or --yes\n"
+    )
+    assert subcog("why", mark, "crane", prompt).code == 0
 
 
-def test_a_prompt_that_was_not_kept_teaches_nothing(subcog: Run, silent: Ask, home: Home) -> None:
-    keep(home, decided("lost", prompt=None))
-    done = subcog("why", "missed", "rule", "lost")
-    assert (done.code, done.out) == (2, "")
-    assert "the prompt of lost was not kept" in done.err
-    keep(home, decided("began", **BEGINNING))
-    assert subcog("why", "missed", "rule", "began").code == 2
-
-
-@pytest.mark.parametrize(("memory", "code"), [("nothing", 1), ("", 2)])
-def test_a_memory_that_is_not_there_is_one_line(subcog: Run, silent: Ask, memory: str, code: int) -> None:
-    done = subcog("why", "missed", memory, "--yes")
-    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+@pytest.mark.usefixtures("folders")
+def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) -> None:
+    assert subcog("why", "missed", "rule", "--yes").code == 0
+    assert ASKED_THERE not in rule_questions(home)
+    done = subcog("why", "bad", "crane", "--everywhere", "--yes")
+    assert done.err.startswith(f"marked as wrong for prompts like {ASKED_THERE!r}: ")

@@ -58,12 +58,6 @@ def settings_of(name: str) -> Path:
     return Path(os.environ["HOME"], *FILES_OF[name].split("/"))
 
 
-def read_entries(name: str) -> dict[str, Any]:
-    """Return the first entry of each event: in Claude Code's form, its group's only hook."""
-    hooks: dict[str, list[Any]] = json.loads(settings_of(name).read_text())["hooks"]
-    return {event: entries[-1].get("hooks", entries)[0] for event, entries in hooks.items()}
-
-
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "subcog"}
 
@@ -146,20 +140,6 @@ def test_a_file_with_a_version_alone_stays(subcog: Run, name: str, monkeypatch: 
         assert path.read_text() == text
 
 
-def test_cursor_settings_without_a_version_are_refused(subcog: Run) -> None:
-    settings_of("cursor").parent.mkdir()
-    settings_of("cursor").write_text('{"hooks": {}}')
-    done = subcog("init", "--for", "cursor")
-    assert (done.code, "version is missing" in done.err) == (4, True)
-
-
-def test_doctor_says_which_agents_were_not_tried(subcog: Run) -> None:
-    subcog("init", "--for", "cursor")
-    subcog("init", "--for", "qwen")
-    lines = [line for line in subcog("doctor").out.splitlines() if ": hook in" in line]
-    assert [("Cursor" in line, "not tried with the real client" in line) for line in lines] == [(False, False), (True, True)]
-
-
 OTHER = '{ "command": "x", "args": ["a,}", "//"] }'
 SERVER_SETTINGS = {
     "no servers": '{\n  "theme": "x"\n}\n',
@@ -193,17 +173,21 @@ def test_server_settings_come_back_byte_for_byte(subcog: Run, name: str, subtest
             assert settings_of(name).read_bytes().decode() == text
 
 
-@pytest.mark.parametrize("name", SERVERS)
-def test_broken_server_settings_get_a_single_line(subcog: Run, name: str) -> None:
+@pytest.mark.parametrize("name", FILES_OF)
+def test_broken_settings_get_a_single_line_and_stay(subcog: Run, name: str) -> None:
     settings_of(name).parent.mkdir(parents=True)
     key = CLIENTS[name].settings.key
-    for text in ("", "[]", "{", f'{{"{key}": []}}', f'{{"{key}": {{"subcog": {OTHER}}}}}', f'{{"{key}": {{"subcog": 1}}}}'):
+    servers = (f'{{"{key}": {{"subcog": {OTHER}}}}}', f'{{"{key}": {{"subcog": 1}}}}', f'{{"{key}": []}}', f'{{"{key}": 3}}')
+    hooks = ('{"hooks": []}', "nonsense", "const COMMAND = [\n", 'const COMMAND = ["]')
+    commas = (f'{{"{key}": {{,}}}}', '{"a": [,]}', "{,}") if name == "zed" else ()
+    for text in ("", "[]", "{", *commas, *(hooks if name in HOOKED else servers)):
         settings_of(name).write_text(text)
         for command in ("init", "uninstall"):
             done = subcog(command, "--for", name)
-            assert (done.code in (1, 4), done.err.count("\n"), settings_of(name).read_text()) == (True, 1, text)
+            assert (done.code in (1, 4), done.err.count("\n"), settings_of(name).read_text()) == (True, 1, text), text
         assert subcog("init", "--for", name).code == 4
-        assert subcog("doctor").code == 0
+    done = subcog("doctor")
+    assert (done.code, f"`subcog init --for {name}` registers it" in done.out) == (0, False)
 
 
 def test_a_server_before_a_last_comma_is_removed_with_it(subcog: Run) -> None:
@@ -213,25 +197,6 @@ def test_a_server_before_a_last_comma_is_removed_with_it(subcog: Run) -> None:
     settings_of("zed").write_text(f'{{"theme": "x", "context_servers": {{"subcog": {server},}}, }}')
     assert subcog("uninstall", "--for", "zed").code == 0
     assert settings_of("zed").read_text() == '{"theme": "x", "context_servers": {}, }'
-
-
-@pytest.mark.parametrize("text", ['{"context_servers": {,}}', '{"a": [,], "context_servers": {}}', "{,}"])
-def test_a_comma_without_a_member_is_a_fault(subcog: Run, text: str) -> None:
-    settings_of("zed").parent.mkdir(parents=True)
-    settings_of("zed").write_text(text)
-    done = subcog("init", "--for", "zed")
-    assert (done.code, done.err.count("\n"), settings_of("zed").read_text()) == (4, 1, text)
-
-
-def test_servers_in_no_object_are_a_fault_for_doctor_too(subcog: Run) -> None:
-    settings_of("zed").parent.mkdir(parents=True)
-    settings_of("zed").write_text('{"context_servers": 3}')
-    for command in (("init", "--for", "zed"), ("uninstall", "--for", "zed")):
-        done = subcog(*command)
-        assert (done.code, "context_servers is not an object" in done.err) == (4, True)
-    done = subcog("doctor")
-    assert "context_servers is not an object" in done.out
-    assert "`subcog init --for zed` registers it" not in done.out
 
 
 def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) -> None:
@@ -282,32 +247,15 @@ def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
     assert path.read_text() == '{\n  "model": "y", // by me\n  /* , */ "a": [1] // kept\n\n  , // also\n  "z": 2\n}\n'
 
 
-def test_comments_are_refused_where_the_agent_has_none(subcog: Run) -> None:
-    settings_of("codex").parent.mkdir()
-    settings_of("codex").write_text("{} // mine")
-    done = subcog("init", "--for", "codex")
-    assert (done.code, "comments are not allowed" in done.err) == (4, True)
-
-
-@pytest.mark.parametrize("name", HOOKED)
-def test_a_broken_settings_file_gets_a_single_line(subcog: Run, name: str) -> None:
-    settings_of(name).parent.mkdir(parents=True)
-    for text in ("", "[]", "{", '{"hooks": []}', "nonsense", "const COMMAND = [\n", 'const COMMAND = ["]'):
+def test_what_an_agent_does_not_take_is_refused(subcog: Run) -> None:
+    for name, text, message in (
+        ("codex", "{} // mine", "comments are not allowed"),
+        ("cursor", '{"hooks": {}}', "version is missing"),
+    ):
+        settings_of(name).parent.mkdir()
         settings_of(name).write_text(text)
-        for command in ("init", "uninstall"):
-            done = subcog(command, "--for", name)
-            assert (done.code in (1, 4), done.err.count("\n"), settings_of(name).read_text()) == (True, 1, text)
-        assert subcog("init", "--for", name).code == 4
-        assert subcog("doctor").code == 0
-
-
-def test_each_agent_gets_its_own_unit_of_time(subcog: Run) -> None:
-    limits = {}
-    for name in (*SHARED, "copilot", "cursor"):
-        subcog("init", "--for", name)
-        limits[name] = {entry["timeoutSec" if name == "copilot" else "timeout"] for entry in read_entries(name).values()}
-    assert limits == {"codex": {3}, "gemini": {5000}, "qwen": {5000}, "droid": {5}, "copilot": {10}, "cursor": {5}}
-    assert all(isinstance(limit, int) for kinds in limits.values() for limit in kinds)
+        done = subcog("init", "--for", name)
+        assert (done.code, message in done.err, settings_of(name).read_text()) == (4, True, text)
 
 
 def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: MonkeyPatch) -> None:
@@ -322,18 +270,6 @@ def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: Monke
         assert "/old place/subcog" not in settings_of(name).read_text()
         subcog("uninstall", "--for", name)
         assert not settings_of(name).exists()
-
-
-@pytest.mark.parametrize("name", SHARED)
-def test_settings_written_while_a_program_runs_stay(subcog: Run, monkeypatch: MonkeyPatch, name: str) -> None:
-    def run_slowly() -> list[str]:
-        settings_of(name).write_text('{"model": "x"}\n')
-        return ["/x/subcog"]
-
-    settings_of(name).parent.mkdir()
-    monkeypatch.setattr(registration, "hook_command", run_slowly)
-    assert subcog("init", "--for", name).code == 0
-    assert json.loads(settings_of(name).read_text()).keys() == {"model", "hooks"}
 
 
 def lines(folder: Path) -> Iterator[tuple[list[list[str]], str]]:
@@ -373,12 +309,6 @@ def test_lines_of_others_are_not_ours() -> None:
     assert not hook_entries.is_ours({"command": "sh -c '" + "subcog hook --client " * 100_000 + "'"})
 
 
-def test_uninstall_names_the_agents_that_keep_the_hook(subcog: Run) -> None:
-    subcog("init", "--for", "qwen")
-    done = subcog("uninstall")
-    assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
-
-
 def test_names_and_options_are_checked(subcog: Run) -> None:
     for arguments in (["--for", "kiro"], ["--for", "codex", "--project"], ["--for", "codex", "--user"]):
         done = subcog("init", *arguments)
@@ -406,7 +336,10 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     settings_of("qwen").parent.mkdir()
     assert "Qwen Code does not have the hook; `subcog init --for qwen` registers it" in subcog("doctor").out
     subcog("init", "--for", "qwen")
-    assert f"ok  Qwen Code: hook in {settings_of('qwen')}, not seen at work yet" in subcog("doctor").out
+    subcog("init", "--for", "cursor")
+    lines = [line for line in subcog("doctor").out.splitlines() if ": hook in" in line]
+    assert [("Cursor" in line, "not tried with the real client" in line) for line in lines] == [(False, False), (True, True)]
+    assert lines[0].endswith(f"ok  Qwen Code: hook in {settings_of('qwen')}, not seen at work yet")
     subcog("remember", "Ropes are replaced every spring.")
     with contextlib.closing(State.open(Home.find(), 1_000)) as state:
         sessions.note_prompt(state, "qwen:s", "", 1_772_445_600_000)
@@ -415,6 +348,8 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     del partial["hooks"]["PreCompact"]
     settings_of("qwen").write_text(json.dumps(partial))
     assert "lacks PreCompact; `subcog init --for qwen` adds that" in subcog("doctor").out
+    done = subcog("uninstall")
+    assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
 
 
 @posix

@@ -1,4 +1,6 @@
-"""The questions of a memory through the commands that take and show them."""
+"""A memory's questions, and whether it holds in every session, through the commands that take and show them."""
+
+from pathlib import Path
 
 import pytest
 
@@ -51,13 +53,6 @@ def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatc
     assert shown_questions(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
 
 
-def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    id_ = subcog("remember", KEYS, *ASKED).out.strip()
-    monkeypatch.setenv("EDITOR", "sed -i.bak s/renews/replaces/")
-    assert subcog("edit", id_).code == 0
-    assert shown_questions(subcog, id_) == ["who replaces the certificates?", "how often do secrets change"]
-
-
 def test_secrets_do_not_come_in_through_a_question(subcog: Run) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     done = subcog("remember", KEYS, "--question", f"what does {token}  open?")
@@ -97,10 +92,16 @@ def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monke
 def test_without_its_questions_the_memory_does_not_come(subcog: Run, ask: Ask) -> None:
     ask.remember()
     id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
-    subcog("edit", id_, "--no-questions")
-    assert ask(PROMPT) == []
-    subcog("edit", id_, *ASKED[:2])
-    assert ask(PROMPT) == [id_]
+    for change, ids in (
+        (("edit", "--no-questions"), []),
+        (("edit", *ASKED[:2]), [id_]),
+        (("edit", "--status", "archived"), []),
+        (("edit", "--status", "active"), [id_]),
+        (("forget",), []),
+    ):
+        assert subcog(change[0], id_, *change[1:]).code == 0
+        assert ask(PROMPT, f"after {change}") == ids
+    assert id_ not in subcog("search", "who renews the certificates").out
 
 
 def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
@@ -112,10 +113,59 @@ def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
     assert row["explain"]["asked_like"] == "who renews the certificates?"
 
 
-@pytest.mark.parametrize("away", [("forget",), ("edit", "--status", "archived")])
-def test_a_memory_takes_its_questions_along(subcog: Run, ask: Ask, away: tuple[str, ...]) -> None:
-    ask.remember()
-    id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
-    assert subcog(away[0], id_, *away[1:]).code == 0
-    assert ask(PROMPT) == []
-    assert id_ not in subcog("search", "who renews the certificates").out
+RULE = "Never push to main without a review."
+FACT = "The build broke on 3 May, the cache was full."
+
+
+def standing(subcog: Run, id_: str) -> object:
+    return subcog("show", id_, "--json").json.get("standing")
+
+
+def store_text(subcog: Run, *arguments: str) -> str:
+    return subcog("remember", *arguments).out.strip()
+
+
+def test_remember_and_edit_store_the_flag_only_if_given(subcog: Run) -> None:
+    rule, fact = store_text(subcog, FACT, "--standing"), store_text(subcog, RULE, "--no-standing")
+    plain = store_text(subcog, "Branches are named after the ticket.")
+    assert [standing(subcog, id_) for id_ in (rule, fact, plain)] == [True, False, None]
+    assert subcog("edit", rule, "--no-standing").code == 0
+    assert standing(subcog, rule) is False
+    assert subcog("edit", fact, "--tag", "git").code == 0
+    assert standing(subcog, fact) is False
+
+
+def test_the_list_shows_whom_it_takes_for_what(subcog: Run) -> None:
+    declared, fact, inferred = (
+        store_text(subcog, FACT, "--standing"),
+        store_text(subcog, f"{FACT} Twice."),
+        store_text(subcog, RULE),
+    )
+    lines = {line.split()[1]: line.split()[0] for line in subcog("list", "--standing").out.splitlines()}
+    assert set(lines) == {declared, inferred}
+    assert lines[declared] == "1.00"
+    assert 0.5 <= float(lines[inferred]) < 1.0
+    assert fact in subcog("list", "--ids").out
+    subcog("edit", inferred, "--no-standing")
+    assert subcog("list", "--standing", "--ids").out.split() == [declared]
+
+
+def test_the_editor_takes_yes_no_and_nothing(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    for change, code, after in (("yes/perhaps", 2, True), ("yes/no", 0, False), ("yes/", 0, None)):
+        id_ = store_text(subcog, RULE, "--standing")
+        monkeypatch.setenv("EDITOR", f"sed -i.bak '/^standing:/s/{change}/'")
+        done = subcog("edit", id_)
+        assert (done.code, standing(subcog, id_)) == (code, after)
+        assert code == 0 or "standing is 'perhaps'" in done.err
+
+
+def test_what_is_neither_true_nor_false_is_refused_with_one_line(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(f'{{"content": "{RULE}", "standing": "yes"}}\n')
+    assert 'standing is "yes"; expected true or false' in subcog("import", str(tmp_path / "one.jsonl")).err
+    assert subcog("list").code == 1
+
+
+def test_remember_says_when_a_rule_will_come(subcog: Run) -> None:
+    assert "when the agent is about to push" in subcog("remember", RULE).err
+    assert "at the start of sessions, as far as there is room" in subcog("remember", FACT, "--standing").err
+    assert "about to" not in subcog("remember", f"{FACT} The push was late.").err

@@ -156,19 +156,6 @@ def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
     assert observe(subcog, case) != before
 
 
-@pytest.mark.usefixtures("usual_settings")
-@pytest.mark.parametrize("setting", [("fusion.preset", "vector-only"), ("fusion.alpha", "1.0")])
-def test_meaning_alone_by_setting_is_meaning_by_option(subcog: Run, setting: tuple[str, str]) -> None:
-    subcog("import", write({**KITTENS, "cents": {"content": "Invoices are rounded to whole cents per line."}}))
-    for query in (QUERY, "money"):
-        by_option = subcog("search", query, "--fast", "--mode", "semantic", "--json").json["results"]
-        configure(Case(*setting, KITTENS), setting[1])
-        by_setting = subcog("search", query, "--fast", "--json").json["results"]
-        Path(Home.find().config).unlink()
-        assert by_option
-        assert [(hit["id"], hit["scores"]) for hit in by_setting] == [(hit["id"], hit["scores"]) for hit in by_option]
-
-
 def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("import", write({"cents": {"content": "Invoices are rounded to whole cents per line."}}))
     search = ("search", "wharf", "--fast", "--mode", "semantic", "--ids")
@@ -189,15 +176,3 @@ def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkey
 def test_every_setting_of_recall_is_in_the_table() -> None:
     recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "diversity", "search")}
     assert recall == {case.key for case in CASES} == PINNED.keys()
-
-
-def test_the_default_preset_can_be_chosen_over_a_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    subcog("import", write(KITTENS))
-    usual = Case("fusion.preset", str(KEYS["fusion.preset"].default), KITTENS, shows="scores")
-    alone = observe(subcog, usual)
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "shop")
-    Path(".subcog.toml").write_text('[fusion]\npreset = "rrf"\n')
-    assert observe(subcog, usual) != alone
-    assert subcog("config", "set", usual.key, usual.value).code == 0
-    assert observe(subcog, usual) == alone

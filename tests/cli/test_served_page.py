@@ -199,19 +199,6 @@ def test_a_memory_is_edited_by_mouse(served: Served, browser: Browser, home: Hom
     assert all(address.startswith(served.url) for address in browser.requests)
 
 
-def test_a_double_click_saves_once(served: Served, browser: Browser, home: Home) -> None:
-    browser.open(served.url)
-    browser.click("#memory-port summary")
-    click_text(browser, "port", "Edit")
-    browser.wait_for("document.activeElement.tagName === 'TEXTAREA'")
-    browser.type("It listens on 5435. ")
-    before = len(browser.requests)
-    browser.run("document.querySelector('form').requestSubmit(); document.querySelector('form').requestSubmit()")
-    wait_for_message(browser, "Saved.")
-    assert [address.rpartition("/")[2] for address in browser.requests[before:]] == ["changes"]
-    assert "5435" in get(home, "port").content
-
-
 def test_memories_are_reviewed_by_mouse(served: Served, browser: Browser, home: Home) -> None:
     browser.open(served.url)
     waiting = "document.querySelectorAll('.figures dd')[4].textContent"

@@ -1,16 +1,18 @@
-"""`subcog state`: flags are set, shown with the facts of this folder, and cleared; conditions follow them."""
+"""`subcog state`: flags are set, shown and cleared; `search --state` judges conditions by them and by the given facts."""
+
+from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import conditions
 from subcog_hooks.hook import facts
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import state_values
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -20,10 +22,13 @@ def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines() == ["clinician_mode = true", "level = 3", "mood = tired, but well"]
     assert [subcog("state", "get", name).out for name in ("clinician_mode", "level")] == ["true\n", "3\n"]
-    done = subcog("state", "clear", "clinician_mode", "mood")
-    assert (done.code, done.err.splitlines()) == (0, ["clinician_mode is cleared", "mood is cleared"])
-    assert subcog("state", "get", "mood").code == 1
-    assert subcog("state", "get", "level").out == "3\n"
+    done = subcog("state", "clear", "mood", "colour", "mood")
+    assert (done.code, done.err.splitlines()) == (0, ["mood is cleared", "colour was not set"])
+    for name, message in (("mood", "mood is not set"), ("prompts", "prompts is not known here"), ("branch", "branch is not ")):
+        done = subcog("state", "get", name)
+        assert (done.code, done.out, done.err.startswith(message)) == (1, "", True)
+    assert subcog("state", "clear", "--all").err == "clinician_mode is cleared\nlevel is cleared\n"
+    assert subcog("state", "clear", "level").code == 1
 
 
 def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
@@ -68,17 +73,8 @@ def test_without_flags_it_says_so_and_makes_no_file(subcog: Run, home: Home) -> 
     assert not os.path.exists(home.state_db)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("mood", "mood is not set\n"), ("prompts", "prompts is not known here\n"), ("branch", "branch is not ")],
-)
-def test_what_is_not_known_is_said(subcog: Run, name: str, message: str) -> None:
-    done = subcog("state", "get", name)
-    assert (done.code, done.out, done.err[: len(message)]) == (1, "", message)
-
-
-def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, subtests: pytest.Subtests) -> None:
-    cases = [
+def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home) -> None:
+    for arguments, message in (
         (
             ("set", "branch=main"),
             "branch is known without being set; a flag has a name of its own, for instance clinician_mode",
@@ -91,13 +87,10 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, 
         (("clear",), "name the flags to clear, or give --all"),
         (("clear", "mood", "--all"), "name the flags to clear, or give --all"),
         (("set",), "Missing argument"),
-    ]
-    for arguments, message in cases:
-        with subtests.test(arguments=arguments):
-            done = subcog("state", *arguments)
-            assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-            assert message in done.err
-            assert not os.path.exists(home.state_db)
+    ):
+        done = subcog("state", *arguments)
+        assert (done.code, done.out, done.err.count("\n"), message in done.err) == (2, "", 1, True)
+        assert not os.path.exists(home.state_db)
 
 
 def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
@@ -107,33 +100,93 @@ def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: Mon
     assert state_values.find_flags(State.open(home, 100)) == {}
 
 
-def test_what_is_shown_can_be_set_again(subcog: Run, subtests: pytest.Subtests) -> None:
-    cases = ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"]
-    for text in cases:
-        with subtests.test(text=text):
-            subcog("state", "set", f"flag={json.dumps(text)}")
-            shown = subcog("state", "get", "flag").out.removesuffix("\n")
-            subcog("state", "set", f"flag={shown}")
-            assert subcog("state", "get", "flag", "--json").json == text
+def test_what_is_shown_can_be_set_again(subcog: Run) -> None:
+    for text in ("7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"):
+        subcog("state", "set", f"flag={json.dumps(text)}")
+        shown = subcog("state", "get", "flag").out.removesuffix("\n")
+        subcog("state", "set", f"flag={shown}")
+        assert subcog("state", "get", "flag", "--json").json == text
 
 
-def test_clearing_says_which_were_not_set(subcog: Run) -> None:
-    subcog("state", "set", "mood=tired", "level=3")
-    done = subcog("state", "clear", "mood", "colour", "mood")
-    assert (done.code, done.err.splitlines()) == (0, ["mood is cleared", "colour was not set"])
-    assert subcog("state", "clear", "--all").err == "level is cleared\n"
-    assert subcog("state", "clear", "level").code == 1
+@pytest.fixture
+def with_memories(subcog: Run) -> Run:
+    subcog("remember", "Speak of doses in milligrams.", "--when", "clinician_mode")
+    subcog("remember", "Berth seven is for ferries.", "--when", "branch~release/*")
+    subcog("remember", "Berth nine takes the mooring lines of tugs.", "--when", "branch=main", "--when", "prompts>=3")
+    subcog("remember", "Berth twelve is dredged in spring.")
+    return subcog
 
 
-def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    subcog("state", "set", "mood=[red]tired[/red]")
-    monkeypatch.setattr(terminal.out, "_force_terminal", True)
-    assert "[red]tired[/red]" in subcog("state", "get").out
+def search_berths(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
+    """Return the results of a search for berths, by their first two words."""
+    rows = subcog("search", "berth for ships", "--json", *arguments).json["results"]
+    return {" ".join(row["content"].split()[:2]): row for row in rows}
 
 
-def test_a_flag_is_set_while_hooks_write(subcog: Run, home: Home) -> None:
-    home.create()
-    hook = State.open(home, 100)
-    sessions.note_prompt(hook, "one", "", 1000)
-    assert subcog("state", "set", "mood=tired").code == 0
-    assert state_values.find_flags(hook) == {"mood": "tired"}
+def test_without_it_conditions_do_not_count(with_memories: Run) -> None:
+    assert {"Berth seven", "Berth nine", "Berth twelve"} <= search_berths(with_memories, "--fast").keys()
+    assert not any("state" in row["found_by"] for row in search_berths(with_memories, "--fast").values())
+
+
+@pytest.mark.parametrize("options", [["--fast"], []])
+def test_a_memory_comes_only_if_its_condition_holds(with_memories: Run, options: list[str]) -> None:
+    clinic = search_berths(with_memories, "--state", "clinician_mode=true", *options)
+    assert clinic.keys() == {"Speak of", "Berth twelve"}
+    assert clinic["Speak of"]["ranks"]["state"] == 1
+    assert clinic["Speak of"]["explain"]["contributions"]["state"] == 0.3
+    release = search_berths(with_memories, "--state", "branch=release/7", *options)
+    assert release.keys() == {"Berth seven", "Berth twelve"}
+    both = search_berths(with_memories, "--state", "branch=main", "--state", "prompts=4", "--state", "clinician_mode", *options)
+    assert both.keys() == {"Speak of", "Berth nine", "Berth twelve"}
+    assert search_berths(with_memories, "--state", "branch=main", "--state", "prompts=2", *options).keys() == {"Berth twelve"}
+
+
+@pytest.mark.parametrize("mode", ["lexical", "semantic"])
+def test_one_channel_alone_still_respects_conditions(with_memories: Run, mode: str) -> None:
+    shown = search_berths(with_memories, "--state", "clinician_mode", "--state", "branch=main", "--mode", mode)
+    assert "Berth twelve" in shown
+    assert not shown.keys() & {"Berth seven", "Berth nine"}
+    assert not any("state" in row["ranks"] for row in shown.values())
+
+
+def test_flags_that_are_set_count_unless_another_value_is_stated(with_memories: Run) -> None:
+    with_memories("state", "set", "clinician_mode=true")
+    assert "Speak of" in search_berths(with_memories, "--fast", "--state", "mood=calm")
+    assert "Speak of" not in search_berths(with_memories, "--fast", "--state", "clinician_mode=false")
+
+
+def test_a_trigger_waits_for_its_conditions(with_memories: Run) -> None:
+    with_memories("remember", "Ask the harbour master.", "--trigger", "berth for", "--when", "branch=main")
+    assert search_berths(with_memories, "--fast")["Ask the"]["ranks"]["pattern"] == 1
+    assert "Ask the" in search_berths(with_memories, "--fast", "--state", "branch=main")
+    assert "Ask the" not in search_berths(with_memories, "--fast", "--state", "branch=dev")
+
+
+def test_pages_and_batches_are_of_that_state_too(with_memories: Run) -> None:
+    rows = json.dumps({"id": "q", "query": "berth for ships"}).encode()
+    batch = with_memories("search", "--batch", "-", "--fast", "--state", "branch=release/7", stdin=rows).json
+    assert {row["content"][:11] for row in batch["results"]} == {"Berth seven", "Berth twelv"}
+    pages = [
+        search_berths(with_memories, "--fast", "--state", "branch=release/7", "-n", "1", "--page", str(page))
+        for page in (1, 2, 3)
+    ]
+    assert [len(page) for page in pages] == [1, 1, 0]
+    assert {name for page in pages for name in page} == {"Berth seven", "Berth twelve"}
+
+
+def test_what_states_nothing_is_one_clear_line(with_memories: Run) -> None:
+    for states, message in (
+        (["prompts=many"], "prompts is 'many'; expected a whole number"),
+        (["tool=bash"], "tool is 'bash'; expected Bash: case counts"),
+        (["source=begin"], "source is 'begin'; expected one of startup, resume, clear, compact"),
+        (["branch"], "'branch' does not state a fact; for instance branch=main"),
+        (["prompts>=3"], "'prompts>=3' does not state a fact; for instance prompts=7"),
+        (["first_prompt=1"], "first_prompt is 1; expected true or false"),
+        (["cwd=shop"], "cwd is 'shop'; expected the full path, for instance /srv/shop"),
+        (["mood!=ill"], "'mood!=ill' does not set a flag; for instance mood=true"),
+        (["=x"], "'' is no name of a flag"),
+        (["a=1", "a=2"], "a is stated twice; a fact has one value"),
+    ):
+        done = with_memories("search", "berth", *(word for state in states for word in ("--state", state)))
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert done.err.startswith(f"subcog: {message}")

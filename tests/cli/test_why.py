@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
-from subcog_hooks.cli.verdicts.verdict_view import MAX_EXPLAINED, ViewData, verdict_view
+from subcog_hooks.cli.verdicts.verdict_view import ViewData, verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store import sessions
@@ -24,7 +22,6 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import SilentCall
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import Candidate
 from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
@@ -66,18 +63,6 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
 
 
-@pytest.mark.usefixtures("spoken")
-def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
-    lines = subcog("why", "--explain").out.splitlines()
-    start = lines.index("m1  relevance 0.7000, 0.2500 needed")
-    assert [line.split() for line in lines[start + 2 : start + 5]] == [
-        ["intercept", "1.0000", "x", "-4.7861", "=", "-8.6500", "█" * 16, *evidence_meanings()["intercept"].split()],
-        ["cosine", "0.6100", "x", "5.5738", "=", "+3.4000", "██████▎"],
-        ["coverage", "0.8000", "x", "2.0625", "=", "+1.6500", "███"],
-    ]
-    assert sum("  relevance 0." in line and "needed" in line for line in lines) == MAX_EXPLAINED
-
-
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     terms = [(name, 1.0, 0.1) for name in evidence_meanings()]
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
@@ -94,27 +79,17 @@ def test_a_note_without_a_line_is_not_called_given() -> None:
     assert line.endswith("; m1 given in this session before, m2, m3 had a line, or none was left for it")
 
 
-def test_a_later_verdict_did_not_give_it(subcog: Run, home: Home) -> None:
-    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN)]))
-    state = State.open(home, 1_000)
-    sessions.record_given(state, "s", ["m1"], now_ms(), "d3")  # at a compaction
-    state.close()
-    assert "almost: m1 with 0.70, given in this session before" in subcog("why").out.splitlines()
-
-
-def test_what_the_client_loads_itself_is_not_called_given(subcog: Run, home: Home) -> None:
-    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.LOADED)]))
-    assert "silent: the client puts the relevant memories before the model itself" in subcog("why").out
-
-
 def test_what_was_given_before_names_the_verdict_that_gave_it(subcog: Run, home: Home) -> None:
-    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN), candidate("m2", 0.6, outcomes.GIVEN)]))
+    given = [candidate(id_, share, outcomes.GIVEN) for id_, share in (("m1", 0.7), ("m2", 0.6), ("m3", 0.5))]
+    keep(home, decided("d2", outcomes.REPEATED, given))
     state = State.open(home, 1_000)
-    sessions.record_given(state, "s", ["m1"], now_ms(), "d1")
+    for id_, verdict in (("m1", "d1"), ("m3", "d3")):  # the latter at a compaction, after d2
+        sessions.record_given(state, "s", [id_], now_ms(), verdict)
     state.close()
-    lines = subcog("why").out.splitlines()
-    assert "almost: m1 with 0.70, given in this session before, with d1" in lines
-    assert "almost: m2 with 0.60, given in this session before" in lines  # the ledger has been emptied since
+    lines = [line.partition("given in")[2] for line in subcog("why").out.splitlines() if line.startswith("almost: ")]
+    assert lines == [" this session before, with d1", " this session before", " this session before"]
+    keep(home, decided("d4", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.LOADED)]))
+    assert "silent: the client puts the relevant memories before the model itself" in subcog("why").out
 
 
 @pytest.mark.usefixtures("spoken")
@@ -134,17 +109,6 @@ def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypat
     out = subcog("why").out
     assert "\x1b" not in out
     assert "Keys of service 1 are rotated by hand.  (rank 1 by an exact name, 2 by meaning)" in out
-    assert all(line == line.rstrip() for line in out.splitlines())
-
-
-@pytest.mark.usefixtures("spoken")
-def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    wide(monkeypatch)
-    monkeypatch.setattr(terminal.out, "no_color", False)
-    monkeypatch.setattr(terminal.out, "_color_system", ColorSystem.STANDARD)
-    lines = subcog("why", "--explain").out.splitlines()
-    assert any("-8.65" in line and "\x1b[31m" in line for line in lines)
-    assert any("+3.40" in line and "\x1b[32m" in line for line in lines)
 
 
 def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
@@ -200,15 +164,6 @@ def test_a_memory_that_is_gone_or_forgotten_is_not_shown(subcog: Run, home: Home
     assert out.count("(no longer in the store)") == 2
 
 
-def test_a_text_without_spaces_is_cut_between_its_characters(subcog: Run, home: Home, store: Store, make: Maker) -> None:
-    store.add([make("認証サーバーの鍵は四半期ごとに更新される。" * 20, id="m1")])
-    keep(home, decided("d1", candidates=[candidate("m1", 0.7)], prompt="鍵はいつ更新されますか" * 100))
-    out = subcog("why").out
-    assert "鍵はいつ更新されますか鍵はいつ" in out
-    assert "    認証サーバーの鍵は四半期ごとに更新される。認証" in out
-    assert out.count(" …") == 2
-
-
 def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: Home) -> None:
     understood = outcomes.PromptIntent(
         "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
@@ -220,28 +175,35 @@ def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: H
     assert "recall   lexical, semantic; semantic: out of time" in out
 
 
-def test_where_no_prompt_was_typed_it_says_what_happened(subcog: Run, home: Home) -> None:
+def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home) -> None:
     keep(
         home,
-        decided("d1", candidates=[candidate("m1", 0.7)]),
-        decided("d2", candidates=[candidate("m1", 0.7)], project="shop", **TOOL),
+        decided("d1", candidates=[candidate("m1", 0.7)], at_ms=NOW + 1),
+        decided("d2", candidates=[candidate("m1", 0.7)], project="shop", at_ms=NOW + 2, **TOOL),
+        decided("d3", outcomes.BELOW, [candidate("m1", 0.2)], at_ms=NOW + 3, **BEGINNING),
+        decided("d4", outcomes.INTENT, prompt=None, at_ms=NOW + 4),
+        decided("d5", outcomes.BELOW, prompt="Why " + "so " * 100, at_ms=NOW + 5),
     )
-    lines = subcog("why", "d2").out.splitlines()
-    assert lines[0].endswith("  in shop, at a tool's call")
-    assert lines[1:4] == ["PreToolUse: Edit", "", "spoke: 1 of 1 candidate handed over, 0 characters"]
-    keep(home, decided("d3", outcomes.BELOW, [candidate("m1", 0.2)], **BEGINNING))
-    lines = subcog("why", "d3").out.splitlines()
-    assert lines[0].endswith("  in no project, at a session's start")
-    assert lines[1:4] == ["SessionStart: startup", "", "silent: the best of 1 candidate reached 0.20, 0.25 was needed"]
-    ends = [line.split("  ")[-1] for line in subcog("why", "list").out.splitlines()]
-    assert ends == ["SessionStart: startup", "PreToolUse: Edit", PROMPT]
-
-
-def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home) -> None:
-    in_brief = Candidate("m1", "decisions", 0.5, 0.5, outcomes.INJECTED, {"brief": 1})
-    keep(home, decided("d1", candidates=[in_brief, candidate("m2", 0.6)], **BEGINNING))
-    rows = {line.split()[-3]: line.split()[0] for line in subcog("why", "d1").out.splitlines() if line.endswith("injected")}
-    assert rows == {"m1": "-", "m2": "0.60"}
+    for id_, at, what, outcome in (
+        ("d2", "in shop, at a tool's call", "PreToolUse: Edit", "spoke: 1 of 1 candidate handed over, 0 characters"),
+        *(
+            (
+                "d3",
+                "in no project, at a session's start",
+                "SessionStart: startup",
+                "silent: the best of 1 candidate reached 0.20",
+            ),
+        ),
+    ):
+        lines = subcog("why", id_).out.splitlines()
+        assert (lines[0].endswith(f"  {at}"), lines[1], lines[3].startswith(outcome)) == (True, what, True)
+    lines = subcog("why", "list").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["d5", "d4", "d3", "d2", "d1"]
+    assert [line.split()[3:5] for line in lines[::2]] == [["below", "0"], ["below", "0"], ["spoke", "1"]]
+    ends = ["(the prompt was not kept)", "SessionStart: startup", "PreToolUse: Edit", PROMPT]
+    assert (lines[0].endswith(" so …"), [line.split("  ")[-1] for line in lines[1:]]) == (True, ends)
+    assert [line.split()[0] for line in subcog("why", "list", "-n", "1").out.splitlines()] == ["d5"]
+    assert [row["id"] for row in subcog("why", "list", "--limit", "2", "--json").json] == ["d5", "d4"]
 
 
 @pytest.mark.parametrize(
@@ -279,22 +241,6 @@ def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
     assert "Keys of service" not in out
 
 
-def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home) -> None:
-    keep(
-        home,
-        decided("d1", candidates=[candidate("m1", 0.7)], at_ms=NOW + 1),
-        decided("d2", outcomes.INTENT, prompt=None, at_ms=NOW + 2),
-        decided("d3", outcomes.BELOW, prompt="Why " + "so " * 100, at_ms=NOW + 3),
-    )
-    lines = subcog("why", "list").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["d3", "d2", "d1"]
-    assert lines[0].endswith(" so …")
-    assert [line.split()[3:5] for line in lines] == [["below", "0"], ["intent", "0"], ["spoke", "1"]]
-    assert (lines[1].endswith("(the prompt was not kept)"), lines[2].endswith(PROMPT)) == (True, True)
-    assert [line.split()[0] for line in subcog("why", "list", "-n", "1").out.splitlines()] == ["d3"]
-    assert [row["id"] for row in subcog("why", "list", "--limit", "2", "--json").json] == ["d3", "d2"]
-
-
 def test_a_verdict_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
     keep(home, *(decided(id_, at_ms=NOW + number) for number, id_ in enumerate(("1ab", "1ac", "1a", "2b"), 1)))
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
@@ -304,30 +250,21 @@ def test_a_verdict_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home:
     assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab); give more of it\n"
 
 
-def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
-    for command in (("why",), ("why", "x"), ("why", "list"), ("why", "bad", "m1", "--yes")):
-        done = subcog(*command)
-        assert (done.code, done.out) == (1, "")
-        assert done.err == "subcog: the hook has not decided anything yet; `subcog doctor` says whether it is registered\n"
+def test_what_is_not_there_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
+    def expect(message: str, *commands: tuple[str, ...]) -> None:
+        for command in commands:
+            done = subcog("why", *command)
+            assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n"), command
+
+    undecided = "the hook has not decided anything yet; `subcog doctor` says whether it is registered"
+    expect(undecided, (), ("x",), ("list",), ("bad", "m1", "--yes"))
     assert not os.path.exists(home.root)
-
-
-def test_without_memories_a_mark_makes_nothing(subcog: Run, home: Home) -> None:
-    keep(home, decided("z", outcomes.BELOW, prompt=PROMPT))
-    for more in ((), ("--undo",)):
-        done = subcog("why", "bad", "keys", *more)
-        assert (done.code, done.err) == (1, "subcog: no memory has the id keys; nothing has been remembered yet\n")
-    assert not Path(home.memories_db).exists()
-
-
-def test_a_verdict_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:
     keep(home)
-    done = subcog("why")
-    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-    assert (subcog("why", "list").code, subcog("why", "list").err) == (1, "no decisions\n")
+    assert (subcog("why").code, subcog("why", "list").err) == (1, "no decisions\n")
     keep(home, SPOKEN)
-    done = subcog("why", "xyz")
-    assert (done.code, done.err) == (1, "subcog: no decision has the id xyz; `subcog why list` shows the latest\n")
+    expect("no decision has the id xyz; `subcog why list` shows the latest", ("xyz",))
+    expect("no memory has the id keys; nothing has been remembered yet", ("bad", "keys"), ("bad", "keys", "--undo"))
+    assert not Path(home.memories_db).exists()
 
 
 def test_each_command_has_its_own_options(subcog: Run) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 
@@ -67,10 +66,8 @@ def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
 
 
 def test_blocks_without_an_end_are_read_in_linear_time() -> None:
-    prompt = "<hook_context><subcog-memories " * 20_000 + "</hook_context>"
-    started = time.process_time()
-    read("gemini", EVENTS["gemini"][0], prompt=prompt)
-    assert time.process_time() - started < 1.0
+    prompt = "<hook_context><subcog-memories " * 20_000 + "</hook_context>"  # It would take hours in quadratic time.
+    assert read("gemini", EVENTS["gemini"][0], prompt=prompt) == []
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -68,16 +68,12 @@ def test_last_settings_that_name_the_plugin_decide(
     assert plugin.runs_where("project") is (enabled_by is not None)
 
 
-def test_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repository: Path) -> None:
-    write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
+@pytest.mark.parametrize("marketplace", ["subcog", "other"])
+def test_a_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repository: Path, marketplace: str) -> None:
+    write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {marketplace: {}})
     write_switches(tmp_path, repository, project=True)
-    assert registration.list_plugins() == [registration.Plugin(PLUGIN, "", {"project": True})]
-
-
-def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Path) -> None:
-    write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
-    write_switches(tmp_path, repository, project=True)
-    assert registration.list_plugins() == []
+    runs = [registration.Plugin(PLUGIN, "", {"project": True})]
+    assert registration.list_plugins() == (runs if marketplace == "subcog" else [])
 
 
 @pytest.mark.parametrize(
