@@ -85,15 +85,17 @@ def store(home: Home) -> Iterator[Store]:
         yield opened
 
 
+_ids = IdMaker()
+
+
+def make_memory(content: str = "The cache is warmed at start.", **fields: object) -> Memory:
+    """Return a memory of the user's with any field by name; of a project, where one is named."""
+    values: dict[str, object] = {"id": _ids.new(), "content": content, "created_at": 1_000, "updated_at": 1_000, **fields}
+    if values.get("project"):
+        values["scope"] = "project"
+    return Memory(**values)  # type: ignore[arg-type]  # a test's own fields
+
+
 @pytest.fixture
 def make() -> Maker:
-    """Makes a memory: its content, and any field by name."""
-    ids = IdMaker()
-
-    def made(content: str = "The cache is warmed at start.", **fields: object) -> Memory:
-        values: dict[str, object] = {"id": ids.new(), "content": content, "created_at": 1_000, "updated_at": 1_000, **fields}
-        if values.get("project"):
-            values["scope"] = "project"
-        return Memory(**values)  # type: ignore[arg-type]  # a test's own fields
-
-    return made
+    return make_memory

@@ -58,19 +58,6 @@ def test_flipped_bytes_are_one_line_that_says_where(tmp_path: Path, case: str) -
     assert read(name, path) > 0
 
 
-def test_the_graph_of_a_palace_can_be_damaged_too(tmp_path: Path) -> None:
-    palace = DATABASES["mempalace"][1](tmp_path)
-    graph = tmp_path / "knowledge_graph.sqlite3"
-    whole, chance, damages = graph.read_bytes(), random.Random(1), []
-    for _ in range(FLIPS):
-        graph.write_bytes(flip_bytes(whole, chance))
-        try:
-            read("mempalace", palace)
-        except UsageError as refusal:
-            damages.append(refusal.message)
-    assert any(message.startswith(f"{graph} is damaged ") for message in damages)
-
-
 def point_all_to(page: memoryview, child: int) -> None:
     """Let every pointer of an interior page lead to one page. https://www.sqlite.org/fileformat2.html#b_tree_pages"""
     page[8:12] = child.to_bytes(4)

@@ -45,14 +45,6 @@ def test_a_sentence_or_a_choice_is_no_navigation() -> None:
     assert [section for section in sections if is_navigation(section)] == []
 
 
-def test_a_document_gives_no_section_of_links() -> None:
-    links = "\n".join(f"- [the record number {number}](adr-{number}.md)" for number in range(9))
-    sentence = "A job is retried three times, and then it waits until a person of the shop looks at it."
-    text = f"# Jobs\n\n{sentence}\n\n## Related\n\n{links}\n"
-    assert [section.heading_path for section in split_sections(text, title="jobs")] == [("Jobs",)]
-    assert split_sections("@AGENTS.md\n", title="CLAUDE") == []
-
-
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
 RECORD = """---
@@ -104,13 +96,6 @@ def test_tiny_sections_join_their_neighbours(subtests: pytest.Subtests) -> None:
     for text, contents in cases:
         with subtests.test(text=text):
             assert [section.content for section in split_sections(text, title="notes")] == contents
-
-
-def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
-    sections = split_sections(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
-    assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
-    assert sections[1].content == f"Engine > Cache\n\n{LONG}"
-    assert [section.line for section in sections] == [1, 5]
 
 
 @pytest.mark.parametrize(
@@ -202,12 +187,6 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
     assert {word for section in endless for word in section.content.split()} == {"notes", "word"}
 
 
-def test_fenced_code_that_fits_into_one_section_is_not_cut() -> None:
-    code = "```py\n" + "\n\n".join(f"x{number} = {number}" for number in range(100)) + "\n```"
-    sections = split_sections(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
-    assert sum(code in section.content for section in sections) == 1
-
-
 def test_each_piece_of_a_long_table_has_its_head() -> None:
     rows = [f"| quay {number} | {number} tonnes, checked each spring by the yard |" for number in range(60)]
     head = "| Quay | Load |\n|---|---:|\n"
@@ -228,25 +207,6 @@ def test_each_piece_of_long_code_is_fenced_and_keeps_its_lines() -> None:
     assert all(body.startswith("~~~python\n") and body.endswith("\n~~~") for body in bodies)
     assert [line for body in bodies for line in body.split("\n")[1:-1]] == ["def f():", *lines]
     assert all(len(section.content) <= MAX_SECTION for section in pieces)
-
-
-def test_code_in_a_list_is_not_cut_open() -> None:
-    code = "   ```sh\n" + "".join(f"   step {number} of the deploy\n\n" for number in range(30)) + "   ```"
-    pieces = split_sections(f"# Steps\n\n1. First\n\n{f'   {LONG}' * 12}\n\n{code}\n2. Then\n", title="notes")
-    assert [piece.content.count("```") for piece in pieces] == [0, 2]
-
-
-def test_a_heading_with_nothing_below_it_is_text() -> None:
-    [section] = split_sections(f"Acme, Main street 1\nGhent\n---\n\n# Demand letter\n\n{LONG}\n\n## 1\n", title="letter")
-    assert section.heading_path == ("letter", "Demand letter")
-    assert set(section.content.split("\n\n")) == {"letter > Demand letter", LONG, "1", "Acme, Main street 1 Ghent"}
-
-
-def test_a_paragraph_above_dashes_is_no_heading_alone() -> None:
-    paragraph = " ".join(f"word{number}" for number in range(80))
-    texts = [section.content for section in split_sections(f"# A\n\n{paragraph}\n---\n{LONG}\n", title="notes")]
-    assert any(paragraph in text for text in texts)
-    assert any(LONG in text for text in texts)
 
 
 def test_lines_are_counted_with_the_front_matter() -> None:

@@ -33,13 +33,3 @@ def test_spent_time_counts_from_the_start_and_past_the_deadline(monkeypatch: pyt
     assert of.spent_ms() == pytest.approx(12.0)
     now[0] += 0.3
     assert of.spent_ms() == pytest.approx(312.0)
-
-
-def test_a_share_is_a_part_of_what_is_left_now(clock: Clock) -> None:
-    of = Deadline(300.0)
-    assert of.share(0.5).left_ms() == pytest.approx(150.0)
-    clock[0] += 0.15
-    assert of.share(2.0 / 3.0).left_ms() == pytest.approx(100.0)
-    assert of.left_ms() == pytest.approx(150.0)
-    clock[0] += 1.0
-    assert of.share(1.0).left_ms() == 0.0

@@ -93,13 +93,6 @@ def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtest
             )
 
 
-@given(st.text("a\r\n\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
-def test_plain_text_stays_what_it_is(text: str) -> None:
-    plain = triggers.plain_text(text)
-    assert triggers.plain_text(plain) == plain
-    assert not set(plain) & set("\r\u2019\u201c\u00a0")
-
-
 def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests) -> None:
     cases = [
         ("rotate the keys", "please rotate\nthe keys"),
@@ -134,12 +127,6 @@ def test_a_costly_trigger_is_matched_against_both_ends() -> None:
     assert not triggers.search_trigger(pattern, rest + b"ai#" + rest)
     assert not triggers.search_trigger(pattern, b"\xff" * 65_536)
     assert triggers.search_trigger("deploy(ing|ment)? to prod", b"x " * 5_000 + b"deploy to prod" + b" x" * 5_000)
-
-
-def test_a_trigger_takes_no_notice_of_case() -> None:
-    assert triggers.compile_trigger("straße|\\bkelvin").search("STRAẞE")
-    assert triggers.compile_trigger("kelvin").search("\u212aELVIN")
-    assert triggers.compile_trigger("a.c").search(b"xABC")
 
 
 def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
@@ -184,35 +171,10 @@ def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
 
 def test_a_trigger_without_a_certain_literal_has_none() -> None:
     cases = [
-        ".*",
-        "ab",
-        "c\\+\\+",
-        "a.b.c",
-        "(foo)?",
-        "(foo)*",
-        "foo|.x",
-        "foo|ab",
-        "[a-z]+",
-        "\\d{3}",
-        "x{0,5}",
+        *(".*", "ab", "c\\+\\+", "a.b.c", "(foo)?", "(foo)*", "foo|.x", "foo|ab", "[a-z]+", "\\d{3}", "x{0,5}"),
         "|".join(f"{number}word" for number in range(100, 165)),
-        "abc{02}",
-        "abc{,5}",
-        "abc[[:alpha:]]def",
-        "\\Qabc\\E",
-        "abcd|",
-        "foo(?=bar)",
-        "foo(",
-        "foo)",
-        "*foo",
-        "foo[",
-        "foo\\",
-        "foo\\y",
-        "foo\\1",
-        "foo\\x{zz}",
-        "foo\\x{110000}",
-        "foo\\p{",
-        "foo(?P<n",
+        *("abc{02}", "abc{,5}", "abc[[:alpha:]]def", "\\Qabc\\E", "abcd|", "foo(?=bar)", "foo(", "foo)", "*foo"),
+        *("foo[", "foo\\", "foo\\y", "foo\\1", "foo\\x{zz}", "foo\\x{110000}", "foo\\p{", "foo(?P<n"),
     ]
     assert [(pattern, actual) for pattern in cases if (actual := triggers.any_of_literals(pattern)) != ()] == []
 

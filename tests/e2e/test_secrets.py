@@ -12,7 +12,7 @@ from subcog_hooks.store.store import Store
 from tests import transcripts
 from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, assert_one_line_error, ids_in
 from tests.redaction.everyday import read_examples
-from tests.redaction.test_everyday import BARS
+from tests.redaction.test_leaks import BARS
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 2

@@ -17,7 +17,6 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import import_text_embedding
-from subcog_hooks.embed import documents
 from subcog_hooks.embed.documents import (
     CHARACTERS_PER_TOKEN,
     MAX_PASSAGES,
@@ -31,6 +30,7 @@ from subcog_hooks.embed.documents import (
 )
 from subcog_hooks.embed.space import Space
 from tests.embed.conftest import SPACE, Counting
+from tests.store.conftest import cosine
 
 TEXTS = (
     "The session token is kept in an HttpOnly cookie, because any script on the page can read localStorage.",
@@ -39,11 +39,6 @@ TEXTS = (
 )
 TOKENS = 256  # that the packaged model was trained for
 UNUSUAL = ("🎉🎉🏗️", "\ud800 lone", "\0", "नमस्ते दुनिया", "x" * 500_000, "ropes " * 90_000, "\u202e\u200b", ".")
-
-
-def cosine(first: bytes, second: bytes) -> float:
-    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (first, second))
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def by_the_recipe(text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -223,14 +218,6 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["trace"]
 
 
-def test_the_packaged_model_is_loaded_once_for_equal_files(tmp_path: Path) -> None:
-    folder = shutil.copytree(SPACE.folder, tmp_path / "model")
-    first = documents.load_packaged(str(folder))
-    assert documents.load_packaged(str(folder)) is first
-    os.utime(folder / documents.TOKENIZER, (1, 1))
-    assert documents.load_packaged(str(folder)) is not first
-
-
 def letters(count: int) -> list[tuple[int, int]]:
     """Tokens of three letters, a blank between them."""
     return [(4 * number, 4 * number + 3) for number in range(count)]
@@ -238,11 +225,6 @@ def letters(count: int) -> list[tuple[int, int]]:
 
 def tokens_in(span: tuple[int, int]) -> range:
     return range(span[0] // 4, (span[1] + 1) // 4)
-
-
-@given(st.integers(0, WINDOW))
-def test_a_text_of_no_more_than_a_window_has_none(count: int) -> None:
-    assert passage_spans(letters(count)) == []
 
 
 def test_windows_of_110_tokens_begin_every_80() -> None:
@@ -258,11 +240,6 @@ def test_every_token_is_in_a_passage_as_far_as_they_reach(count: int) -> None:
     assert {token for passage in passages for token in passage} == set(range(min(count, passage_reach())))
     assert all(len(passage) == WINDOW for passage in passages[:-1])
     assert all(later.start - earlier.start == STEP for earlier, later in pairwise(passages))
-
-
-def test_a_book_has_48() -> None:
-    passages = passage_spans(letters(100_000))
-    assert (len(passages), tokens_in(passages[-1]).stop) == (MAX_PASSAGES, passage_reach()) == (48, 3_870)
 
 
 @given(st.integers(3, WINDOW), st.integers(0, 9_000))

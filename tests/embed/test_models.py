@@ -1,7 +1,5 @@
 """The models there are: chosen, pulled from a folder or a hub, refused in one line, removed. The hub is a local server."""
 
-import base64
-import hashlib
 import os
 import shutil
 import threading
@@ -84,51 +82,10 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
     assert (space.name, space.model, space.dimension) == (SLUG, OTHER, 384)
     assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
     assert sorted(os.listdir(space.folder)) == [
-        "config.json",
-        "onnx",
-        "space.json",
-        "special_tokens_map.json",
-        "tokenizer.json",
-        "tokenizer_config.json",
+        *("config.json", "onnx", "space.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json")
     ]
     assert len(DocumentEmbedder(space).query("quay")) == 384
     assert left_behind(home) == []
-
-
-def test_a_setting_chooses_an_installed_model(home: Home, folder: Path) -> None:
-    pull.pull_model(home, OTHER, str(folder))
-    names = {OTHER: SLUG, SLUG: SLUG, SLUG.upper(): SLUG, SPACE.model: PACKAGED.name, "default": PACKAGED.name}
-    assert {name: choose_with(home, f'[embedding]\nmodel = "{name}"\n').name for name in names} == names
-
-
-def test_a_pulled_copy_of_the_packaged_model_goes_by_its_name(home: Home) -> None:
-    pulled = pull.pull_model(home, SPACE.model, SPACE.folder)
-    assert models.find_space(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
-    assert models.find_space(home, "minilm") is PACKAGED
-
-
-def test_a_chosen_model_that_is_missing_or_lacks_a_file_is_named(home: Home, folder: Path) -> None:
-    with pytest.raises(ModelError, match="the model BAAI/bge-m3 is not installed; `subcog models pull BAAI/bge-m3`"):
-        choose_with(home, '[embedding]\nmodel = "BAAI/bge-m3"\n')
-    space = pull.pull_model(home, OTHER, str(folder))
-    os.truncate(os.path.join(space.folder, "onnx", "model.onnx"), 1_000)
-    assert models.missing_files(space) == ["onnx/model.onnx"]
-    with pytest.raises(ModelError, match=r"lacks onnx/model\.onnx; `subcog models remove snowflake"):
-        choose_with(home, f'[embedding]\nmodel = "{OTHER}"\n')
-
-
-def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
-    (tmp_path / ".subcog.toml").write_text('[embedding]\nmodel = "theirs"\nbackground = false\n')
-    settings = loading.load(home, str(tmp_path))
-    assert len(settings.problems) == 2
-    assert all("is left to your own config.toml" in problem for problem in settings.problems)
-    assert (settings["embedding.model"], settings["embedding.background"]) == ("minilm", True)
-
-
-def test_a_setting_that_is_no_name_is_refused(home: Home) -> None:
-    for value in ("3", "true", '""', '"two words"', f'"{"x" * 201}"', '"a\\nb"'):
-        assert choose_with(home, f"[embedding]\nmodel = {value}\n") is PACKAGED
-        assert "embedding.model is" in loading.load(home).problems[0]
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx"])
@@ -172,59 +129,12 @@ def test_a_pull_replaces_only_a_damaged_model(home: Home, folder: Path, tmp_path
     assert left_behind(home) == []
 
 
-def test_the_rest_of_a_killed_pull_is_deleted_and_never_listed(home: Home, folder: Path) -> None:
-    shutil.copytree(folder, os.path.join(home.models, f"{models.PARTIAL_PREFIX}abc"))
-    assert models.installed_spaces(home) == [PACKAGED]
-    pull.pull_model(home, OTHER, str(folder))
-    assert left_behind(home) == []
-
-
 def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
     with (
         ProcessLock(os.path.join(home.models, "pull.lock"), 0, "pulling"),
         pytest.raises(ModelError, match="another process is pulling a model"),
     ):
         pull.pull_model(home, OTHER, str(folder))
-
-
-def test_a_removed_model_is_gone_and_the_packaged_one_stays(home: Home, folder: Path) -> None:
-    space = pull.pull_model(home, OTHER, str(folder))
-    models.remove_model(home, space)
-    assert has_nothing_pulled(home)
-    with pytest.raises(UsageError, match="minilm is part of subcog"):
-        models.find_pulled_space(home, "minilm")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
-def test_of_a_model_that_is_linked_the_link_is_removed(home: Home, folder: Path, tmp_path: Path) -> None:
-    space = pull.pull_model(home, OTHER, str(folder))
-    elsewhere = shutil.move(space.folder, tmp_path / "elsewhere")
-    os.symlink(elsewhere, space.folder)
-    assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
-    for _ in range(2):
-        models.remove_model(home, space)
-        assert has_nothing_pulled(home)
-        os.symlink(elsewhere, space.folder)
-    assert "space.json" in os.listdir(elsewhere)
-
-
-def test_an_altered_packaged_file_is_found(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = tmp_path / "site"
-    shutil.move(folder, site / "subcog_hooks" / "embed" / "minilm")
-    digest = base64.urlsafe_b64encode(hashlib.sha256(b"as installed").digest()).decode().rstrip("=")
-    names = ("config.json", "model.onnx", "gone.json")
-    (site / "subcog-9.dist-info").mkdir()
-    (site / "subcog-9.dist-info" / "METADATA").write_text("Name: subcog\nVersion: 9\n")
-    (site / "subcog-9.dist-info" / "RECORD").write_text(
-        "".join(f"subcog_hooks/embed/minilm/{name},sha256={digest},12\n" for name in names)
-    )
-    (site / "subcog_hooks" / "embed" / "minilm" / "config.json").write_bytes(b"as installed")
-    monkeypatch.syspath_prepend(str(site))
-    monkeypatch.setattr(PACKAGED, "folder", str(site / "subcog_hooks" / "embed" / "minilm"))
-    assert [os.path.basename(path) for path in models.altered_files()] == ["model.onnx", "gone.json"]
-
-
-# the hub
 
 
 class Hub(ThreadingHTTPServer):
@@ -306,22 +216,4 @@ def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
     with pytest.raises(ModelError, match=complaint) as error:
         pull.pull_model(home, OTHER, None)
     assert "give its folder with --from" in error.value.hint
-    assert has_nothing_pulled(home)
-
-
-@pytest.mark.parametrize(
-    ("address", "complaint"),
-    [
-        ("http://127.0.0.1:9", "cannot be reached: Connection refused"),
-        ("https://models.invalid", "cannot be reached: "),
-        ("file:///etc", "HF_ENDPOINT is not the address of a web server"),
-        ("http://[", "cannot be reached"),
-    ],
-)
-def test_without_network_there_is_one_line(home: Home, monkeypatch: pytest.MonkeyPatch, address: str, complaint: str) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_ENDPOINT", address)
-    with pytest.raises(ModelError, match=complaint):
-        pull.pull_model(home, OTHER, None)
     assert has_nothing_pulled(home)

@@ -22,6 +22,8 @@ from subcog_hooks.embed.query_encoder import StaticEncoder
 from tests.embed import material
 
 ROOT = Path(__file__).parents[2]
+
+
 TEXTS = [
     "Wie drehen wir die Signaturschlüssel des Release-Dienstes, ohne den Bau anzuhalten?",
     "¿Cómo renovamos las claves de firma del servicio de publicación sin detener la compilación?",
@@ -33,6 +35,8 @@ TEXTS = [
     "데이터베이스를 업그레이드한 뒤 작업 대기열이 멈추는 이유는 무엇입니까?",
     "snake_case --no-verify src/app/db.py HTTP 503\tÜBER ﬁle ½ ＡＢＣ İstanbul ΣΊΣΥΦΟΣ 😀👩‍👧 \ue000 ▁a▁b",
 ]
+
+
 PAIRS = [  # a need in a language, and English notes, of which the first one answers it
     ("wie lange werden sicherungen der datenbank aufbewahrt", "Backups of the database are kept for thirty days."),
     ("¿dónde se guarda la contraseña del usuario?", "User passwords are stored in the keyring, never in a file."),
@@ -53,6 +57,8 @@ def scored_pieces() -> list[tuple[str, float]]:
 
 
 PIECES = scored_pieces()
+
+
 ROWS = np.random.default_rng(3).normal(size=(len(PIECES), material.DIMENSION)).astype(np.float32)
 
 
@@ -197,41 +203,6 @@ def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
         MultilingualEncoder.open(str(copy)).encode(" ".join(TEXTS))
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
         packing.check_encoder(str(copy), MultilingualEncoder)
-
-
-def test_a_piece_without_a_cost_is_named(packed: MultilingualEncoder, copy: Path) -> None:
-    words = [piece for piece, _ in PIECES if piece.startswith(multilingual_encoder.BEGIN) and len(piece) > 1]
-    last = next(word for word in words if packed.bucket(packing.bucket_key(word)).rpartition("\n")[2].startswith(f"{word}\t"))
-    whole = copy.read_bytes()
-    index = np.frombuffer(whole[layout.HEADER :], "<u4", packing.PIECE_BUCKETS + 1).copy()
-    index[multilingual_encoder.hash_key(packing.bucket_key(last), packing.PIECE_BUCKETS) + 1] -= len("\t\U00010000".encode())
-    copy.write_bytes(whole[: layout.HEADER] + index.tobytes() + whole[layout.HEADER + index.nbytes :])
-    with pytest.raises(layout.EncoderUnusable, match="a piece of its vocabulary has no cost"):
-        MultilingualEncoder.open(str(copy)).encode(last[1:])
-
-
-def test_damaged_places_of_the_vocabulary_are_named(copy: Path) -> None:
-    whole = copy.read_bytes()
-    index = (np.arange(packing.PIECE_BUCKETS) << 17).astype("<u4").tobytes()
-    copy.write_bytes(whole[: layout.HEADER] + index + whole[layout.HEADER + len(index) :])
-    with pytest.raises(layout.EncoderUnusable, match="a part of its vocabulary has no end"):
-        MultilingualEncoder.open(str(copy)).encode(TEXTS[0])
-
-
-@pytest.mark.parametrize(
-    ("costs", "shape", "message"),
-    [
-        ({"a": 5}, (2, 8), "do not fit together"),
-        ({"a": 5}, (1, 12), "do not fit together"),
-        ({"a": 0}, (1, 8), "'a' with cost 0 cannot be packed"),
-        ({"a" * 17: 5}, (1, 8), "cannot be packed"),
-        ({"a\t": 5}, (1, 8), "cannot be packed"),
-    ],
-)
-def test_unfit_pieces_are_not_written(costs: dict[str, int], shape: tuple[int, int], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        packing.write_pieces(str(tmp_path / "e"), costs, 9, np.ones(shape, np.float32))
-    assert not os.listdir(tmp_path)
 
 
 def test_encoding_loads_only_its_own_modules() -> None:

@@ -1,16 +1,21 @@
 """Fixtures for the hook's tests: a store with index and vectors, and prompts to it."""
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hook import tool
 from subcog_hooks.store import index_writer, vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import SPOKE, RecordedVerdict
 from tests.conftest import Maker
-from tests.hook.recorded import QUESTION, Decide, past_verdicts, respond
+from tests.hook.recorded import PROJECT, QUESTION, Call, Decide, past_verdicts, printed_ids, repository, respond
 
 
 def follow(home: Home, store: Store) -> None:
@@ -49,3 +54,41 @@ def decide(home: Home, lighthouse: None) -> Decide:
         return kept[0]
 
     return decide_prompt
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return repository(tmp_path.resolve() / "shop", PROJECT)
+
+
+@pytest.fixture
+def remember(store: Store, make: Maker) -> Callable[..., None]:
+    """Store a memory of the project `shop`, of another, or of none."""
+
+    def store_memory(id_: str, content: str = "Mind the gap.", project: str | None = PROJECT, **more: object) -> None:
+        store.add([make(content, id=id_, project=project, **more)])
+
+    return store_memory
+
+
+@pytest.fixture
+def call(home: Home, store: Store, shop: Path) -> Call:
+    """Call a tool in `shop`, and return the printed ids."""
+
+    def call_tool(
+        name: object = "Edit",
+        session: object = "s",
+        cwd: object = str(shop),
+        budget_ms: float = 5_000,
+        mode: str = "",
+        **given: object,
+    ) -> list[str]:
+        if "file" in given:
+            given["file_path"] = os.path.join(shop, str(given.pop("file")))
+        payload = {"session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given}
+        payload["permission_mode"] = mode
+        printed: list[bytes] = []
+        tool.respond(payload, home, printed.append, Deadline(budget_ms))
+        return printed_ids(printed)
+
+    return call_tool

@@ -13,6 +13,8 @@ from subcog_hooks.store.verdicts import RecordedVerdict
 from tests.llm_server import LlmServer
 
 Decide = Callable[..., RecordedVerdict]
+Call = Callable[..., list[str]]
+PROJECT = "git.example.com/acme/shop"
 QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
 ORDER = "rename the helper of the cargo manifest"
 SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
@@ -24,6 +26,14 @@ ODD_INPUTS: list[object] = [  # of tools
     *({"file_path": "a/" * 50_000}, {"command": {"a": 1}}, {"command": "\0; '"}, {"command": "$(" * 50_000}),
     *({"edits": "x"}, {"edits": [1, None, {"new_string": 3}]}, {"pattern": "((((" * 10_000}, {"pattern": ["a"]}),
 ]
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    """Return a folder that is a repository, with a remote if it has one."""
+    (folder / ".git").mkdir(parents=True)
+    if remote:
+        (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{remote}.git\n')
+    return folder
 
 
 def past_verdicts(home: Home) -> list[RecordedVerdict]:

@@ -13,8 +13,8 @@ from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import project, sessions
-from subcog_hooks.store.memory import DEFAULT_NAMESPACE, now_ms
+from subcog_hooks.store import sessions
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import utf16_units
@@ -84,12 +84,6 @@ def test_a_block_is_never_longer_than_the_client_takes(store: Store, make: Maker
     assert all(line.endswith(".") for line in text.split("\n")[1:-1])
 
 
-def test_nothing_comes_where_it_is_switched_off(store: Store, make: Maker, home: Home, begin: Begin) -> None:
-    add_many(store, make, 5)
-    configure(home, f"[surfacing]\nbrief_characters = {0}")
-    assert begin() == []
-
-
 def test_a_project_may_only_shorten_it(store: Store, make: Maker, home: Home, begin: Begin, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 0\n", encoding="utf-8")
@@ -120,19 +114,6 @@ def test_of_many_standing_sections_a_file_begins_with_its_first(store: Store, ma
     given = printed_ids(begin())
     assert given == ids[: len(given)]
     assert len(given) > 3
-
-
-def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
-    store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
-    store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
-    store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
-    assert [(score.memory.id, score.parts["kind"]) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 0.0)]
-
-
-def test_a_note_without_a_namespace_loses_nothing(store: Store, make: Maker, home: Home) -> None:
-    for namespace in (DEFAULT_NAMESPACE, "patterns", "decisions", "blockers", "tech-debt", "harbour"):
-        store.add([make(f"Note of {namespace}.", id=namespace, namespace=namespace, created_at=5)])
-    assert {score.parts["kind"] for score in _rank_all(home)} == {0.0}
 
 
 def test_standing_memories_leave_room_for_others(store: Store, make: Maker, begin: Begin) -> None:
@@ -245,27 +226,6 @@ def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Beg
     state.close()
 
 
-def test_a_branchs_name_counts_no_more_than_three_rare_words(
-    store: Store, make: Maker, home: Home, tmp_path: Path, begin: Begin
-) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/crane-hook-rope-winch-pulley\n")
-    add_many(store, make, 20)
-    store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
-    state = State.open(home, 1_000)
-    call = HookCall({}, "", project.find_project(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
-    branch = {score.memory.id: score.parts["branch"] for score in brief.rank_memories(call)}
-    assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
-    assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
-    state.close()
-
-
-def test_of_a_long_name_of_a_branch_the_first_words_count() -> None:
-    assert brief.branch_words("-".join(f"{letter}quay" for letter in "abcdefghijklmnop")) == [
-        f"{letter}quay" for letter in "abcdefgh"
-    ]
-
-
 def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:
     store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
     store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
@@ -296,14 +256,6 @@ def test_of_pinned_memories_that_say_the_same_one_comes(store: Store, make: Make
     store.add([make(f"{rule}{end}", id=f"p{n}", priority=95 - n) for n, end in enumerate((".", "!"))])
     add_many(store, make, 3)
     assert printed_ids(begin()) == ["p0", "f002", "f001", "f000"]
-
-
-def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, make: Maker, begin: Begin) -> None:
-    add_many(store, make, 60)
-    first = begin()
-    store.add([make(RULE, id="rule", namespace="preferences", created_at=90)])
-    assert begin("resume") == first
-    assert "rule" in printed_ids(begin("startup", "another"))
 
 
 def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: Maker, home: Home, begin: Begin) -> None:

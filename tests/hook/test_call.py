@@ -1,6 +1,8 @@
 """A hook call: its project, session and facts, its eligible memories, and the files that it opens."""
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,12 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_checks, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook import call, facts
+from subcog_hooks.hook import call, facts, main, prompt, recalled, session, tool
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
 from subcog_hooks.store import project, sessions, state_values
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.conftest import Maker
 
 
 def make_call(home: Home, **payload: object) -> call.HookCall:
@@ -25,8 +26,10 @@ def make_call(home: Home, **payload: object) -> call.HookCall:
     return hook_call
 
 
-def test_without_memories_there_is_none_and_nothing_is_made(home: Home) -> None:
-    assert call.open_call({"session_id": "s"}, home, Deadline(5_000)) is None
+@pytest.mark.parametrize("respond", [prompt.respond, session.respond, tool.respond, recalled.respond_to_error])
+def test_without_memories_nothing_is_made(home: Home, respond: Callable[..., None]) -> None:
+    payload = {"session_id": "s", "prompt": "Where is it?", "tool_name": "Edit", "error": "ValueError: it is gone"}
+    respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
     assert not Path(home.root).exists()
 
 
@@ -40,44 +43,11 @@ def test_a_call_knows_its_session_project_and_audiences(home: Home, store: Store
     assert make_call(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
 
 
-def test_an_odd_folder_is_no_project(home: Home, store: Store) -> None:
-    for cwd in ("shop", "", None, 3, "/a\0b", "/" + "a/" * 1_000_000, "\ud800"):
-        assert make_call(home, cwd=cwd).here is None
-
-
 def test_a_session_is_a_short_text_or_none(home: Home, store: Store) -> None:
-    for session, kept in (("x" * 500, "x" * MAX_SESSION), (None, ""), (3, ""), ("\ud800", "?"), ("a\0", "a\0")):
-        hook_call = make_call(home, session_id=session)
+    for session_id, kept in (("x" * 500, "x" * MAX_SESSION), (None, ""), (3, ""), ("\ud800", "?"), ("a\0", "a\0")):
+        hook_call = make_call(home, session_id=session_id)
         assert (hook_call.session, hook_call.given_ids(), hook_call.is_trial) == (kept, set(), False)
     assert make_call(home, session_id=f"{TRIAL}1").is_trial
-
-
-def test_given_ids_are_those_of_the_session(home: Home, store: Store) -> None:
-    hook_call = make_call(home, session_id="s")
-    sessions.record_given(hook_call.state, "s", ("m",), hook_call.now_ms, "d")
-    sessions.record_given(hook_call.state, "", ("n",), hook_call.now_ms, "d")
-    assert hook_call.given_ids() == {"m"}
-    assert make_call(home).given_ids() == set()
-
-
-def test_the_store_is_opened_when_it_is_asked_for(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("The tide sensor needs 24 V.", id="m")])
-    hook_call = make_call(home, session_id="s")
-    before = len(call._left_open)
-    assert hook_call.store is hook_call.store
-    assert hook_call.store.by_ids(["m"])["m"].content == "The tide sensor needs 24 V."
-    assert len(call._left_open) == before + 1
-
-
-def test_problems_of_the_settings_go_to_the_log(home: Home, store: Store) -> None:
-    Path(home.config).write_text("[surfacing]\ntools = 7\n")
-    assert make_call(home).settings["surfacing.tools"] is False  # it may have been switched off
-    assert "surfacing.tools is 7, expected true or false" in Path(home.log, "hook.log").read_text()
-
-
-def test_facts_are_those_of_the_payload_and_the_place(home: Home, store: Store, tmp_path: Path) -> None:
-    facts = make_call(home, session_id="s", cwd=str(tmp_path), permission_mode="plan").facts()
-    assert (facts["cwd"], facts["permission_mode"], facts["prompts"]) == (str(tmp_path), "plan", 0)
 
 
 def test_a_damaged_state_is_put_aside_and_answered_again(home: Home, store: Store) -> None:
@@ -227,3 +197,46 @@ def test_the_platform_has_the_name_that_conditions_know(
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     assert facts.folder_facts("", None).get("platform") == fact
+
+
+@pytest.fixture
+def session_state(home: Home) -> State:
+    """Store a session `s` that was last active long ago, and its given memory."""
+    home.create()
+    session_state = State.open(home, 1_000)
+    sessions.begin_session(session_state, "s", "shop", "startup", 1_000)
+    sessions.note_prompt(session_state, "s", "shop", 2_000)
+    sessions.record_given(session_state, "s", ("m",), 2_000, "d")
+    return session_state
+
+
+def test_it_is_noted_that_a_session_was_at_work(home: Home, session_state: State) -> None:
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    session = sessions.find_session(session_state, "s")
+    assert session is not None
+    assert session.last_at > 1_000_000_000_000
+    assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
+    assert sessions.find_given(session_state, "s") == {"m"}
+
+
+@pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
+def test_of_other_sessions_nothing_is_noted(home: Home, session_state: State, session: object) -> None:
+    before = session_state.run("SELECT * FROM sessions")
+    main.note_session_activity({"session_id": session}, home, Deadline(5_000))
+    assert session_state.run("SELECT * FROM sessions") == before
+
+
+def test_where_there_is_no_state_none_is_made(home: Home) -> None:
+    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
+    assert not os.path.exists(home.root)
+
+
+def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, session_state: State) -> None:
+    session_state.begin()
+    deadline = Deadline(60_000)
+    main.note_session_activity({"session_id": "s"}, home, deadline)
+    assert deadline.left_ms() > 30_000
+    session_state.commit()
+    session = sessions.find_session(session_state, "s")
+    assert session is not None
+    assert session.last_at == 2_000

@@ -166,8 +166,6 @@ def test_every_hit_gets_one_outcome_and_few_pass(
     assert all(hit.relevance >= BAR and hit.memory.id not in given_ids for hit in passed)
 
 
-# ---- lines ----------------------------------------------------------------------------------------------------------------
-
 LINE_BAR = 0.02
 
 

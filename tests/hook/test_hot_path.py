@@ -229,9 +229,6 @@ def test_only_the_words_of_a_trigger_load_re2(home: Home, store: Store, make: Ma
     assert "tantivy" not in done.modules
 
 
-# ---- without a call there is no thread, no socket and no HTTP -------------------------------------------------------------
-
-
 @pytest.fixture
 def server(home: Home, oauth_memory: None) -> Iterator[LlmServer]:
     """Yield an LLM that the hook is set up to ask."""
@@ -255,22 +252,14 @@ def test_without_a_provider_nobody_is_asked() -> None:
     assert_alone(run(payload(ORDER)))
 
 
-def test_an_unwanted_provider_costs_nothing(home: Home, server: LlmServer) -> None:
-    configure(home, server, use_llm="false")
-    for done in (speaking(), run(payload(ORDER))):
-        assert_alone(done)
-    assert server.requests == []
-
-
-def test_sure_words_need_no_provider(server: LlmServer) -> None:
-    done = speaking()
+def test_a_provider_that_is_not_needed_costs_nothing(home: Home, server: LlmServer) -> None:
+    done = speaking()  # whose words are sure
     assert_alone(done)
     assert_within("speaking prompt", done)
-    assert server.requests == []
-
-
-def test_a_message_of_the_client_needs_no_provider(server: LlmServer) -> None:
     assert_alone(run(payload("<task-notification>Does the SPA use PKCE?")))
+    configure(home, server, use_llm="false")
+    for done in (run(payload(QUESTION, "unwanted")), run(payload(ORDER))):
+        assert_alone(done)
     assert server.requests == []
 
 
@@ -302,9 +291,6 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     assert done.threads == WATCHDOG + MEANING
     assert "_socket" not in done.modules
     assert server.requests == []
-
-
-# ---- a second look costs nothing where there is none -----------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("oauth_memory")

@@ -4,33 +4,33 @@ import gc
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import apsw
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import StoreBusy, StoreError
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call, recalled
+from subcog_hooks.hook import call
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import past_runs, state_values
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.past_runs import Counter
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests import llm_server
 from tests.conftest import Maker
-from tests.e2e.machine import wait_until
 from tests.hook.conftest import follow
 from tests.hook.recorded import ORDER as OTHER_ORDER
 from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, printed_ids, respond
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
+
+
 ORDER = "rename the lighthouse lamp relay of the tide sensor"
 
 
@@ -116,14 +116,6 @@ def test_faults_of_a_settings_file_are_logged_once_it_is_read(ask: Ask, home: Ho
     assert "config.toml line 2: surfacing.min_relevance is 7" in log_of(home)
 
 
-def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
-    state = State.open(home, 100)
-    state_values.begin_pause(state, 0, None)
-    assert ask() == []
-    state_values.end_pause(state, 0)
-    assert ask()
-
-
 def test_two_hooks_at_once_hand_a_memory_over_once(ask: Ask, home: Home) -> None:
     given: list[str] = []
     threads = [threading.Thread(target=lambda: given.extend(ask())) for _ in range(4)]
@@ -190,11 +182,6 @@ def test_each_prompt_is_counted_once(ask: Ask, home: Home) -> None:
         assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': number}
 
 
-def test_without_a_store_nothing_is_made(home: Home) -> None:
-    assert respond(home) == []
-    assert not os.path.exists(home.root)
-
-
 def test_a_word_in_the_prompt_asks_for_silence(ask: Ask) -> None:
     assert ask(QUESTION + " [nomem]") == []
     assert ask()
@@ -214,9 +201,6 @@ def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
                 file.seek(4096)
                 file.write(b"\xff" * 60_000)
     assert ask() == first
-
-
-# ---- the intent -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_prompt_below_min_confidence_is_silent(ask: Ask, home: Home) -> None:
@@ -332,38 +316,6 @@ def test_acknowledgements_and_secrets_are_not_sent_to_an_llm(ask: Ask, home: Hom
         assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': number}
     assert ask(QUESTION + " password=hunter2")
     assert llm.requests == []
-
-
-@pytest.mark.parametrize("line", ["use_llm = 'false'", "use-llm = false"])
-def test_a_mistyped_off_switch_sends_nothing(ask: Ask, home: Home, llm: LlmServer, line: str) -> None:
-    for _ in range(2):  # parsed, and compiled
-        configure_llm(home, llm, line)
-        assert ask(session="")
-    assert llm.requests == []
-    assert "no LLM is asked: search_intent.use" in log_of(home)
-
-
-def count_llm_answers(home: Home) -> int:
-    """Return the number of stored answers of the LLM."""
-    rows = apsw.Connection(home.state_db).execute("SELECT count(*) FROM llm_answers").fetchall()
-    return int(str(rows[0][0]))
-
-
-def test_a_failed_recall_loses_neither_metrics_nor_answer(
-    ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    llm.play(says("howto", 0.9, ["lamp"]))
-
-    def fail_late(*_: object) -> NoReturn:
-        wait_until(lambda: bool(llm.requests), 5.0)
-        time.sleep(1.0)  # the answer comes in some ten milliseconds
-        raise StoreError("memories.db cannot be read")
-
-    monkeypatch.setattr(recalled, "open_sources", fail_late)
-    with pytest.raises(StoreError):
-        ask()
-    assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 1
-    assert count_llm_answers(home) == 1
 
 
 def test_a_failed_second_recall_leaves_the_first_answer(

@@ -22,6 +22,8 @@ from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, outc
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
+
+
 ORDER = "ok, force push it"
 
 
@@ -46,9 +48,6 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
     return ask_hook
 
 
-# ---- where a busy machine leaves little time -------------------------------------------------------------------------------
-
-
 def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     text = QUESTION + " We are deploying to prod."
     assert len(ask(text)) > 1
@@ -66,9 +65,6 @@ def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Ho
     verdict = past_verdicts(home)[0]
     assert (verdict.outcome, SEMANTIC in verdict.strategies) == (SPOKE, False)
     assert "semantic: no time was left for it" in (verdict.note or "")
-
-
-# ---- triggers -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_trigger_brings_its_memory_once_a_session(ask: Ask, home: Home) -> None:
@@ -200,22 +196,11 @@ def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: 
     assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)
 
 
-def test_without_the_users_wish_nothing_of_the_prompt_is_kept(ask: Ask, home: Home) -> None:
-    configure(home, "[surfacing]\nlog_prompts = false\n")
-    assert ask() == ["push"]
-    verdict = past_verdicts(home)[0]
-    assert (verdict.prompt, verdict.outcome) == (None, SPOKE)
-    assert "force" not in verdict.to_text()
-
-
 @pytest.mark.parametrize(
     "text", ["\ud800 force push", "force push\0", "FORCE\u00a0PUSH, force push", "force push " + "é" * 300_000]
 )
 def test_an_odd_prompt_triggers_all_the_same(ask: Ask, text: str) -> None:
     assert ask(text) == ["push"]
-
-
-# ---- conditions -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callable[..., None], home: Home) -> None:
@@ -224,22 +209,6 @@ def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callab
     assert ask("ok", permission_mode="plan") == ["mode"]
     assert ask("ok", permission_mode="plan") == []
     assert [verdict.strategies for verdict in past_verdicts(home)] == [(), (STATE,), ()]
-
-
-def test_prompts_are_counted_per_session(ask: Ask, remember: Callable[..., None]) -> None:
-    remember("hello", "Greet in French.", when={"first_prompt": True})
-    remember("third", "Take a break.", when={"prompts": {"gte": 3}})
-    assert [ask("ok", session="1") for _ in range(4)] == [["hello"], [], ["third"], []]
-    assert ask("ok", session="2") == ["hello"]
-
-
-def test_a_flag_of_the_users_holds_until_it_is_cleared(ask: Ask, remember: Callable[..., None], home: Home) -> None:
-    remember("mode", "Findings are named by their codes.", when={"clinician_mode": True})
-    state = State.open(home, 1_000)
-    state_values.set_flag(state, "clinician_mode", value=True)
-    assert ask("ok", session="1") == ["mode"]
-    state_values.clear_flag(state, "clinician_mode")
-    assert ask("ok", session="2") == []
 
 
 def test_a_memory_is_handed_over_only_while_its_conditions_hold(ask: Ask, remember: Callable[..., None]) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.settings import sources
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.hook.absent_files import STALE_FACTOR, find_beginnings
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import STALE, Candidate
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import log_of, printed_ids, respond
+from tests.hook.recorded import Decide, configure, printed_ids, respond
 
 Ask = Callable[..., list[str]]
 QUESTION = "Where do kittens sleep, frosty months?"
@@ -40,9 +40,9 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     return ask_hook
 
 
-def configure(path: str, **sections: str) -> None:
+def tune(home: Home, **sections: str) -> None:
     further = "".join(f"[{name}]\n{text}\n" for name, text in sections.items())
-    Path(path).write_text(f"[surfacing]\nmin_relevance = 0.0\n{further}")
+    configure(home, f"[surfacing]\nmin_relevance = 0.0\n{further}")
 
 
 def kinds(ids: list[str]) -> set[str]:
@@ -60,74 +60,26 @@ def kinds(ids: list[str]) -> set[str]:
     ],
 )
 def test_the_share_of_meaning_decides_what_is_looked_at(ask: Ask, home: Home, fusion: str, kind: str) -> None:
-    configure(home.config, fusion=fusion)
+    tune(home, fusion=fusion)
     assert kinds(ask()) == {kind}
-
-
-@pytest.mark.parametrize(("name", "kind"), [(sources.SEMANTIC_WEIGHT, "story"), (sources.KEYWORD_WEIGHT, "table")])
-def test_a_weight_of_the_environment_wins_over_the_file(
-    ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
-) -> None:
-    configure(home.config, fusion=f"alpha = {'0.0' if kind == 'story' else '1.0'}")
-    assert kinds(ask()) != {kind}
-    monkeypatch.setenv(name, "1.0")
-    assert kinds(ask()) == {kind}
-
-
-def test_a_wrong_weight_in_the_environment_is_logged(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(home.config, fusion="alpha = 0.0")
-    monkeypatch.setenv(sources.SEMANTIC_WEIGHT, "much")
-    assert kinds(ask()) == {"table"}
-    assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
-
-
-def test_a_wrong_word_in_the_file_is_logged(ask: Ask, home: Home) -> None:
-    configure(home.config)
-    usual = ask()
-    configure(home.config, fusion="alpha = 'much'\npreset = 'best'")
-    assert ask() == usual
-    assert "config.toml line 4: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive" in log_of(home)
-    assert f"config.toml line 5: fusion.preset is 'best', expected {KEYS['fusion.preset'].expected}" in log_of(home)
-
-
-def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, home: Home, tmp_path: Path) -> None:
-    configure(home.config)
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
-    for alpha, kind in (("0.0", "table"), ("1.0", "story")):
-        configure(str(tmp_path / "shop" / ".subcog.toml"), fusion=f"alpha = {alpha}")
-        assert kinds(ask(cwd=str(tmp_path / "shop"))) == {kind}
 
 
 PILOT = "When and where is the pilot boat fuelled, and by which office of the harbour?"
 
 
-def test_of_near_duplicates_one_is_handed_over(ask: Ask, home: Home) -> None:
-    configure(home.config)
-    assert len({"pilot", "again"} & {*ask(PILOT)}) == 1
-
-
 def test_like_memories_are_kept_apart_when_that_is_set(ask: Ask, home: Home) -> None:
-    configure(home.config, diversity="mmr = 1.0")
+    tune(home, diversity="mmr = 1.0")
     close = ask(PILOT)
-    configure(home.config, diversity="mmr = 0.5")
+    tune(home, diversity="mmr = 0.5")
     spread = ask(PILOT)
     assert close[0] == spread[0]
     assert set(close[:2]) == {"pilot", "alike"} != set(spread[:2])
 
 
 def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home: Home) -> None:
-    configure(home.config, fusion="alpha = 0.0")
+    tune(home, fusion="alpha = 0.0")
     assert ask("Where is the pilotlike boatload of fuelwoods?") == []
     assert ask("Where is the pilot boat?")
-
-
-@pytest.mark.parametrize(
-    ("ask_for", "first"), [("How do we paint buoys on land", "patterns"), ("Where are buoys painted", "config")]
-)
-def test_the_intent_of_a_prompt_favours_namespaces(ask: Ask, home: Home, ask_for: str, first: str) -> None:
-    configure(home.config)
-    given = ask(ask_for)
-    assert (given[0], {*given[:2]}) == (first, {"patterns", "config"})
 
 
 @pytest.mark.usefixtures("usual_settings")
@@ -137,3 +89,38 @@ def test_an_order_that_names_something_is_searched(home: Home, store: Store, mak
     store.add([make("The tide sensor needs 24 V.", id="tide"), make("Tests run on the harbour's own machine.", id="tests")])
     follow(home, store)
     assert printed_ids(respond(home, order)) == ids
+
+
+def test_a_glob_begins_with_a_file_or_a_folder() -> None:
+    globs = ("src/db/pool.py", "src/web/**", "src/web/*.ts", "lib/{a,b}.ts", "src/db/", "/nowhere/at/all.conf")
+    files = ("/shop/src/db/pool.py", "/shop/src/web", "/shop/src/web", "/shop/lib", "/shop/src/db", "/nowhere/at/all.conf")
+    assert [find_beginnings([glob], "/shop") for glob in globs] == [[file] for file in files]
+    for anywhere in ("pool.py", "*.sql", "**/x.py", "build/"):
+        assert find_beginnings(["src/web/**", anywhere], "/shop") == []
+
+
+def test_memories_about_gone_files_are_half_as_relevant(decide: Decide, home: Home, store: Store, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    pool = tmp_path / "pool.py"
+    store.modify(["first", "volts"], lambda memory: memory.with_changes(paths=("./pool.py",)))
+    store.modify(["first"], lambda memory: memory.with_changes(scope="project", project=str(tmp_path)))
+    follow(home, store)
+
+    def candidates() -> dict[str, Candidate]:
+        return {candidate.id: candidate for candidate in decide(session="", cwd=str(tmp_path)).candidates}
+
+    never_seen = candidates()
+    pool.symlink_to("nowhere")  # A link is a file, too.
+    assert candidates()["first"].relevance == never_seen["first"].relevance
+    pool.unlink()
+    gone = candidates()
+    assert gone["first"].relevance == pytest.approx(never_seen["first"].relevance * STALE_FACTOR, abs=0.0002)
+    assert gone["volts"].relevance == never_seen["volts"].relevance
+    configure(home, f"[surfacing]\nmin_relevance = {never_seen['first'].relevance * 0.9}\n")
+    assert candidates()["first"].outcome == STALE
+
+
+def test_a_drive_or_the_users_folder_is_looked_for_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.expanduser", lambda _: "C:/Users/ada")
+    globs = ["~/notes/**", "D:/data/x.csv", "src/**"]
+    assert find_beginnings(globs, "C:/work/shop") == ["C:/Users/ada/notes", "D:/data/x.csv", "C:/work/shop/src"]

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import Any  # of JSON
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,9 +23,6 @@ from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, log_of, past_verdicts, printed_ids, respond
 
 WITH_MODEL = '[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n[llm]\nat_rest = "openai"\n'
-
-
-# ---- which prompts get one -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -100,9 +97,6 @@ def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[dict[st
     assert "no second look was started: no process left" in log_of(home)
 
 
-# ---- how its answer joins --------------------------------------------------------------------------------------------------
-
-
 def store_finding(home: Home, *ids: str, session: str = "s", verdict: str = "d") -> None:
     """Store the findings of a second look for a session."""
     state = State.open(home, 1_000)
@@ -123,18 +117,11 @@ def look(home: Home) -> RecordedVerdict:
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_it_comes_with_a_call_and_once(home: Home) -> None:
-    store_finding(home, "cargo-1", "cargo-2")
-    assert call(home) == ["cargo-1", "cargo-2"]
-    assert call(home) == []
-    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, past_verdicts(home)[0].id)
-
-
-@pytest.mark.usefixtures("lighthouse")
-def test_a_call_carries_no_more_than_three_with_it(home: Home) -> None:
+def test_three_come_with_a_call_and_once(home: Home) -> None:
     store_finding(home, *(f"cargo-{number}" for number in range(1, 6)))
     assert call(home) == ["cargo-1", "cargo-2", "cargo-3"]
     assert call(home) == []
+    assert (look(home).outcome, look(home).reason) == (HANDED_OVER, past_verdicts(home)[0].id)
 
 
 @pytest.mark.usefixtures("lighthouse")

@@ -61,9 +61,6 @@ def give(state: State, session: str, *ids: str) -> None:
         sessions.record_given(state, session, (id_,), now_ms() - 1_000 + number, "d")
 
 
-# ---- what a session begins with -------------------------------------------------------------------------------------------
-
-
 def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> None:
     assert printed_ids(start()) == ["pinned", "branch"]
 
@@ -128,35 +125,9 @@ def test_without_a_session_or_for_a_trial_nothing_is_kept(start: Start, state: S
     assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
 
 
-def test_a_project_may_tune_its_own_sessions(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "shop" / ".subcog.toml").write_text("[surfacing]\nsession_start = false\n")
-    assert start() == []
-
-
 def test_an_odd_folder_is_outside_of_any_project(start: Start) -> None:
     odd: list[object] = [3, "shop", "/" + "a/" * 1_000_000, "/a\0b", ""]
     assert [start(session=f"s{number}", cwd=cwd) for number, cwd in enumerate(odd)] == [[]] * len(odd)
-
-
-def test_without_memories_nothing_is_made(home: Home) -> None:
-    hook_session.respond({"session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
-    assert not Path(home.root).exists()
-
-
-def test_days_since_the_last_session_are_those_before_this_one(start: Start, state: State, store: Store, make: Maker) -> None:
-    store.add([make("Read the changelog first.", id="back", when={"days_since_last_session": {"gte": 7}})])
-    store.add([make("The harbour has two piers.", id="new", when={"first_session": True})])
-    assert printed_ids(start(session="1")) == ["pinned", "branch", "new"]
-    assert printed_ids(start(session="2")) == ["pinned", "branch"]
-    state.run("UPDATE sessions SET last_at = last_at - 8 * 86400000")
-    assert printed_ids(start(session="3")) == ["pinned", "back", "branch"]
-
-
-# ---- resuming -------------------------------------------------------------------------------------------------------------
-
-
-def test_equal_state_gives_equal_bytes(start: Start) -> None:
-    assert start(session="one") == start(session="two")
 
 
 def test_a_resumed_session_hears_what_it_heard_byte_for_byte(start: Start, state: State, store: Store, make: Maker) -> None:
@@ -195,9 +166,6 @@ def test_a_resumed_session_gets_a_block_that_had_no_time(start: Start, home: Hom
         assert start() == []
     assert [verdict.outcome for verdict in past_verdicts(home)] == [OUT_OF_TIME]
     assert printed_ids(start("resume")) == ["pinned", "branch"]
-
-
-# ---- compactions ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_compaction_brings_the_latest_memories_again(start: Start, state: State) -> None:
@@ -253,9 +221,6 @@ def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, stat
     sessions.keep_last_prompt(state, "s", LastPrompt(("relay",), 0.8), now)
     start("compact")
     assert sessions.find_last_prompt(state, "s", now) is not None
-
-
-# ---- others who write -----------------------------------------------------------------------------------------------------
 
 
 def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make: Maker) -> None:

@@ -16,19 +16,8 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import PATH, PATTERN
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import SPOKE
-from tests.conftest import Maker
-from tests.hook.recorded import ODD_INPUTS, configure, past_verdicts, printed_ids
-
-Call = Callable[..., list[str]]
-
-
-def repository(folder: Path, remote: str = "") -> Path:
-    (folder / ".git").mkdir(parents=True)
-    if remote:
-        (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{remote}.git\n')
-    return folder
+from tests.hook.recorded import ODD_INPUTS, Call, configure, past_verdicts, repository
 
 
 def submodule(parent: Path, name: str, remote: str) -> Path:
@@ -39,49 +28,6 @@ def submodule(parent: Path, name: str, remote: str) -> Path:
     (parent / name).mkdir(parents=True)
     (parent / name / ".git").write_text(f"gitdir: {os.path.relpath(git, parent / name)}\n")
     return parent / name
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return repository(tmp_path.resolve() / "shop", "git.example.com/acme/shop")
-
-
-@pytest.fixture
-def remember(store: Store, make: Maker) -> Callable[..., None]:
-    """Store a memory of the project `shop`, of another, or of none."""
-
-    def store_memory(
-        id_: str, content: str = "Mind the gap.", project: str | None = "git.example.com/acme/shop", **more: object
-    ) -> None:
-        store.add([make(content, id=id_, project=project, **more)])
-
-    return store_memory
-
-
-@pytest.fixture
-def call(home: Home, store: Store, shop: Path) -> Call:
-    """Call a tool in `shop`, and return the printed ids."""
-
-    def call_tool(
-        name: object = "Edit",
-        session: object = "s",
-        cwd: object = str(shop),
-        budget_ms: float = 5_000,
-        mode: str = "",
-        **given: object,
-    ) -> list[str]:
-        if "file" in given:
-            given["file_path"] = os.path.join(shop, str(given.pop("file")))
-        payload = {"session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given}
-        payload["permission_mode"] = mode
-        printed: list[bytes] = []
-        tool.respond(payload, home, printed.append, Deadline(budget_ms))
-        return printed_ids(printed)
-
-    return call_tool
-
-
-# ---- by the file ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None]) -> None:
@@ -130,14 +76,6 @@ def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, rem
     assert call(file="src/db/pool.py") == ["any"]
 
 
-def test_brackets_and_accents_of_a_path_are_its_globs(call: Call, remember: Callable[..., None]) -> None:
-    remember("slug", "No Node API here.", paths=("app/[slug]/**",))
-    remember("rest", "Load on the server.", paths=("src/routes/[...rest]/+page.svelte",))
-    remember("shop", "Prices are in cents.", paths=("src/M\u00fcller/**",))
-    files = ("app/[slug]/page.tsx", "src/routes/[...rest]/+page.svelte", "src/Mu\u0308ller/a.ts", "app/slug/page.tsx")
-    assert [call(file=file) for file in files] == [["slug"], ["rest"], ["shop"], []]
-
-
 def test_a_memory_of_few_globs_comes_before_one_of_many(call: Call, remember: Callable[..., None]) -> None:
     remember("many", "Rule of many languages.", paths=("*.c", "*.py", "*.ts", "*.rs", "web/**/*.go", "cmd/**/*.go"))
     remember("braces", "Rule in braces.", paths=("**/*.{c,cpp,java,kotlin,go,scala}",))
@@ -179,16 +117,6 @@ def test_in_another_worktree_the_same_project_is_at_hand(
     assert call(file_path=str(shop / "src" / "db" / "pool.py"), cwd=str(other), session="2") == ["pool"]
 
 
-def test_a_project_behind_a_link_is_the_same_project(
-    call: Call, remember: Callable[..., None], shop: Path, tmp_path: Path
-) -> None:
-    remember("pool", paths=("src/db/**",))
-    (tmp_path / "link").symlink_to(shop)
-    path = str(tmp_path / "link" / "src" / "db" / "pool.py")
-    assert call(file_path=path) == ["pool"]
-    assert call(file_path=path, cwd=str(tmp_path / "link"), session="2") == ["pool"]
-
-
 def test_a_file_of_another_project_brings_its_memories(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
     blog = repository(tmp_path.resolve() / "blog", "git.example.com/acme/blog")
     remember("pool", paths=("src/db/**",))
@@ -224,17 +152,6 @@ def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: C
     remember("pool", paths=("pool.py",))
     remember("drive", "Rule two.", paths=("C:/work/**",))
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
-
-
-def test_an_odd_path_is_of_no_file_and_breaks_nothing(call: Call, remember: Callable[..., None]) -> None:
-    remember("pool", paths=("pool.py",))
-    remember("table", "Rule two.", triggers=("drop table",))
-    texts: list[object] = ["", "/", "\0", "/a\0b/pool.py", "/" + "a/" * 1_000_000 + "pool.py", "\ud800", "~", "..", "/..", "//"]
-    for number, path in enumerate([*texts, 3, None, ["pool.py"], {}]):
-        assert call(file_path=path, new_string="drop table", session=f"s{number}") == ["table"]
-
-
-# ---- by the command and the new text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -277,12 +194,6 @@ def test_only_conditions_on_tool_or_file_are_judged(call: Call, remember: Callab
     assert call("Edit", file="docs/a.md") == ["docs"]
 
 
-def test_conditions_on_the_file_hold_in_another_worktree_too(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
-    remember("docs", when={"file": {"glob": "docs/**"}})
-    clone = repository(tmp_path.resolve() / "clone", "git.example.com/acme/shop")
-    assert call(file_path=str(clone / "docs" / "a.md")) == ["docs"]
-
-
 def test_memories_of_several_channels_come_first(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("near", "Rule one.", paths=("src/db/pool.py",))
     remember("both", "Rule two.", paths=("src/**",), triggers=("drop table",))
@@ -323,9 +234,6 @@ def test_files_that_were_never_here_are_not_gone(call: Call, remember: Callable[
     assert call("Bash", command="terraform apply", session="4") == []
 
 
-# ---- settings -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["[surfacing]\ntools = false\n", "[surfacing]\nenabled = false\n"])
 def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: Home, text: str) -> None:
     remember("pool", paths=("*.py",))
@@ -350,45 +258,6 @@ def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[...,
     assert call(file="a.py") == []
 
 
-def test_a_higher_bar_lets_less_through_and_a_lower_one_no_more(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("pool", "Rule two.", paths=("*.py",))
-    configure(home, "[surfacing]\nmin_relevance = 0.7\n")
-    assert call(file="a.py") == ["pool"]
-    configure(home, "[surfacing]\nmin_relevance = 0.95\n")
-    assert call(file="a.py", session="2") == []
-    configure(home, "[surfacing]\nmin_relevance = 0.0\n")
-    assert call(file="a.py", session="3") == ["pool"]
-
-
-def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, remember: Callable[..., None], home: Home) -> None:
-    for word in "anchor buoy crane".split():
-        remember(word, f"The {word} is heavy. " * 20, paths=("*.py",))
-    configure(home, "[surfacing]\nmax_memories = 1\n")
-    assert call(file="a.py") == ["anchor"]
-    configure(home, "[surfacing]\nmax_characters = 250\n")
-    assert call(file="a.py", session="2") == ["anchor"]
-
-
-def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None]) -> None:
-    remember("one", "The pool is never shared between threads.", paths=("*.py",))
-    remember("two", "The pool is never shared between threads!", paths=("*.py",))
-    assert call(file="a.py") == ["one"]
-    assert call(file="a.py") == []
-
-
-# ---- what is kept ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_verdict_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("lint", "Install the hooks first.", when={"tool": "Bash"}, triggers=("xyzzy",))
-    assert call("Bash", command="make lint --of xyzzy") == ["lint"]
-    (verdict,) = past_verdicts(home)
-    assert (verdict.outcome, verdict.event, verdict.reason, verdict.prompt) == (SPOKE, "PreToolUse", "Bash", None)
-    assert set(verdict.candidates[0].ranks) == {PATTERN}
-    assert "xyzzy" not in verdict.to_text()
-    assert sessions.find_giving_verdict(State.open(home, 1_000), "s", "lint") == verdict.id
-
-
 def test_a_call_that_nothing_is_remembered_of_leaves_no_trace(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("pool", paths=("*.py",))
     assert call(file="a.sql", new_string="x") == []
@@ -409,9 +278,6 @@ def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[...,
         assert call(file="a.py", session=session) == ["pool"]
 
 
-# ---- what is not answered -------------------------------------------------------------------------------------------------
-
-
 def test_other_tools_are_let_be(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     cases = ["Task", "WebFetch", "mcp__db__query", "edit", "", None, 3, ["Edit"]]
@@ -430,11 +296,6 @@ def test_an_odd_input_brings_nothing_and_breaks_nothing(
             tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
 
 
-def test_without_memories_nothing_is_made(home: Home) -> None:
-    tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
-    assert not os.path.exists(home.root)
-
-
 def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     given: list[str] = []
@@ -444,9 +305,6 @@ def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable
     for thread in threads:
         thread.join()
     assert given == ["pool"]
-
-
-# ---- where a file lies ----------------------------------------------------------------------------------------------------
 
 
 def test_without_git_paths_are_relative_to_the_current_folder(
@@ -507,3 +365,13 @@ def test_a_search_in_a_file_touches_it_and_in_a_folder_not(call: Call, remember:
     assert call("Glob", pattern="src/db/*.py", session="2") == []
     assert call("Glob", pattern="src/db/gone.py", session="2") == []
     assert call("Glob", pattern="src/db/pool.py", session="2") == ["pool"]
+
+
+def test_a_verdict_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("lint", "Install the hooks first.", when={"tool": "Bash"}, triggers=("xyzzy",))
+    assert call("Bash", command="make lint --of xyzzy") == ["lint"]
+    (verdict,) = past_verdicts(home)
+    assert (verdict.outcome, verdict.event, verdict.reason, verdict.prompt) == (SPOKE, "PreToolUse", "Bash", None)
+    assert set(verdict.candidates[0].ranks) == {PATTERN}
+    assert "xyzzy" not in verdict.to_text()
+    assert sessions.find_giving_verdict(State.open(home, 1_000), "s", "lint") == verdict.id

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from subcog_hooks.hook import recalled, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import past_verdicts, printed_ids
+from tests.hook.recorded import PROJECT, Call, past_verdicts, printed_ids
 
-PROJECT = "git.example.com/acme/shop"
 NOTES = {
     "money": "Prices are whole cents, never floats: a rounded float cost us a tax audit.",
     "index": "New indexes on orders only with CREATE INDEX CONCURRENTLY, the table has 90 million rows.",
@@ -24,21 +22,17 @@ NOTES = {
     "tiles": "Map tiles are cached for a day; the supplier counts every request.",
 }
 
-pytestmark = pytest.mark.usefixtures("usual_settings")
 
-Call = Callable[..., list[str]]
+pytestmark = pytest.mark.usefixtures("usual_settings")
 
 
 @pytest.fixture
-def shop(tmp_path: Path, home: Home, store: Store, make: Maker) -> Path:
+def shop(shop: Path, home: Home, store: Store, make: Maker) -> Path:
     """A repository with notes about it, which the index has."""
-    folder = tmp_path.resolve() / "shop"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{PROJECT}.git\n')
     more: dict[str, dict[str, object]] = {"tiles": {"paths": ("src/map/**",)}}
     store.add([make(text, id=id_, project=PROJECT, **more.get(id_, {})) for id_, text in NOTES.items()])
     index_writer.bring_up_to_date(home, store)
-    return folder
+    return shop
 
 
 @pytest.fixture

@@ -1,58 +1,22 @@
 """PreToolUse: a rule comes before its action, and at no other call."""
 
-import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import tool as hook_tool
 from subcog_hooks.recall.hits import ACTION
-from subcog_hooks.store.store import Store
 from subcog_hooks.text import actions
-from tests.conftest import Maker
-from tests.hook.recorded import past_verdicts, printed_ids
+from tests.hook.recorded import Call, past_verdicts
 
-PROJECT = "git.example.com/acme/shop"
 COMMIT = "Run the formatter before you commit."
+
+
 BROKEN = "The commit of 3 March broke the import of orders."
 
-Call = Callable[..., list[str]]
+
 Remember = Callable[..., None]
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path.resolve() / "shop"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{PROJECT}.git\n')
-    return folder
-
-
-@pytest.fixture
-def remember(store: Store, make: Maker) -> Remember:
-    def store_memory(id_: str, content: str, project: str | None = PROJECT, **more: object) -> None:
-        store.add([make(content, id=id_, project=project, **more)])
-
-    return store_memory
-
-
-@pytest.fixture
-def call(home: Home, store: Store, shop: Path) -> Call:
-    """Call a tool in `shop`, and return the printed ids."""
-
-    def call_tool(tool: str, session: str = "s", file: str = "", **given: object) -> list[str]:
-        if file:
-            given["file_path"] = os.path.join(shop, file)
-        payload: dict[str, object] = {"session_id": session, "cwd": str(shop), "tool_name": tool, "tool_input": given}
-        printed: list[bytes] = []
-        hook_tool.respond(payload, home, printed.append, Deadline(5_000))
-        return printed_ids(printed)
-
-    return call_tool
 
 
 def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, home: Home) -> None:
@@ -98,16 +62,9 @@ def test_a_command_that_only_tells_brings_no_rule(call: Call, remember: Remember
     for number, text in enumerate(texts):
         remember(f"rule-{number}", text)
     cases = [
-        "git tag -l",
-        "git commit --dry-run",
-        "kubectl rollout status deployment/web",
-        "helm upgrade --dry-run x",
-        "npm run release-notes:preview",
-        "rails db:migrate:status",
-        "command -v pytest",
-        "git clean -n",
-        "# git commit\nls",
-        'git log --grep "\\"x; git commit\\""',
+        *("git tag -l", "git commit --dry-run", "kubectl rollout status deployment/web", "helm upgrade --dry-run x"),
+        *("npm run release-notes:preview", "rails db:migrate:status", "command -v pytest", "git clean -n"),
+        *("# git commit\nls", 'git log --grep "\\"x; git commit\\""'),
     ]
     assert [(command, actual) for command in cases if (actual := call("Bash", command=command)) != []] == []
 
@@ -125,12 +82,6 @@ def test_of_a_long_rule_the_beginning_is_compared_with_a_call() -> None:
     rule = "Never commit on a Friday."
     assert actions.closeness(f"{rule} {'And so on. ' * 100} harbour", words, done) == actions.closeness(rule, words, done)
     assert actions.closeness(f"{rule} Not in the harbour.", words, done) != actions.closeness(rule, words, done)
-
-
-def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
-    began = time.thread_time()
-    actions.actions_of_call("Bash", "<<a\n" * 1_000, "")
-    assert time.thread_time() - began < 0.1
 
 
 def test_the_fitting_rule_comes_first(call: Call, remember: Remember) -> None:

@@ -3,11 +3,13 @@
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.intent import detector, keywords
-from subcog_hooks.intent.detector import DURATION, MAX_PROMPT_SHOWN, Detection
+from subcog_hooks.intent import classifier, detector, keywords
+from subcog_hooks.intent.detector import COMPLETED, DURATION, HOUR_MS, MAX_PROMPT_SHOWN, STARTED
 from subcog_hooks.intent.topics import extract_topics
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Settings, Value
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
@@ -23,11 +25,10 @@ from tests.intent.asked import (
     call,
     examine_with,
     metric_values,
+    provider_of,
     status,
 )
 from tests.llm_server import Behaviour, LlmServer, says
-
-# ---- nobody is asked ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -97,9 +98,6 @@ def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, promp
     assert metric_values(state) == BY_WORDS
 
 
-# ---- somebody is asked ----------------------------------------------------------------------------------------------------
-
-
 def test_an_answer_is_merged_and_counted(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         result = examine_with(home, state, asking(server))
@@ -121,34 +119,6 @@ def test_where_no_signal_of_a_type_fired_the_answer_stands_alone(home: Home, sta
     assert (result.source, result.confidence) == ("llm", 0.66)
     assert result.topics == extract_topics(keywords.read_prompt(ORDER).words())
     assert metric_values(state)[f'{DURATION}{{source="llm"}}'] == 1
-
-
-NO_TYPE = "the lighthouse lamp relay of the tide sensor"
-
-
-@pytest.mark.parametrize(
-    ("kind", "confidence", "prompt", "speaks"),
-    [
-        ("none", 0.9, QUESTION, False),
-        ("none", 0.6, QUESTION, False),
-        ("none", 0.4, QUESTION, True),
-        ("none", 0.6, NO_TYPE, False),
-        ("none", 0.4, NO_TYPE, True),
-        ("howto", 0.4, NO_TYPE, True),
-        ("howto", 0.1, NO_TYPE, True),
-        ("howto", 0.4, ORDER, False),
-        ("howto", 0.9, ORDER, True),
-    ],
-)
-def test_an_unsure_answer_silences_nothing_and_a_sure_no_does(
-    home: Home, state: State, kind: str, confidence: float, prompt: str, speaks: bool
-) -> None:
-    with LlmServer(says(kind, confidence, ["topic"])) as server:
-        settings = asking(server)
-        result = examine_with(home, state, settings, prompt)
-    assert result.llm_status == "success"
-    assert result.is_vetoed is (kind == "none" and confidence >= 0.5)
-    assert (result.is_enough(settings) and result.may_speak(settings)) is speaks
 
 
 @pytest.mark.parametrize(
@@ -208,28 +178,88 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
     assert metric_values(state) == {}
 
 
-# ---- before it is settled -------------------------------------------------------------------------------------------------
-
-
-def may_change(home: Home, state: State, settings: Settings, prompt: str = QUESTION) -> bool:
-    begun: Detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-    changes = begun.may_change
-    begun.settle((), settings, LONG_MS)
-    return changes
-
-
-def test_it_may_change_as_long_as_an_llm_has_a_say(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        assert may_change(home, state, asking(server), ORDER)
-        assert not may_change(home, state, asking(server, search_intent__use_llm=False), ORDER)
-        assert not may_change(home, state, asking(server), "/compact")
-        examine_with(home, state, asking(server), ORDER)
-        assert may_change(home, state, asking(server), ORDER)  # by the answer that was kept
-
-
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:
     with LlmServer(says("howto", 0.9)) as server:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
             begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
             result = begun.settle((), settings, LONG_MS)
             assert (result.type, result.confidence, result.topics) == ("none", 0.0, ())
+
+
+def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        first = examine_with(home, state, asking(server))
+        second = examine_with(home, state, asking(server))
+        assert len(server.requests) == 1
+    assert (first.llm_status, second.llm_status) == ("success", "cached")
+    for name in ("type", "confidence", "topics", "keywords", "source"):
+        assert getattr(second, name) == getattr(first, name)
+    assert (second.llm_seconds, second.llm_reason) == (None, "")
+    assert metric_values(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
+
+
+def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) -> None:
+    with LlmServer(YES) as server, LlmServer(NO) as other:
+        assert status(home, state, asking(server)) == "success"
+        assert status(home, state, asking(server), ANOTHER) == "success"
+        assert status(home, state, asking(server, llm__model="another-model")) == "success"
+        assert status(home, state, asking(other)) == "success"
+        assert [request.json["model"] for request in server.requests] == ["a-model", "a-model", "another-model"]
+        assert status(home, state, asking(server)) == "cached"
+
+
+def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500), YES) as server:
+        settings = asking(server)
+        statuses = [status(home, state, settings, keeps_answers=keeps) for keeps in (True, False, False)]
+    assert statuses == ["error", "success", "success"]
+    assert metric_values(state) == {
+        STARTED: 3,
+        f'{COMPLETED}{{status="error"}}': 1,
+        f'{COMPLETED}{{status="success"}}': 2,
+        f'{DURATION}{{source="keyword"}}': 1,
+        f'{DURATION}{{source="hybrid"}}': 2,
+    }
+
+
+def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server)
+        ask.cache_answer(
+            state,
+            ask.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
+            "not JSON",
+            now_ms(),
+            HOUR_MS,
+        )
+        assert status(home, state, settings) == "success"
+
+
+def end_rest(state: State, settings: Settings, home: Home) -> None:
+    """Let the provider's rest be over."""
+    ask.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
+
+
+def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500), llm_server.resets(), llm_server.garbage()) as server:
+        settings = asking(server)
+        assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
+        assert len(server.requests) == ask.FAILURES
+        result = examine_with(home, state, settings)
+        assert len(server.requests) == ask.FAILURES
+    assert result.llm_reason == "it failed too often lately"
+    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert metric_values(state)[STARTED] == ask.FAILURES
+
+
+def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server)
+        for _ in range(3):
+            ask.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
+        end_rest(state, settings, home)
+        other = State.open(home, 1_000)
+        other.begin()
+        assert not detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        other.commit()
+        assert status(home, state, settings) == "success"

@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import (
     COMPARISON,
     EXPLANATION,
+    GAP,
     GENERAL,
     HOWTO,
     KEYWORD,
     LOCATION,
     MAX_CONFIDENCE,
+    NAMES,
     NONE,
     OFF,
     SEEKING,
@@ -23,14 +26,24 @@ from subcog_hooks.intent.keywords import (
     TYPES,
     Intent,
     read_prompt,
+    split_prompt,
 )
 from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.text import vocabulary
+from subcog_hooks.text.typed_prompt import prepare_prompt
+from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
+
+
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"
+
+
 REAL = ROOT.parent / "shared" / "eval" / "intent" / "prompts.jsonl"
 
+
 TRACEBACK = 'Traceback (most recent call last):\n  File "app.py", line 3, in run\n    load(path)\nValueError: empty path'
+
 
 anything = st.text(st.characters(exclude_categories=()))
 
@@ -133,19 +146,6 @@ def test_asking_for_what_was_decided_raises_the_confidence(plain: str, seeking: 
     assert SEEKING in {signal.family for signal in read_prompt(seeking).fired}
 
 
-@pytest.mark.parametrize("first", range(len(TYPES) - 1))
-def test_equal_types_are_told_in_the_order_of_ties(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With weights that make the types from `first` on equal, the first of them is told."""
-    assert TYPES == (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)
-    monkeypatch.setattr(
-        keywords, "BIAS", tuple(5.0 if first <= kind < TYPES.index(NONE) else 0.0 for kind in range(len(TYPES)))
-    )
-    monkeypatch.setattr(keywords, "CUES", dict.fromkeys(keywords.CUES, (0.0,) * len(TYPES)))
-    reading = read_prompt("lighthouse\n```\nerror: no lamp\n```")
-    assert reading.fired == []
-    assert reading.intent.type == TYPES[first]
-
-
 def test_a_shape_alone_names_no_type() -> None:
     reading = read_prompt("Wie deployen wir auf Staging?")
     assert reading.fired == []
@@ -173,9 +173,9 @@ def test_a_reading_says_what_it_has_read() -> None:
     assert (reading.intent.source, reading.intent.llm_status, reading.intent.topics) == (KEYWORD, OFF, ())
 
 
-# --- confidence is about evidence
-
 ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run the tests", "fix the typo", "yes do that", "ok")
+
+
 FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
 
@@ -205,9 +205,6 @@ def test_any_text_has_an_intent(text: str) -> None:
         reading.intent.confidence,
         reading.intent.keywords,
     )
-
-
-# --- figures
 
 
 def f1(kind: str, predictions: list[str], labels: list[str]) -> float:
@@ -273,3 +270,84 @@ def test_a_prompt_in_another_script_is_left_to_recall() -> None:
     for acknowledgement in ("继续", "はい", "谢谢！", "спасибо", "👍"):
         intent = read_prompt(acknowledgement).intent
         assert (intent.type, intent.confidence < bar) == (NONE, True)
+
+
+DEVELOPMENT = ROOT.parent / "shared" / "eval" / "intent" / "prompts.jsonl"
+
+
+ROWS = read_rows(keywords.__file__, "signals.tsv")
+
+
+PATTERNS = [row[0] for row in ROWS]
+
+
+STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
+
+
+def signals_of(prompt: str) -> set[str]:
+    return {signal.name for signal in keywords.read_prompt(prompt).fired}
+
+
+def choices(pattern: str) -> set[str]:
+    """The words and classes of a pattern, `<9`, `^` and gaps aside."""
+    parts = [part for part in pattern.split() if not (part[0] == "<" and part[1:].isdigit()) and part != GAP]
+    return {choice for part in parts for choice in part.removeprefix("^").split("|")}
+
+
+def test_every_signal_has_an_example_and_a_counter_example() -> None:
+    assert [pattern for pattern, _, _ in signal_examples()] == PATTERNS
+
+
+def test_a_signal_fires_on_its_example_alone() -> None:
+    assert [pattern for pattern, example, _ in signal_examples() if pattern not in signals_of(example)] == []
+    assert [pattern for pattern, _, counter_example in signal_examples() if pattern in signals_of(counter_example)] == []
+
+
+def test_a_row_has_a_family_a_strength_and_a_weight() -> None:
+    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING}
+    assert {strength for _, _, strength, _ in ROWS} == STRENGTHS
+    assert min(float(weight) for _, _, _, weight in ROWS) >= 0.0
+
+
+def test_no_pattern_stands_twice() -> None:
+    assert [pattern for pattern in set(PATTERNS) if PATTERNS.count(pattern) > 1] == []
+
+
+def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have() -> None:
+    """Lower case, no apostrophes, nothing that words_of takes off: else the choice never fits."""
+    words = {choice for pattern in PATTERNS for choice in choices(pattern) if choice[0] != "@"} - {"?", "."}
+    assert {word for word in words if split_prompt(word)[:-1] != [word]} == set()
+
+
+def test_every_word_of_a_class_can_occur_in_a_prompt() -> None:
+    words = frozenset().union(*vocabulary.CLASSES.values(), vocabulary.OPENERS, vocabulary.FILLERS)
+    assert {word for word in words if word != word.lower() or split_prompt(word)[:-1] != [word]} == set()
+
+
+def test_patterns_and_classes_name_each_other() -> None:
+    named = {choice[1:] for pattern in PATTERNS for choice in choices(pattern) if choice[0] == "@"}
+    assert named == set(vocabulary.CLASSES)
+
+
+def test_a_weight_is_at_most_three_times_its_strength() -> None:
+    """Fitted weights stay near the strengths that people judged, so the table describes its effect."""
+    assert [pattern for pattern, _, strength, weight in ROWS if float(weight) > 3 * float(strength)] == []
+
+
+def test_every_cue_of_the_shape_has_a_weight_for_each_type() -> None:
+    assert tuple(keywords.CUES) == NAMES
+    assert {len(weights) for weights in (*keywords.CUES.values(), keywords.BIAS)} == {len(TYPES)}
+
+
+def test_the_bias_alone_speaks_for_none() -> None:
+    assert max(keywords.BIAS) == keywords.BIAS[TYPES.index(NONE)]
+
+
+@pytest.mark.skipif(not DEVELOPMENT.exists(), reason="the development set is not at hand")
+def test_no_signal_is_dead_on_real_prompts_and_the_projects_own() -> None:
+    """A short form that the seeds name may be too rare to be among a thousand real prompts."""
+    positions: set[int] = set()
+    for path in (DEVELOPMENT, OWN):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            positions.update(keywords.MATCHER.find(split_prompt(prepare_prompt(json.loads(line)["prompt"]).text.lower())))
+    assert [pattern for position, pattern in enumerate(PATTERNS) if position not in positions] == []

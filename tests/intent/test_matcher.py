@@ -116,9 +116,6 @@ def test_only_different_words_are_counted() -> None:
     assert count_words(split_prompt("a b. c? a!")) == 3
 
 
-# --- against a plain reading of the language
-
-
 def stands(choice: str, word: str, classes: Mapping[str, frozenset[str]]) -> bool:
     return word in classes[choice[1:]] if choice[0] == "@" else word == choice
 

@@ -224,16 +224,6 @@ def _with_each_field(row: dict[str, object], value: object) -> Iterator[dict[str
             yield from ({**row, name: changed} for changed in _with_each_field(present, value))
 
 
-def test_a_damaged_database_is_one_fault(tmp_path: Path) -> None:
-    database = client_sessions.opencode(tmp_path, *TYPED).parent
-    database.write_bytes(b"SQLite format 3\0" + b"\xff" * 8_000)
-    faults: list[OSError] = []
-    assert transcript_files.find_client_transcripts(["opencode"], faults.append) == []
-    (fault,) = faults
-    assert fault.filename == str(database)
-    assert "is damaged" in str(fault.strerror)
-
-
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded sessions are not part of this repository")
 def test_recorded_sessions_have_three_typed_prompts(tmp_path: Path) -> None:
     places = {

@@ -1,5 +1,6 @@
 """Reading transcripts: exactly the typed words with their context, and nobody else's words."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -305,17 +306,6 @@ def test_a_last_row_without_a_line_end_is_read_once(writer: Writer) -> None:
     assert ([turn.text for turn in again.turns], again.damaged) == (["three"], 0)
 
 
-def test_an_answer_is_cut_right_behind_letters_that_grow(writer: Writer) -> None:
-    writer.typed("go")
-    writer.call("Bash", command="npm i")
-    message = (
-        f"The user doesn't want to proceed with this tool use. {'İ' * 40} To tell you how to proceed, the user said:\n"
-        f"{'İ' * 3} use pnpm here\n\nNote: The user's next message may contain a correction"
-    )
-    writer.result(message, is_error=True, denial="user-rejected")
-    assert texts(writer) == ["go", "İİİ use pnpm here"]
-
-
 def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> None:
     writer.typed("use pnpm", parent=None)
     writer.said("ok")
@@ -325,3 +315,19 @@ def test_no_session_of_a_file_takes_back_prompts_of_another(writer: Writer) -> N
     other.said("ok")
     Writer(writer.path, session="s3").typed("use tabs", parent=None)
     assert texts(writer) == ["use pnpm", "use postgres", "use tabs"]
+
+
+CAPTURE = Path(__file__).parents[2].parent / "shared" / "eval" / "capture"
+
+
+@pytest.mark.skipif(not CAPTURE.exists(), reason="the sessions of real people are not here")
+def test_every_labelled_prompt_is_read_and_nothing_else() -> None:
+    labelled: dict[str, set[int]] = {}
+    for row in map(json.loads, (CAPTURE / "labels" / "dev.jsonl").read_text().splitlines()):
+        labelled.setdefault(row["session"], set()).add(row["turn"])
+    for name, turns in labelled.items():
+        path = CAPTURE / "sessions" / "dev" / f"{name}.jsonl"
+        offsets = [0]
+        for line in path.read_bytes().splitlines(keepends=True):
+            offsets.append(offsets[-1] + len(line))
+        assert {offsets.index(turn.offset) for turn in transcript.read_transcript(str(path)).turns} == turns, name

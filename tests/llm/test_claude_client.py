@@ -19,7 +19,6 @@ from tests.e2e.machine import is_running, wait_until
 SHORT_S = 0.6  # for a client that does not answer
 LONG_S = 20.0
 LATE_S = 3.0  # for one that begins a process first
-SOON_S = 2.0  # after our end
 ANSWER = '{"is_error": false, "structured_output": {"numbers": [1]}}'
 ASKED = Question("Name numbers.", "Note 1:\nthe crane", "notes", "Numbers.", {"type": "object"})
 
@@ -112,7 +111,7 @@ def test_what_has_left_its_session_is_ended_and_not_waited_for(client: Path, doe
             says(client, f"{begins}sleep 60", LATE_S)
     assert time.monotonic() - started < LONG_S
     left = int(Path(f"{client}.session").read_text())
-    wait_until(lambda: not is_running(left), SOON_S)
+    wait_until(lambda: not is_running(left), LONG_S)
 
 
 def _is_there(group: int) -> bool:
@@ -173,7 +172,7 @@ def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_pat
         started = begun(Path(f"{client}.session"))
         assert all(map(is_running, started))
         process.kill()
-        wait_until(lambda: not any(map(is_running, started)), SOON_S)
+        wait_until(lambda: not any(map(is_running, started)), LONG_S)
     finally:
         process.kill()
         process.wait()

@@ -1,8 +1,6 @@
 """The part of a prompt that an LLM may see: nothing that `redact` finds in the secrets of its own tests."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +24,6 @@ from tests.llm_server import LlmServer
 from tests.redaction import test_leaks as leaks
 from tests.redaction import test_redact as secrets
 
-ROOT = Path(__file__).parents[2]
 MIXED = secrets.MIXED
 TOKENS = {**secrets.TOKENS, **leaks.SECRETS, "Docker token": "dckr_" + "pat_" + MIXED[:27], "xAI key": "xai" + "-" + MIXED[:80]}
 ASSIGNED = [*secrets.ASSIGNED, *secrets.URLS]
@@ -39,16 +36,9 @@ OTHERS = [
     "the password is letmein",
     "PASSWORD:\n  letmein",
     'passwd "letmein"'.replace(" ", " = "),
-    "mein Passwort lautet Geheim7",
-    "my password is: sunflower",
-    "Das Passwort ist: Blumenkohl",
-    "password for staging: sunflower",
-    "pw: sunflower",
-    "secret: sunflower",
-    "the token is: sunflower",
-    "export TOKEN=sunflower",
-    "API_KEY=sunflower",
-    '{"token": "sunflower", "retries": 3}',
+    *("mein Passwort lautet Geheim7", "my password is: sunflower", "Das Passwort ist: Blumenkohl"),
+    *("password for staging: sunflower", "pw: sunflower", "secret: sunflower", "the token is: sunflower"),
+    *("export TOKEN=sunflower", "API_KEY=sunflower", '{"token": "sunflower", "retries": 3}'),
     "AccountKey=" + "QUJD" * 22,
     "gsk" + "_" + MIXED[:52],
     "ya29" + "." + MIXED[:60],
@@ -153,16 +143,6 @@ def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
 @given(st.text())
 def test_any_text_is_survived(text: str) -> None:
     assert may_hold_secret(text) in (True, False)
-
-
-def test_importing_it_loads_no_regular_expressions() -> None:
-    program = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from subcog_hooks.llm import disclosure;"
-        "disclosure.disclosable_text('Why is the session token refused?');"
-        "print({'re', 'typing', 'functools', 'detect_secrets'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-S", "-E", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
 
 
 FAULTS: list[tuple[dict[str, Value], str]] = [
@@ -274,13 +254,6 @@ def test_of_a_prompt_with_a_known_token_the_rest_is_shown(home: Home, secret: st
     text = sent_prompt(home, f"Why is this refused: {secret}")
     assert "Why is this refused" in text
     assert secret[-20:] not in text
-
-
-def test_of_a_long_prompt_head_and_tail_are_shown(home: Home) -> None:
-    text = sent_prompt(home, "Why does it fail? " + "a lot " * 4_000 + "of it " * 4_000 + " The end of it.")
-    assert "Why does it fail?" in text
-    assert "The end of it." in text
-    assert len(text) < 5_000
 
 
 @pytest.mark.parametrize(

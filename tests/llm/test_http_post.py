@@ -149,13 +149,6 @@ def test_no_answer_in_time_is_a_timeout_even_while_bytes_arrive(behaviour: Behav
         ask_provider(provider_at(server), build_question(""), ENDED)
 
 
-def test_with_no_time_nothing_is_sent() -> None:
-    with LlmServer(says("howto", 0.9)) as server:
-        with pytest.raises(ProviderTimeout):
-            ask_provider(provider_at(server), build_question(""), 0.0)
-        assert server.requests == []
-
-
 def test_a_server_that_is_not_there_or_speaks_no_tls_is_an_error() -> None:
     with LlmServer(llm_server.garbage()) as server:
         for address in (server.url_v1.replace("http:", "https:"), f"http://{'x' * 70}.invalid"):

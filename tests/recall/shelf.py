@@ -19,24 +19,16 @@ from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.hits import Answer, Eligibility, Hit
 from subcog_hooks.store import index_writer, vector_store
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.memory import IdMaker, Memory, now_ms
+from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
+from tests.conftest import make_memory
 
 DIMENSION = 256
+memory = make_memory
 QUERY = bytes([127]) * DIMENSION  # where every query lies whose memories have chosen places
 ENOUGH = Deadline(3_600_000.0)
-
-_ids = IdMaker()
-
-
-def memory(content: str, **fields: object) -> Memory:
-    """A memory of the user's, with these fields; of a project, where one is named."""
-    values: dict[str, object] = {"id": _ids.new(), "content": content, "created_at": 1_000, "updated_at": 1_000, **fields}
-    if values.get("project"):
-        values["scope"] = "project"
-    return Memory(**values)  # type: ignore[arg-type]  # a test's own fields
 
 
 class Held(Deadline):

@@ -1,26 +1,39 @@
 """Words and meaning together: their candidates, the answer when one side fails, and the modes."""
 
+import _thread
+import sys
 from collections.abc import Callable
 
 import apsw
 import pytest
 
-from subcog_hooks.core.errors import ModelError
-from subcog_hooks.recall import candidates, words
+from subcog_hooks.core.errors import ModelError, StoreError
+from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
+from subcog_hooks.recall import candidates
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
+from subcog_hooks.recall.query import Query
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
+from subcog_hooks.store import vector_reader
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory, recall_for
+from subcog_hooks.store.store_reader import Filter
+from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
+
+
 NOTES = {
     "cat": "The office cat sleeps on the warm server rack in winter.",
     "pool": "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
     "bill": "Invoices are rounded to whole cents per line, never on the total.",
     "port": "The rathole tunnel listens on port 2333.",
 }
+
+
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of "cat"
+
+
 QUESTION = "which port does the rathole tunnel listen on"
 
 
@@ -31,26 +44,12 @@ def of(shelf: Shelf) -> Sources:
     return shelf.by_meaning_too()
 
 
-# ---- what each side brings ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
 def test_a_memory_is_found_by_meaning_though_it_shares_no_word(of: Sources, mode: str) -> None:
     hit = first(find(of, PARAPHRASE, mode=mode))
     assert (hit.memory.id, hit.found_by, hit.ranks) == ("cat", (SEMANTIC,), {SEMANTIC: 1})
     assert list(hit.scores) == [SEMANTIC]
     assert find(of, PARAPHRASE, mode=LEXICAL).hits == []
-
-
-def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.fill()
-    shelf.add({"cat": NOTES["cat"], "chance": "Invoices of recent months are archived."})
-    shelf.add({"fed": "Kittens are fed at noon.", "room": "The nap room is locked.", "start": "A cold start takes 30 s."})
-    of = shelf.with_cosines({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
-    answer = find(of, PARAPHRASE)
-    assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
-    monkeypatch.setattr(words, "full_score", lambda *_: 0.0)  # as if a word were the whole question
-    assert ids(find(of, PARAPHRASE))[:2] == ["chance", "cat"]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +103,6 @@ def test_a_channel_gives_a_rank_to_what_it_has_listed_only(shelf: Shelf) -> None
     hits = {row.id: candidates.hit(row) for row in shelf.store.by_seqs(list(candidates)).values()}
     assert {name: hit.ranks for name, hit in hits.items()} == {"cat": {EXACT: 1, RELAXED: 1}, "port": {SEMANTIC: 1}}
     assert all(SEMANTIC in hit.scores for hit in hits.values())
-
-
-# ---- when a channel fails -------------------------------------------------------------------------------------------------
 
 
 def broken_encoder(of: Sources) -> None:
@@ -171,15 +167,6 @@ def test_without_time_words_answer_and_late_channels_are_named(of: Sources) -> N
     assert answer.note == "; ".join(f"{name}: no time was left for it" for name in (EXACT, SEMANTIC))
 
 
-def test_a_failed_cosine_lookup_is_a_semantic_failure(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> dict[int, float]:
-        raise ModelError("the vectors are gone", "")
-
-    monkeypatch.setattr(Semantic, "cosines", fail)
-    answer = find(of, QUESTION)
-    assert (answer.note, answer.is_degraded, ids(answer)[0]) == ("semantic: the vectors are gone", True, "port")
-
-
 @pytest.mark.parametrize("error", [IndexUnusable("the index is damaged"), ZeroDivisionError()])
 def test_unusable_indexes_and_faults_in_code_are_for_the_caller(
     of: Sources, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -200,22 +187,6 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
     answer = find(of, "認証")
     assert (ids(answer), answer.note) == (["east"], None)
     assert find(of, "認証", mode=SEMANTIC).hits == []
-
-
-def test_memories_without_a_vector_are_found_by_words(shelf: Shelf) -> None:
-    shelf.add({**NOTES, "new": "The heron nests behind the sluice."})
-    hit = first(find(shelf.with_cosines({"cat": 0.2}), "heron sluice"))
-    assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
-
-
-def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
-    """Among 130 that all score differently."""
-    shelf.add({f"m{i:03}": "crane " * (1 + i // 30) + "berth " * (i % 30) for i in range(130)})
-    candidates = candidates_for(shelf.with_cosines({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
-    assert [len(candidates.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
-
-
-# ---- agreement and completeness -------------------------------------------------------------------------------------------
 
 
 def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:
@@ -253,9 +224,136 @@ def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: 
     assert candidates_for(of, "crane", deeper=8).is_complete
 
 
-def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:
-    shelf.add(NOTES)
-    of = shelf.with_cosines({"cat": 0.2}, min_similarity=0.25)
-    wide = candidates.Strictness(0.5, (words.Beginnings,))
-    hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", strictness=wide).hits}
-    assert hits == {"port": ("lexical_beginnings",), "cat": (SEMANTIC,)}
+ASKED = Query("text", ())
+
+
+PLACES = {"near": 0.9, "middle": 0.5, "far": 0.2}
+
+
+TEXTS = {name: f"a {name} one" for name in PLACES}
+
+
+@pytest.fixture
+def space(shelf: Shelf) -> SearchSpace:
+    shelf.add(TEXTS)
+    return SearchSpace(shelf.vectors_at(PLACES), lambda _: QUERY)
+
+
+def cosines_of(shelf: Shelf, of: Semantic, scope: Filter | None = None, k: int = 10) -> dict[str, float]:
+    """The cosines of the channel's hits, by id, nearest first."""
+    ranked = of.search(ASKED, scope or Filter(), k, ENOUGH)
+    by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
+    return {by_seq[seq].id: cosine for cosine, seq in ranked}
+
+
+def test_memories_from_the_least_cosine_on_are_ranked_by_it(shelf: Shelf, space: SearchSpace) -> None:
+    cosines = cosines_of(shelf, Semantic(space, shelf.store, 0.1))
+    assert list(cosines) == ["near", "middle", "far"]
+    assert cosines == pytest.approx(PLACES, abs=0.01)
+    nearer = [list(cosines_of(shelf, Semantic(space, shelf.store, least))) for least in (0.3, 0.95)]
+    assert nearer == [["near", "middle"], []]
+
+
+def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: SearchSpace) -> None:
+    embedded: list[str] = []
+
+    def encode(text: str) -> bytes:
+        embedded.append(text)
+        return QUERY
+
+    asked = Query("FK", ())
+    asked.meant = "FK forward kinematics"
+    of = Semantic(SearchSpace(space.vectors, encode), shelf.store, 0.0)
+    of.search(asked, Filter(), 10, ENOUGH)
+    of.search(asked, Filter(), 10, ENOUGH)
+    of.cosines(asked, [1])
+    assert embedded == ["FK forward kinematics"]
+
+
+@pytest.mark.parametrize("scope", [Filter(), Filter(since=1)])
+@pytest.mark.parametrize("k", [2, 5])
+def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope: Filter, k: int) -> None:
+    shelf.add({f"m{i}": "same words" for i in range(6)})
+    space = SearchSpace(shelf.vectors_at({"m0": 0.8}), lambda _: QUERY)
+    assert sorted(cosines_of(shelf, Semantic(space, shelf.store, 0.0), scope, k)) == [f"m{i}" for i in range(6)]
+
+
+def test_a_search_ends_at_its_deadline_and_hinders_no_other(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_reader, "_STEPS", 1)
+    late = Held()
+    of = Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
+    assert candidates.run_channel(of, ASKED, Filter(), 10, late).failure == f"{SEMANTIC}: out of time"
+    assert list(cosines_of(shelf, Semantic(space, shelf.store, 0.0))) == ["near", "middle", "far"]
+
+
+def _spend(deadline: Held) -> bytes:
+    """Embed a query until the deadline has passed."""
+    deadline.has_passed = True
+    return QUERY
+
+
+@pytest.mark.parametrize("text", ["🦀", "🦀🦀 👍", "..."])
+def test_a_text_without_a_word_is_near_to_nothing(shelf: Shelf, text: str) -> None:
+    shelf.add({"near": "The office cat sleeps.", "east": "別の話をする。"})
+    of = shelf.by_meaning_too(min_similarity=0.01)
+    assert of.space
+    of.space = SearchSpace(of.space.vectors, encode_by_language(StaticEncoder.open().encode))
+    assert ids(find(of, text, mode="semantic")) == []
+
+
+def begin_search(shelf: Shelf, space: SearchSpace, text: str = ASKED.text, scope: Filter | None = None) -> Semantic:
+    """A channel whose search for a text goes on in a thread of its own."""
+    of = Semantic(space, shelf.store, 0.0)
+    of.begin(text, scope or Filter(), 10, ENOUGH)
+    return of
+
+
+@pytest.mark.parametrize("text", [ASKED.text, "a text that the query turns out not to mean"])
+def test_what_was_begun_beside_other_work_finds_the_same(shelf: Shelf, space: SearchSpace, text: str) -> None:
+    of = begin_search(shelf, space, text)
+    assert cosines_of(shelf, of) == cosines_of(shelf, Semantic(space, shelf.store, 0.0))
+    of.end()
+
+
+def test_a_narrow_scope_is_not_searched_in_a_thread(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *_: pytest.fail("the store is read by two threads"))
+    of = begin_search(shelf, space, scope=Filter(tags=("blue",)))
+    assert cosines_of(shelf, of, Filter(tags=("blue",))) == {}
+
+
+def test_without_a_thread_to_be_had_it_is_searched_at_once(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    assert list(cosines_of(shelf, begin_search(shelf, space))) == [*PLACES]
+
+
+def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: SearchSpace) -> None:
+    space.vectors._execute("DROP TABLE codes")
+    of = begin_search(shelf, space)
+    with pytest.raises(StoreError):
+        of.search(ASKED, Filter(), 10, ENOUGH)
+    of.end()
+
+
+def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_reader, "_STEPS", 1)
+    of = Semantic(space, shelf.store, 0.0)
+    of.begin(ASKED.text, Filter(), 10, Held(has_passed=True))
+    with pytest.raises(StoreError):
+        of.search(ASKED, Filter(), 10, ENOUGH)
+
+
+def test_the_interpreter_switches_as_before_when_it_has_ended(shelf: Shelf, space: SearchSpace) -> None:
+    usual = recall_vectors._USUAL_SECONDS
+    of = begin_search(shelf, space)
+    assert sys.getswitchinterval() < usual
+    of.end()
+    of.end()
+    assert sys.getswitchinterval() == usual
+    assert list(cosines_of(shelf, of)) == [*PLACES]

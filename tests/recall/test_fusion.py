@@ -1,12 +1,13 @@
 """Fusion of lists: weighted scores, reciprocal ranks, further lists; its invariants; and memories that repeat others."""
 
-from itertools import pairwise
+import random
+from itertools import product
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall import fusion
+from subcog_hooks.recall import fusion, hits, logit
 from subcog_hooks.recall.fusion import (
     add_list,
     distinct_positions,
@@ -16,6 +17,21 @@ from subcog_hooks.recall.fusion import (
     weighted_sum,
     words_and_pairs,
 )
+from subcog_hooks.recall.hits import (
+    HIGH,
+    LABELS,
+    LEXICAL,
+    LOW,
+    MEDIUM,
+    NO_RESULTS,
+    SEMANTIC,
+    SPECULATIVE,
+    VERY_HIGH,
+    Answer,
+    Hit,
+)
+from subcog_hooks.recall.relevance import evidence_meanings
+from tests.recall.shelf import memory
 
 Scores = dict[int, float]
 Ranks = dict[int, int]
@@ -31,9 +47,6 @@ weights = st.floats(0.01, 1.0)
 
 def in_order(scores: Scores) -> list[int]:
     return sorted(scores, key=lambda seq: (-scores[seq], seq))
-
-
-# ---- by weighted scores ----------------------------------------------------------------------------------------------
 
 
 @given(words, cosines, alphas, fulls)
@@ -54,22 +67,10 @@ def test_a_chance_word_does_not_outrank_a_memory_that_is_meant() -> None:
     assert in_order(weighted_sum(words, cosines, 0.7)) == [1, 2]  # as if that word were the whole question
 
 
-def test_without_any_score_there_is_nothing_to_fuse() -> None:
-    assert weighted_sum({}, {}, 0.6) == {}
-    assert weighted_sum({1: 0.0}, {}, 0.6) == {1: 0.0}
-
-
 def test_ranks_below_one_are_refused() -> None:
     for rank in (0, -3):
         with pytest.raises(ValueError, match=f"row 7 has the rank {rank}, expected 1 or more"):
             reciprocal_ranks([(1.0, {7: rank})], 60)
-
-
-# ---- by reciprocal ranks -----------------------------------------------------------------------------------------
-
-
-def test_rank_one_is_worth_what_s2_says() -> None:
-    assert round(reciprocal_ranks([(1.0, {7: 1})], 60)[7], 4) == 0.0164
 
 
 @given(st.lists(st.tuples(weights, ranks), max_size=4), st.integers(1, 100))
@@ -78,19 +79,6 @@ def test_a_score_is_the_sum_over_the_lists_that_have_the_memory(lists: list[tupl
     assert fused.keys() == {seq for _, of_one in lists for seq in of_one}
     for seq, score in fused.items():
         assert score == pytest.approx(sum(weight / (k + of_one[seq]) for weight, of_one in lists if seq in of_one))
-
-
-def test_a_list_without_weight_adds_nothing_and_nobody() -> None:
-    assert reciprocal_ranks([(1.0, {1: 1}), (0.0, {1: 1, 2: 2})], 60) == reciprocal_ranks([(1.0, {1: 1})], 60)
-
-
-def test_rrf_k_decides_between_one_first_and_two_middle_ranks() -> None:
-    lists = [(0.5, {1: 1, 2: 4}), (0.5, {3: 1, 2: 4})]
-    assert in_order(reciprocal_ranks(lists, 1))[-1] == 2
-    assert in_order(reciprocal_ranks(lists, 60))[0] == 2
-
-
-# ---- a further list, agreement, ranks -------------------------------------------------------------------------------------
 
 
 @given(cosines, weights, ranks)
@@ -125,9 +113,6 @@ def order(of: Ranked, share: float) -> list[int]:
     return diversify_order([text for text, _ in of], [score for _, score in of], share)
 
 
-# ---- copies ---------------------------------------------------------------------------------------------------------------
-
-
 def test_a_copy_is_left_out_and_another_number_is_no_copy() -> None:
     cases = [
         ("Retry after 30s.", "Retry after 30s.", False),
@@ -159,11 +144,6 @@ def test_a_copy_of_a_copy_is_compared_with_the_kept_hit() -> None:
     assert list(distinct_positions(chain, 0.6)) == [0, 2]
 
 
-def test_behind_so_many_memories_none_is_compared() -> None:
-    of = [f"note {i}" for i in range(199)]
-    assert list(distinct_positions([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
-
-
 @given(texts, st.floats(0.5, 0.99))
 def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], max_similarity: float) -> None:
     kept = list(distinct_positions(of, max_similarity))
@@ -180,9 +160,6 @@ def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
     a, b = words_and_pairs(of[0]), words_and_pairs(of[1])
     assert similarity(a, b) == similarity(b, a)
     assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
-
-
-# ---- like ones apart ------------------------------------------------------------------------------------------------------
 
 
 def test_the_order_is_that_of_the_formula() -> None:
@@ -209,13 +186,6 @@ def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: flo
 
 
 @given(ranked_texts(), shares)
-@example([("a b", 1.0), ("a b", 0.9), ("c d", 0.0)], 0.3)
-def test_one_that_scores_nothing_never_passes_one_that_scores(of: Ranked, share: float) -> None:
-    scores = [of[position][1] for position in order(of, share)]
-    assert all(before for before, after in pairwise(scores) if after)
-
-
-@given(ranked_texts(), shares)
 @example([("a b", 1.0), ("a b", 0.9), ("a b", 0.5)], 0.3)
 def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float) -> None:
     places = order(of, share)
@@ -231,3 +201,93 @@ def test_hits_behind_the_window_keep_their_rank() -> None:
     assert short != list(range(50))
     for length in (51, 80):
         assert order(of[:length], 0.5) == [*short, *range(50, length)]
+
+
+BOTH, ALL = (LEXICAL, SEMANTIC), (LEXICAL, SEMANTIC, LABELS)
+STRONG, WEAK = 0.5, 0.49
+
+
+def hit(relevance: float, agreement: float = 0.0) -> Hit:
+    return Hit(memory("text"), 1.0, relevance, {}, {}, agreement)
+
+
+def test_a_label_says_how_many_agree_and_how_relevant_it_is(subtests: pytest.Subtests) -> None:
+    cases = [
+        (ALL, 3, STRONG, VERY_HIGH),
+        (BOTH, 2, STRONG, VERY_HIGH),
+        (ALL, 3, WEAK, HIGH),
+        (BOTH, 2, WEAK, HIGH),
+        (ALL, 2, STRONG, HIGH),
+        (ALL, 2, WEAK, HIGH),
+        (ALL, 1, STRONG, MEDIUM),
+        (BOTH, 1, STRONG, MEDIUM),
+        (BOTH, 1, WEAK, LOW),
+        (BOTH, 0, STRONG, MEDIUM),
+        (BOTH, 0, WEAK, LOW),
+        ((LEXICAL,), 0, STRONG, MEDIUM),
+        ((LEXICAL,), 0, WEAK, LOW),
+    ]
+    for strategies, agreed, relevance, label in cases:
+        with subtests.test(strategies=strategies):
+            of = hit(relevance, agreed / len(strategies) if len(strategies) > 1 else 0.0)
+            assert Answer([of], strategies).confidence_of(of) == label
+
+
+def test_a_degraded_answer_has_medium_at_most() -> None:
+    cases = [(2, STRONG, MEDIUM), (2, WEAK, MEDIUM), (1, STRONG, MEDIUM), (1, WEAK, LOW), (0, WEAK, LOW)]
+    hits = [hit(relevance, agreed / 2) for agreed, relevance, _ in cases]
+    answers = [Answer([of], BOTH, "semantic: out of time", is_degraded=True) for of in hits]
+    assert [answer.confidence_of(of) for answer, of in zip(answers, hits, strict=True)] == [label for _, _, label in cases]
+
+
+def test_hits_of_looser_matching_are_labelled_so() -> None:
+    for stage, relevance in product((LOW, SPECULATIVE), (STRONG, WEAK)):
+        of = hit(relevance, 1.0)
+        answer = Answer([of], BOTH)
+        answer.stage = stage
+        assert (answer.confidence_of(of), answer.confidence) == (stage, stage)
+
+
+def test_the_label_of_an_answer_is_that_of_its_best_hit() -> None:
+    assert Answer([hit(STRONG, 1.0), hit(WEAK)], BOTH).confidence == VERY_HIGH
+    assert Answer([hit(WEAK), hit(STRONG, 1.0)], BOTH).confidence == LOW
+    assert Answer([], BOTH).confidence == NO_RESULTS
+
+
+names = st.lists(st.sampled_from(sorted(logit.CHANNELS)), unique=True)
+logits = st.floats(-200.0, 200.0)
+
+
+def before(adds: float) -> tuple[tuple[str, float, float], ...]:
+    return (("intercept", 1.0, adds),)
+
+
+@given(logits, names)
+def test_a_channel_raises_a_probability_within_bounds(adds: float, channels: list[str]) -> None:
+    usual = logit.probability(before(adds))
+    assert usual <= logit.probability(logit.with_channels(before(adds), channels)) + 1e-4 <= 1.0 + 1e-4
+
+
+@given(st.floats(-15.0, 5.0), st.sampled_from(sorted(logit.CHANNELS)))
+def test_a_channel_takes_its_share_of_the_doubt(adds: float, name: str) -> None:
+    doubt = 1.0 - logit.probability(before(adds))
+    left = 1.0 - logit.probability(logit.with_channels(before(adds), [name]))
+    assert left == pytest.approx(doubt * (1.0 - logit.CHANNELS[name]), abs=2e-4)
+
+
+@given(names, st.randoms(use_true_random=False))
+def test_the_order_of_the_channels_does_not_show(channels: list[str], chance: random.Random) -> None:
+    turned = list(channels)
+    chance.shuffle(turned)
+    assert logit.terms_of_channels(turned) == logit.terms_of_channels(channels)
+
+
+def test_each_sure_channel_has_a_term_with_a_meaning() -> None:
+    terms = logit.terms_of_channels(sorted(hits.EXACT_CHANNELS))
+    assert [name for name, _, _ in terms] == ["intercept", *sorted(hits.EXACT_CHANNELS)]
+    assert hits.EXACT_CHANNELS == logit.CHANNELS.keys() <= evidence_meanings().keys()
+
+
+@given(st.lists(st.tuples(st.just("x"), st.just(1.0), st.floats(-1e6, 1e6)), max_size=5))
+def test_a_probability_is_one_whatever_it_is_made_of(terms: list[tuple[str, float, float]]) -> None:
+    assert 0.0 <= logit.probability(tuple(terms)) <= 1.0

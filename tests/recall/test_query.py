@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall import query
+from subcog_hooks.recall import query, search
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.query import Query, Term, analyse_query
+from subcog_hooks.recall.candidates import Request
+from subcog_hooks.recall.query import Query, Term, analyse_query, edit_distance, nearest_word, similar_words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from tests.recall.shelf import Shelf, find, ids
+from tests.recall.shelf import Shelf, find, ids, memory
 
 NOTES = {
     "defined": "Forward kinematics (FK) gives the pose of the hand from the joints.",
@@ -28,20 +29,6 @@ def notes(shelf: Shelf) -> LexicalIndex:
 
 def term(of: Query, whole: str) -> Term:
     return next(term for term in of.terms if term.whole == whole)
-
-
-@pytest.mark.parametrize(
-    ("text", "query_type"),
-    [
-        ('"not a conventional company"', "exact_quote"),
-        ("Oak Ridge laboratories", "entity"),
-        ("how does auth work", "conceptual"),
-        ("revenue 2024", "factual"),
-        ("machine learning", "exploratory"),
-    ],
-)
-def test_a_query_has_one_of_the_types_of_s1(index: LexicalIndex, text: str, query_type: str) -> None:
-    assert analyse_query(text, index).type == query_type
 
 
 def test_a_quoted_phrase_with_spaces_is_kept_as_stems_in_order(index: LexicalIndex) -> None:
@@ -86,9 +73,6 @@ def test_a_word_is_the_rarer_the_fewer_memories_have_it(documents: int, frequenc
     assert 0.0 <= query.rarity(frequency + more, documents) <= query.rarity(frequency, documents) <= 1.0
 
 
-# ---- acronyms -------------------------------------------------------------------------------------------------------------
-
-
 def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, notes: LexicalIndex) -> None:
     for text, meant in (("FK", "FK forward kinematics"), ("forward kinematics", "forward kinematics FK")):
         assert set(ids(find(shelf.by_words(), text))) == {"defined", "short", "long"}
@@ -129,9 +113,6 @@ def test_an_acronym_has_the_long_form_of_its_scope(shelf: Shelf) -> None:
     assert [meant_text("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
 
 
-# ---- corrections ----------------------------------------------------------------------------------------------------------
-
-
 def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
     """A person's query, with words corrected by the memories in scope."""
     return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), correct=True)
@@ -143,13 +124,6 @@ def test_a_misspelt_word_is_corrected_only_on_request(notes: LexicalIndex) -> No
     assert ([term.typed for term in as_typed.terms], as_typed.meant) == ([None, None], "kuberntes upgrade")
     assert term(corrected, "kubernetes").typed == "kuberntes"
     assert corrected.meant == "kuberntes upgrade kubernetes"
-
-
-def test_a_corrected_word_weighs_less_than_one_that_was_typed_so(notes: LexicalIndex) -> None:
-    corrected = term(corrected_by("kuberntes", notes), "kubernetes")
-    typed = term(analyse_query("kubernetes", notes), "kubernetes")
-    assert corrected.weight == pytest.approx(0.8 * typed.weight)
-    assert corrected.stems == typed.stems
 
 
 def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex) -> None:
@@ -166,9 +140,6 @@ def test_only_some_words_of_a_query_are_corrected(shelf: Shelf) -> None:
     assert sum(term.typed is not None for term in asked.terms) == 3
 
 
-# ---- numbers, long texts, scripts without spaces --------------------------------------------------------------------------
-
-
 def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"incident": "INC-4211 was closed on Monday.", "other": "INC-4212 was reopened."})
@@ -181,7 +152,131 @@ def test_of_a_long_text_head_and_tail_are_asked_for(index: LexicalIndex) -> None
     assert {term.whole for term in asked.terms} == {"cranes", "quay"}
 
 
-def test_a_form_inside_a_compound_is_found_by_its_base(shelf: Shelf) -> None:
-    shelf.fill()
-    shelf.add({"props": "Read props.children once.", "quay": "A quay is long."})
-    assert ids(find(shelf.by_words(), "child")) == ["props"]
+letters = st.text(alphabet="abc", max_size=7)
+
+
+def edits(a: str, b: str) -> int:
+    """Optimal string alignment by its definition."""
+    if not a or not b:
+        return len(a) + len(b)
+    ways = [edits(a[:-1], b) + 1, edits(a, b[:-1]) + 1, edits(a[:-1], b[:-1]) + (a[-1] != b[-1])]
+    if len(a) > 1 and len(b) > 1 and a[-2:] == b[-1] + b[-2]:
+        ways.append(edits(a[:-2], b[:-2]) + 1)
+    return min(ways)
+
+
+@given(letters.filter(lambda word: len(word) < 6), letters.filter(lambda word: len(word) < 6), st.integers(0, 3))
+def test_the_distance_is_the_number_of_edits_up_to_the_most(a: str, b: str, max_edits: int) -> None:
+    assert edit_distance(a, b, max_edits) == edit_distance(b, a, max_edits) == min(edits(a, b), max_edits + 1)
+
+
+@pytest.fixture
+def words(shelf: Shelf) -> LexicalIndex:
+    shelf.add(
+        {
+            "a": "Kubernetes restarts the scheduler.",
+            "b": "A cart, a card, a cot.",
+            "c": "The cart is full.",
+            "d": "Authentication; transform; elevenletter.",
+        }
+    )
+    return shelf.index()
+
+
+def test_a_word_is_taken_for(words: LexicalIndex, subtests: pytest.Subtests) -> None:
+    cases = [
+        ("kuberentes", "kubernetes", "two letters changed places"),
+        ("kuebrnetes", "kubernetes", "the second with the third"),
+        ("kubernets", "kubernetes", "one too few"),
+        ("kubernettes", "kubernetes", "one too many"),
+        ("kubernatas", None, "two others, and the word is not long enough"),
+        ("authemtikation", "authentication", "two others, in a long word"),
+        ("authemtikatiom", None, "three edits"),
+        ("transport", None, "two edits make it another word"),
+        ("elevenlettxy", "elevenletter", "two others are allowed from twelve letters on"),
+        ("elevenlettx", None, "one letter fewer"),
+        ("shceduler", "scheduler", "the second with the third"),
+        ("carf", "cart", "another one; the word that most memories have"),
+        ("cots", "cot", "one too many for a word of three"),
+        ("cat", None, "of three letters every other one is a word"),
+        ("carrf", None, "two edits in a short word"),
+        ("xubernetes", None, "the first letter is taken for right"),
+        ("kabernetes", None, "so is the second"),
+        ("cart5", None, "no word"),
+        ("", None, "nothing"),
+    ]
+    for typed, meant, why in cases:
+        with subtests.test(typed=typed):
+            assert nearest_word(typed, words) == meant, why
+
+
+@pytest.mark.parametrize(("nearer", "meant"), [("carb card carp cars", "cary"), ("carb card carp cars cart", None)])
+def test_five_words_are_tried_for_a_word_in_scope(shelf: Shelf, nearer: str, meant: str | None) -> None:
+    shelf.add({"theirs": nearer}, project="blog")
+    shelf.add({"mine": "cary"}, project="shop")
+    index = shelf.index()
+    assert nearest_word("carx", index, recall_words.scope_query(index, Filter(audiences=audiences_of("shop")))) == meant
+
+
+def test_the_words_within_some_edits_come_nearest_first(words: LexicalIndex) -> None:
+    assert similar_words("carts", words, 2) == ["cart", "card"]
+
+
+def test_only_words_of_memories_in_scope_are_meant_and_counted(shelf: Shelf) -> None:
+    shelf.add({"cart": "a cart", "also": "the cart", "kube": "kubernetes"}, project="blog")
+    shelf.add({"card": "a card"}, project="shop")
+    index = shelf.index()
+    within = recall_words.scope_query(index, Filter(audiences=audiences_of("shop")))
+    assert (nearest_word("carx", index), nearest_word("carx", index, within)) == ("cart", "card")
+    assert (nearest_word("kuberntes", index), nearest_word("kuberntes", index, within)) == ("kubernetes", None)
+    assert similar_words("carx", index, 1, within) == ["card"]
+
+
+def near(shelf: Shelf, text: str, scope: Filter | None = None) -> list[str]:
+    return search.suggest_words(Request(text, scope or Filter(), is_typed=True), shelf.index())
+
+
+def test_words_and_tags_near_to_the_query_are_given(shelf: Shelf) -> None:
+    shelf.add({}, memory("kubernetes configures itself; where there therapy", tags=("harbour-master", "the", "crane")))
+    tags = ["crane", "harbour-master"]
+    cases = [
+        ("kuberntes", ["kubernetes"]),
+        ("kxbernetxs", []),  # the second letter is taken for right
+        ("kubxrnetxs", ["kubernetes"]),  # two edits
+        ("kubxrnxtxs", []),
+        ("configurability", ["configures"]),
+        ("confab", ["configures"]),  # four letters alike
+        ("convex", []),
+        ("there", []),  # function words are neither given nor looked for
+        ("therzz", ["therapy"]),
+    ]
+    assert [(text, found) for text, given in cases if (found := near(shelf, text)) != [*given, *tags]] == []
+    assert near(shelf, "harbxyz")[0] == "harbour-master"
+
+
+def test_the_nearest_word_is_given_though_it_is_rare(shelf: Shelf) -> None:
+    more = " ".join(f"configurationally{a}{b}" for a in "abcdefgh" for b in "stuvwx")
+    shelf.add({"a": more, "b": more, "c": "configures"})
+    assert near(shelf, "configxyz")[0] == "configures"
+
+
+def test_without_anything_alike_common_tags_are_given(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"note {i}", tags=("harbour", "crane")[: 1 + (i < 2)]) for i in range(5)))
+    assert near(shelf, "zzz") == ["harbour", "crane"]
+
+
+def test_neither_the_word_itself_nor_a_number_is_given(shelf: Shelf) -> None:
+    shelf.add({"a": "scheduler schedulers 20240101"})
+    assert near(shelf, "scheduler") == ["schedulers"]
+    assert "20240101" not in near(shelf, "20240102")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"project": "blog"}, {"status": "archived"}, {"namespace": "decisions"}, {"created_at": 1}, {"expires_at": 1}]
+)
+def test_no_word_or_tag_outside_the_scope_is_given(shelf: Shelf, fields: dict[str, object]) -> None:
+    shelf.add({}, memory("The kubernetes secret.", **{"tags": ("kubernetes-secret",), "created_at": 5_000, **fields}))
+    shelf.add({"own": "Nothing to see here."}, project="shop", namespace="learnings", created_at=5_000)
+    scope = Filter(audiences=audiences_of("shop"), namespaces=("learnings",), since=1_000)
+    for text in ("kuberntes", "kubernetez", "kubexyz", "secert", "zzz"):
+        assert near(shelf, text, scope) == []

@@ -6,21 +6,27 @@ from hypothesis import strategies as st
 
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
+from subcog_hooks.recall.hits import BEGUN, Hit
 from subcog_hooks.recall.logit import CHANNELS
 from subcog_hooks.recall.relevance import (
     FOREIGN_INTERCEPT,
+    LONGEST_NOTE,
     OF_NOTES,
     WITH_MEANING,
     WORDS_ALONE,
     AskedTerms,
     MemoryText,
     Standings,
+    is_note,
 )
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import Memory
 from tests.recall.shelf import Shelf, ids, memory, recall_for, tuning_of
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
+
+
 KIOSK = "The café kiosk build runs on Raspberry Pi 4."
 
 
@@ -36,9 +42,6 @@ def evidence_in(index: LexicalIndex, text: str, content: str, **fields: object) 
     return AskedTerms(query.analyse_query(text, index), index.analysers).found_in(
         MemoryText(memory(content, **fields), index.analysers)
     )
-
-
-# ---- what a memory has of a query -----------------------------------------------------------------------------------------
 
 
 def test_what_is_covered_counts_by_how_rare_it_is(notes: LexicalIndex) -> None:
@@ -88,14 +91,6 @@ def test_a_chronicle_is_known_by_its_namespace_and_less_relevant(notes: LexicalI
     assert of["told"] < of["holds"]
 
 
-def test_a_copy_of_a_memory_is_no_rival(shelf: Shelf) -> None:
-    prompt = "does the SPA use PKCE or the implicit flow"
-    shelf.store.add([memory(PKCE, id="first"), memory("The tide table is printed on Mondays.", id="other")])
-    alone = relevance_of(shelf, prompt)["first"]
-    shelf.store.add([memory(PKCE, id="copy"), memory(f"{PKCE} ", id="near")])
-    assert relevance_of(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
-
-
 def test_copies_under_other_titles_are_no_rivals(shelf: Shelf) -> None:
     agreed = "It was agreed upon after two long meetings in which the people from operations and from the warehouse took part."
     texts = {
@@ -110,9 +105,6 @@ def test_copies_under_other_titles_are_no_rivals(shelf: Shelf) -> None:
     shelf.store.add(copies)
     of = relevance_of(shelf, prompt)
     assert [of["index"], of[copies[0].id]] == pytest.approx([alone, alone], abs=0.1)
-
-
-# ---- how it stands among the others ---------------------------------------------------------------------------------------
 
 
 def test_a_lead_is_over_the_runner_up_or_behind_the_first() -> None:
@@ -165,9 +157,6 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
         assert 0.0 <= logit.probability(terms) <= 1.0
 
 
-# ---- the model ------------------------------------------------------------------------------------------------------------
-
-
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert (
@@ -182,14 +171,6 @@ def test_a_change_log_counts_less_in_every_language() -> None:
         logit.probability(relevance.weigh_evidence(plain | {"chronicle": value}, is_foreign=True)) for value in (0.0, 1.0)
     ]
     assert line < note / 2
-
-
-def test_what_speaks_for_a_memory_raises_its_relevance() -> None:
-    names = [("lead", 1), ("above_tenth", 1), ("covered", 1), ("opening", 1), ("phrases", 1), ("intent", 1), ("chronicle", -1)]
-    failures = [
-        (weights, name, sign) for weights in [WITH_MEANING, WORDS_ALONE] for name, sign in names if weights[name] * sign <= 0.0
-    ]
-    assert failures == []
 
 
 def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
@@ -213,8 +194,6 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     assert of[3] == of[0]  # of the last intent alone
 
 
-# ---- acronyms -------------------------------------------------------------------------------------------------------------
-
 EXPLAINED = "Forward kinematics (FK) gives the pose of the hand from the joints."
 
 
@@ -237,17 +216,6 @@ def test_an_acronym_is_covered_by_itself_or_its_full_expansion(shelf: Shelf, ind
         assert (unexplained > 0.0) == ("FK" in content)
     tagged = evidence_in(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
     assert tagged["covered"] == tagged["asked"] > 0.0
-
-
-def test_a_spelled_out_acronym_covers_as_much_as_the_short_form(shelf: Shelf) -> None:
-    shelf.add({"explained": EXPLAINED})
-    shelf.fill()
-    contents = ("FK uses plain floats.", "Forward kinematics uses plain floats.", "Plain floats are used.")
-    short, long, bare = (evidence_in(shelf.index(), "which floats does FK use", content)["covered"] for content in contents)
-    assert short == long > bare
-
-
-# ---- keywords -------------------------------------------------------------------------------------------------------------
 
 
 def relevance_of(shelf: Shelf, prompt: str) -> dict[str, float]:
@@ -287,3 +255,95 @@ def test_a_note_has_the_stems_of_its_own_language() -> None:
     assert "buchung" in german.has & german.opening
     assert "buchung" not in english.has | english.opening
     assert MemoryText(note, analysers, "spanish").has == english.has
+
+
+PROJECT = "git.example/acme/shop"
+
+
+NOTE = "Carts live in Redis for two days, then the job sweeps them"
+
+
+COMPARED = (("closeness", 0.5, 0.5), ("margin", 0.1, 0.5))
+
+
+def of_shop(text: str = NOTE, **fields: object) -> Memory:
+    return memory(text, project=PROJECT, **fields)
+
+
+def weigh_hits(shelf: Shelf, prompt: str, prompt_number: int = 1, *, sure: float = 0.9) -> dict[str, Hit]:
+    """The shelf's hits at a prompt with this number, by id; their cosine is .5, of "far" .3."""
+    of = shelf.with_cosines({row.id: 0.3 if row.id == "far" else 0.5 for row in shelf.store.all(("active",))})
+    hits = recall_for(of, prompt, PROJECT).hits
+    pipeline.weigh_for_prompt(hits, Intent("general", sure), prompt_number, tuning_of())
+    return {hit.memory.id: hit for hit in hits}
+
+
+def names(hit: Hit) -> set[str]:
+    return {name for name, _, _ in hit.terms}
+
+
+@pytest.mark.parametrize(
+    ("stored", "is_expected"),
+    [
+        (of_shop(), True),
+        (of_shop(" ".join(["word"] * LONGEST_NOTE)), True),
+        (of_shop(" ".join(["word"] * (LONGEST_NOTE + 1))), False),
+        (memory(NOTE), False),  # of all projects
+        (of_shop(namespace="Changelog"), False),
+    ],
+)
+def test_a_note_is_short_and_of_the_project(stored: Memory, *, is_expected: bool) -> None:
+    assert is_note(stored, COMPARED) is is_expected
+
+
+def test_what_was_not_compared_by_meaning_is_weighed_as_ever(shelf: Shelf) -> None:
+    shelf.add(None, of_shop(id="carts"))
+    (hit,) = recall_for(shelf.by_words(), "how long do carts live", PROJECT).hits
+    pipeline.weigh_for_prompt([hit], Intent("general", 0.9), 1, tuning_of())
+    assert names(hit) == set(relevance.WORDS_ALONE)
+
+
+def test_notes_and_global_memories_have_their_own_weights(shelf: Shelf) -> None:
+    shelf.add(None, of_shop(id="note"), memory("Carts are swept in the night", id="everywhere"))
+    hits = weigh_hits(shelf, "how long do carts live")
+    assert names(hits["note"]) == set(OF_NOTES) - {"part"}
+    assert names(hits["everywhere"]) == set(relevance.WITH_MEANING)
+    for hit in hits.values():
+        assert hit.probability == logit.probability(hit.terms)
+        assert relevance.model_weights(hit.terms) is (OF_NOTES if hit.memory.id == "note" else relevance.WITH_MEANING)
+
+
+def test_at_the_first_prompt_the_same_note_means_more(shelf: Shelf) -> None:
+    shelf.add(None, of_shop(id="note"))
+    likely = [weigh_hits(shelf, "how long do carts live", number)["note"].relevance for number in (1, 2, 3, 4, 9)]
+    assert likely[0] > likely[1] == likely[2] > likely[3] == likely[4] > 0.0
+
+
+@pytest.mark.parametrize("name", [evidence for evidence in OF_NOTES if evidence not in ("intercept", "intent", "begun")])
+def test_each_evidence_of_a_note_changes_its_relevance(name: str) -> None:
+    with_it, without = (relevance.weigh_note((*COMPARED, (name, value, 0.0)), 0.9, 1) for value in (1.0, 0.0))
+    difference = sum(adds for _, _, adds in with_it) - sum(adds for _, _, adds in without)
+    assert difference == pytest.approx(OF_NOTES[name])
+    assert difference != 0.0
+
+
+def test_a_named_keyword_reduces_the_doubt() -> None:
+    plain = relevance.weigh_note(COMPARED, 0.9, 1)
+    named = relevance.weigh_note((*COMPARED, (logit.KEYWORD, 0.8, 3.0)), 0.9, 1)
+    doubt = 1.0 - logit.probability(plain)
+    assert logit.probability(named) == pytest.approx(1.0 - doubt * (1.0 - logit.KEYWORD_SHARE * 0.8), abs=2e-4)
+
+
+def test_a_question_helps_a_note_and_never_harms_it() -> None:
+    plain = logit.probability(relevance.weigh_note(COMPARED, 0.9, 1))
+    liked, disliked = (
+        logit.probability(relevance.weigh_note((*COMPARED, (logit.ASKED_LIKE, like, adds)), 0.9, 1))
+        for like, adds in ((0.7, 1.4), (0.2, -3.6))
+    )
+    assert liked > plain == disliked
+
+
+def test_the_sibling_of_what_is_asked_for_is_out_of_the_question() -> None:
+    near = (("closeness", 2.0, 2.0), ("margin", 0.1, 0.5), (logit.SIBLING, 1.0, -3.0))
+    assert logit.probability(relevance.weigh_note(near, 0.9, 1)) < 0.05
+    assert BEGUN in {name for name, _, _ in relevance.weigh_note(near, 0.9, 5)}

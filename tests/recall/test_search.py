@@ -1,4 +1,4 @@
-"""The stages of search: which stage answers a query, its notes, and its share of the time."""
+"""Recall by words over a real store and a real index: the hits, and the words that match."""
 
 import time
 
@@ -6,12 +6,119 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ModelError
+from subcog_hooks.recall import query
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from tests.recall.shelf import ENOUGH, Shelf, ids, memory, recall_for
+from tests.recall.shelf import ENOUGH, Shelf, find, ids, memory, recall_for
+
+BY_WORDS = {
+    "pkce": "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.",
+    "clock": "The token refresh test is flaky below 2 s of clock skew.",
+    "client": "HttpClient retries three times, then raises UpstreamTimeout (see src/net/http_client.py).",
+    "e0308": "E0308 mismatched types in parse_args came from the builder returning Option.",
+    "tokyo": "東京リージョンでは認証サーバーを二重化している。",
+    "mixed": "キャッシュにはRedisを使う。",
+    "cafe": "The café kiosk build runs on Raspberry Pi 4.",
+    "dotted": "Berths are placed by Allocator.findBestFit in one pass.",
+    "path": "Money is kept in cents in billing/models.py.",
+}
+
+
+@pytest.fixture
+def notes(shelf: Shelf) -> Sources:
+    shelf.add(BY_WORDS)
+    shelf.add({}, memory("Restart the tunnel by hand when it hangs.", id="tagged", tags=("rathole",)))
+    shelf.fill()
+    return shelf.by_words(tags=0.1)
+
+
+def test_a_memory_is_found_by(notes: Sources) -> None:
+    cases = [
+        ("oauth", "pkce"),
+        ("http client", "client"),
+        ("httpclient", "client"),
+        ("http_client.py", "client"),
+        ("src/net/http_client.py", "client"),
+        ("E0308", "e0308"),
+        ("parse_args", "e0308"),
+        ("parseArgs", "e0308"),
+        ("認証", "tokyo"),
+        ("京", "tokyo"),
+        ("サーバ", "tokyo"),
+        ("redis", "mixed"),
+        ("Redisの設定", "mixed"),
+        ("cafe", "cafe"),
+        ("CAFÉ kiosks", "cafe"),
+        ("flakiest tests of tokens", "clock"),
+        ("rathole", "tagged"),
+        ("models.py", "path"),
+        ("findBestFit", "dotted"),
+        ("Allocator.findBestFit", "dotted"),
+        ("money was keeping", "path"),
+        ("the client's retries", "client"),
+        ("the client\u2019s retries", "client"),
+        ("quantum chromodynamics", None),
+    ]
+    failures = [
+        (text, expected, actual)
+        for text, expected in cases
+        if (actual := ids(find(notes, text))[:1]) != ([expected] if expected else [])
+    ]
+    assert failures == []
+
+
+def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
+    assert ids(find(notes, "below the"))[0] == "clock"
+
+
+def test_filters_hold_for_what_words_labels_and_meaning_find(shelf: Shelf) -> None:
+    text, tags = "zebra crossing", ("rathole",)
+    shelf.add(
+        {},
+        memory(text, id="mine", project="shop", namespace="decisions", tags=tags),
+        memory(text, id="user", tags=("blue", *tags)),
+        memory(text, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000, tags=tags),
+        memory(text, id="old", status="superseded", tags=tags),
+        memory(text, id="expired", expires_at=1, tags=tags),
+    )
+    scopes = [
+        (Filter(audiences=audiences_of("shop")), {"mine", "user"}),
+        (Filter(audiences=audiences_of()), {"user"}),
+        (Filter(), {"mine", "user", "theirs"}),
+        (Filter(statuses=("superseded",)), {"old"}),
+        (Filter(statuses=(), include_expired=True), {"mine", "user", "theirs", "old", "expired"}),
+        (Filter(namespaces=("decisions",)), {"mine"}),
+        (Filter(tags=("Blue",)), {"user"}),
+        (Filter(paths=("src/a.py",)), {"theirs"}),
+        (Filter(since=5_000), {"theirs"}),
+        (Filter(audiences=audiences_of("shop"), since=5_000), set()),
+    ]
+    by_words, by_meaning = shelf.by_words(tags=0.1), shelf.with_cosines({"mine": 0.8})
+    searches = [
+        (by_words, text, LEXICAL),
+        (by_words, "rathole", LEXICAL),
+        (by_meaning, text, HYBRID),
+        (by_meaning, "quiet water", SEMANTIC),
+    ]
+    failures = [
+        (asked, mode, scope, found)
+        for of, asked, mode in searches
+        for scope, expected in scopes
+        if (found := set(ids(find(of, asked, scope=scope, mode=mode)))) != expected
+    ]
+    assert failures == []
+
+
+def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> None:
+    text = " ".join(f"unheard{i}" for i in range(500)) + " PKCE " + " ".join(["widgets"] * 50)
+    asked = query.analyse_query(text, notes.index)
+    assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
+    assert len(asked.terms) == 2 + 24
+    assert ids(recall_for(notes, text))[0] == "pkce"
+
 
 NOTES = {
     "config": "The scheduler is configured in settings.toml.",
@@ -39,9 +146,6 @@ def search(
 def words(shelf: Shelf) -> Sources:
     shelf.add(NOTES)
     return shelf.by_words()
-
-
-# ---- each stage -----------------------------------------------------------------------------------------------------------
 
 
 def test_what_matches_as_it_stands_is_not_widened(words: Sources) -> None:
@@ -103,9 +207,6 @@ def test_a_prompt_that_nothing_answers_is_answered_by_silence(words: Sources) ->
     assert [ids(recall_for(words, text)) for text in ("schedulist", "tabase", "schexyzqwv")] == [[], [], []]
 
 
-# ---- failures and time ----------------------------------------------------------------------------------------------------
-
-
 def test_a_failure_is_said_at_every_stage(shelf: Shelf) -> None:
     def fail(_: str) -> bytes:
         raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
@@ -117,21 +218,6 @@ def test_a_failure_is_said_at_every_stage(shelf: Shelf) -> None:
     answers = [search(of, text) for text in ("scheduler", "schedulist", "tabase", "schexyzqwv")]
     assert all(answer.is_degraded for answer in answers)
     assert all((answer.note or "").startswith("semantic: query-encoder.bin is damaged") for answer in answers)
-
-
-def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    shares: list[float] = []
-    clock = [1_000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-
-    def spend_share(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-        shares.append(deadline.left_ms())
-        clock[0] += deadline.left_ms() / 1_000.0  # all that it was given
-        return Answer([], ())
-
-    monkeypatch.setattr(recall_search, "search_page", spend_share)
-    search(words, "schexyzqwv", deadline=Deadline(300.0))
-    assert shares == pytest.approx([150.0, 100.0, 50.0])
 
 
 def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,9 +245,6 @@ def test_without_time_words_answer_and_no_stage_is_wider(words: Sources) -> None
         assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], (), True, NO_RESULTS)
 
 
-# ---- pages ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("text", "confidence"), [("schedulist", LOW), ("hedule", SPECULATIVE)])
 def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str, confidence: str) -> None:
     shelf.add({f"m{i:02}": f"The scheduler ran {i} times." for i in range(11)})
@@ -169,10 +252,3 @@ def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str
     pages = [search(of, text, 4, offset) for offset in (0, 4, 8)]
     assert {page.confidence for page in pages} == {confidence}
     assert [name for page in pages for name in ids(page)] == ids(search(of, text, 20))
-
-
-def test_a_page_behind_the_last_is_empty_and_not_widened(shelf: Shelf) -> None:
-    shelf.add({"exact": "The schedulist runs.", "near": "The scheduler runs."})
-    answer = search(shelf.by_words(), "schedulist", 10, 10)
-    assert (answer.hits, answer.suggestions) == ([], ())
-    assert answer.confidence == NO_RESULTS

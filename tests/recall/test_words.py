@@ -129,9 +129,6 @@ def test_of_a_long_query_a_few_words_are_looked_for_so(find_ids: Callable[..., l
     assert find_ids(kind, " ".join(["databa", *many])) == []
 
 
-# ---- what a score is made of ----------------------------------------------------------------------------------------------
-
-
 def scores(shelf: Shelf, text: str, kind: Kind = Relaxed, k: int = 50) -> dict[str, float]:
     index = shelf.index()
     ranked = kind(index).search(query.analyse_query(text, index), Filter(), k, ENOUGH)
@@ -147,30 +144,6 @@ def test_all_words_in_a_long_memory_beat_one_repeated_word(shelf: Shelf) -> None
     assert of["all"] > of["often"] > of["other"]
 
 
-def test_a_flat_score_knows_no_length_and_no_repetition(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall_words, "FLAT_SHARE", 1.0)
-    shelf.fill()
-    shelf.add({"short": "crane crane", "long": "a crane that stands " + "far away " * 20})
-    of = scores(shelf, "crane")
-    assert of["short"] == of["long"]
-
-
-def test_a_quoted_phrase_counts_more_than_repeated_words(shelf: Shelf) -> None:
-    shelf.fill()
-    shelf.add({"phrase": "The write ahead log is kept " + "on the other side of the river " * 4})
-    shelf.add({"words": "ahead write far ahead write far ahead write"})
-    of = {**scores(shelf, '"write ahead"'), **scores(shelf, '"write ahead"', ExactWords)}
-    assert of["phrase"] > of["words"]
-
-
-def test_what_an_acronym_stands_for_adds_to_a_score(shelf: Shelf) -> None:
-    shelf.fill()
-    shelf.add({"explained": "Forward kinematics (FK) is cheap."})
-    shelf.add({"long": "forward kinematics of the arm", "other": "kinematics forward of the arm"})
-    of = scores(shelf, "FK arm")
-    assert of["long"] > of["other"]
-
-
 def test_a_tag_adds_less_to_a_score_than_the_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"both": "the crane turns"}, tags=("crane",))
@@ -178,17 +151,6 @@ def test_a_tag_adds_less_to_a_score_than_the_word(shelf: Shelf) -> None:
     shelf.add({"tag": "the davit turns"}, tags=("crane",))
     of = scores(shelf, "crane")
     assert of["both"] > of["word"] > of["tag"] > 0.0
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("WHOLE_BOOST", "parse_args"), ("LABEL_BOOST", "harbour"), ("GLUE_BOOST", "how crane")]
-)
-def test_each_boost_changes_a_score(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    shelf.fill()
-    shelf.add({}, memory("how the crane calls parse_args in the harbour", id="one", tags=("harbour",)))
-    before = scores(shelf, text)["one"]
-    monkeypatch.setattr(recall_words, name, 4.0)
-    assert scores(shelf, text)["one"] > before
 
 
 def test_a_whole_identifier_is_ahead_of_its_parts(shelf: Shelf) -> None:
@@ -239,19 +201,11 @@ def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shel
     assert all(score > 0.0 for score, _ in Relaxed(index).search(hits_and_full_score, Filter(), 10, ENOUGH))
 
 
-# ---- cuts and scope -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("k", "fetched"), [(2, 5), (5, 5), (9, 35), (30, 35), (60, 35)])
 def test_whatever_scores_as_the_last_one_is_fetched_too(shelf: Shelf, k: int, fetched: int) -> None:
     shelf.add({f"a{i:02}": "crane crane" for i in range(5)})
     shelf.add({f"b{i:02}": "crane and berth and quay" for i in range(30)})
     assert sorted(scores(shelf, "crane", k=k)) == sorted(scores(shelf, "crane"))[:fetched]
-
-
-def test_of_very_many_that_score_alike_some_are_fetched(shelf: Shelf) -> None:
-    shelf.add({f"m{i:02}": "same words" for i in range(40)})
-    assert len(scores(shelf, "same words", k=2)) == 16
 
 
 def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
@@ -272,21 +226,3 @@ def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
     narrow = Filter(audiences=audiences_of("shop"), namespaces=("decisions",), since=5_000)
     asked = query.analyse_query("crane", index)
     assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)
-
-
-def test_a_function_word_of_all_memories_adds_no_score_or_cost(
-    shelf: Shelf, notes: LexicalIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def hits_and_full_score() -> tuple[list[float], float]:
-        query_of = query.analyse_query("the log is flushed", notes)
-        hits = Relaxed(notes).search(query_of, Filter(), 10, ENOUGH)
-        return [score for score, _ in hits], recall_words.full_score(notes, query_of)
-
-    with_all, full = hits_and_full_score()
-    monkeypatch.setattr(recall_words, "VERY_MANY", 2)
-    monkeypatch.setattr(recall_words, "EVERYWHERE", 20)  # "the" is in 3 of 45 memories, "is" in one
-    without, of_the_rest = hits_and_full_score()
-    assert len(without) == len(with_all)
-    assert without[0] < with_all[0]
-    assert of_the_rest < full  # so that a memory which has all of the query keeps its share
-    assert without[0] / of_the_rest == pytest.approx(with_all[0] / full, rel=0.15)

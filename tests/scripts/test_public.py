@@ -16,11 +16,9 @@ from scripts.bench import beam
 from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
-from scripts.bench.peers import SubcogBlock, SubcogSearch, count_processes
-from scripts.relevance import fit_foreign, manuals
-from scripts.relevance.evidence import Case
+from scripts.bench.peers import SubcogBlock, SubcogSearch
+from scripts.relevance import manuals
 from scripts.relevance.manuals import Section
-from subcog_hooks.recall.relevance import FOREIGN
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -129,16 +127,6 @@ def test_messages_and_their_questions_are_read(tmp_path: Path) -> None:
         beam.load_conversations(str(tmp_path))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
-def test_silence_is_measured_where_nothing_answers(tmp_path: Path) -> None:
-    figures = measured(tmp_path, "--only", "beam", "--beam", beam_folder(tmp_path / "chats"))
-    assert [(row["recall"], row["questions"], row["hit@5"], row["silent"]) for row in figures] == [
-        ("hook", 40, 1.0, 1.0),
-        ("search --fast", 40, 1.0, 1.0),
-        ("search", 40, 1.0, 1.0),
-    ]
-
-
 NEEDS_PS = pytest.mark.skipif(sys.platform == "win32", reason="needs ps")
 
 
@@ -151,19 +139,6 @@ def test_subcog_is_asked_as_the_others_are(tmp_path: Path) -> None:
     assert [system.ask(question).ids for system in (search, block)] == [["keys"], ["keys"]]
     assert note in block.ask(question).text
     assert block.ask("thanks, that was all for today") == ([], "")
-
-
-@NEEDS_PS
-def test_processes_that_stay_are_counted(tmp_path: Path) -> None:
-    program = tmp_path / "server.py"
-    program.write_text("print('ready', flush=True); input()", encoding="utf-8")
-    command = [sys.executable, str(program)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
-        assert count_processes(str(tmp_path)) == 1
-        process.communicate("\n")
-    assert count_processes(str(tmp_path)) == 0
 
 
 BODY = "A sentence that is long enough to count as a section of a manual."
@@ -189,9 +164,3 @@ def test_sections_are_matched_by_position_where_translated() -> None:
     german = [Section("Schlüssel", "Ein Satz" + BODY), Section("Locks", BODY + " Locked.")]
     manual = manuals._join_pages({"a": {"en": english, "de": german, "fr": german[:1]}})
     assert {key: sorted(sections) for key, sections in manual.items()} == {"a#0": ["de", "en"], "a#1": ["en"]}
-
-
-def test_each_heading_is_asked_with_its_section_and_without() -> None:
-    case = Case("Wo liegt der Schlüssel?", frozenset({"a"}), "handbook", fit_foreign.NATIVE)
-    assert [asked.is_missing for asked in fit_foreign._twice(case)] == [False, True]
-    assert set(fit_foreign.NAMES) <= FOREIGN.keys()

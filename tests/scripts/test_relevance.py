@@ -1,8 +1,6 @@
 """The parts of `scripts.relevance.fit`: documentation as memories and prompts, the fit, the table. The long run is by hand."""
 
-import io
 import json
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from scripts.relevance import corpus, logistic, sources
+from scripts.relevance import corpus, logistic
 from scripts.relevance.corpus import ADVICE, QUESTION, TITLE, Section, sections
 from scripts.relevance.evidence import Case, Rows, Shelf
 from subcog_hooks.core.files import read_rows
@@ -18,8 +16,6 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import relevance
 from tests.eval.collection import OWN, TUNING, half_of, rows
 from tests.eval.homes import home_of
-
-ROOT = Path(__file__).parents[2]
 
 MARKDOWN = """\
 # The guide
@@ -118,16 +114,6 @@ def test_stores_are_the_same_each_time(tmp_path: Path) -> None:
         assert {prompt.answer for prompt in store.prompts} <= {row["id"] for row in written}
 
 
-def test_what_documents_a_package_is_taken_out_of_its_archive() -> None:
-    kept = io.BytesIO()
-    with tarfile.open(fileobj=kept, mode="w:gz") as tar:
-        for name in ("p-1/docs/faq.rst", "p-1/README.md", "p-1/docs/LICENSE.txt", "p-1/docs/tests/faq.rst", "p-1/setup.py"):
-            member = tarfile.TarInfo(name)
-            member.size = len(name)
-            tar.addfile(member, io.BytesIO(name.encode()))
-    assert sources.pages(kept.getvalue()) == {name: name for name in ("p-1/docs/faq.rst", "p-1/README.md")}
-
-
 def drawn(rows: int) -> tuple[logistic.Floats, logistic.Flags]:
     """Values of a known model, on scales of their own, and answers drawn by its probabilities."""
     random = np.random.default_rng(6)
@@ -149,16 +135,6 @@ def test_a_fit_finds_the_weights_that_made_the_answers() -> None:
     assert logistic.calibration_error(probable, answers, ones) < 0.01
     assert logistic.calibration_error(probable / 2, answers, ones) > 0.05
     assert logistic.log_loss(probable, answers, ones) < logistic.log_loss(probable / 2, answers, ones)
-
-
-def test_a_row_counts_by_its_weight_and_a_constant_gets_none() -> None:
-    values, answers = drawn(500)
-    weights = np.where(np.arange(500) < 200, 2.0, 1.0)
-    repeats = weights.astype(int)
-    twice = logistic.fit(np.repeat(values, repeats, axis=0), np.repeat(answers, repeats), np.ones(700), 0.0)
-    assert logistic.fit(values, answers, weights, 0.0).coefficients == pytest.approx(twice.coefficients, rel=1e-4)
-    values[:, 1] = 7.0
-    assert logistic.fit(values, answers, np.ones(500), 2.0).coefficients[1] == 0.0
 
 
 def test_a_prompt_without_its_answer_is_asked_of_the_rest(tmp_path: Path) -> None:
@@ -219,11 +195,3 @@ def test_the_package_has_a_row_for_every_weight(script: ModuleType) -> None:
         assert [cells[0] for cells in changed if "0.125" in cells] == list(weights)
     with pytest.raises(SystemExit, match=r"\['other'\] have no row in relevance.tsv"):
         script.replace_column(table, "WORDS_ALONE", {"other": 1.0})
-
-
-def test_the_reliability_curve_is_what_really_answers(script: ModuleType) -> None:
-    values, answers = drawn(40_000)
-    probable = logistic.fit(values, answers, np.ones(len(answers)), 2.0).probabilities(values)
-    curve = list(script.reliability(probable, answers, np.ones(len(answers))))
-    assert len(curve) > 5
-    assert all(share == pytest.approx(shown, abs=0.06) for shown, share in curve)

@@ -1,11 +1,6 @@
 """The readers of translated texts: catalogues, help, descriptions and a compiler's messages, paired with English originals."""
 
-import bz2
-import io
-import json
-import lzma
 import struct
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -81,33 +76,3 @@ def test_paragraphs_of_help_are_paired_by_their_numbers(tmp_path: Path) -> None:
         "Open the dialog.": {"de": "Öffnen Sie den Dialog."},
         "Heading here": {"de": "Überschrift"},
     }
-
-
-def test_descriptions_are_paired_by_paragraphs(tmp_path: Path) -> None:
-    entry = "Package: a\nDescription-md5: 0f\nDescription-{}: {}\n {}\n {}\n .\n {}\n\nPackage: b\n"
-    (tmp_path / "Translation-en.xz").write_bytes(
-        lzma.compress(entry.format("en", "editor of texts", "It edits", "texts.", "It is small.").encode())
-    )
-    (tmp_path / "Translation-pt_BR.bz2").write_bytes(
-        bz2.compress(entry.format("pt_BR", "editor de textos", "Ele edita", "textos.", "É pequeno.").encode())
-    )
-    assert translations.gather([str(path) for path in sorted(tmp_path.iterdir())]) == {
-        "editor of texts": {"pt": "editor de textos"},
-        "It edits texts.": {"pt": "Ele edita textos."},
-        "It is small.": {"pt": "É pequeno."},
-    }
-
-
-def test_messages_of_the_compiler_are_paired_by_codes(tmp_path: Path) -> None:
-    path = tmp_path / "typescript-1.tgz"
-    contents = {
-        "package/lib/_tsc.js": b'Unterminated: diag(1002, 1, "Unterminated_1002", "Unterminated \\"string\\" literal."),',
-        "package/lib/zh-cn/diagnosticMessages.generated.json": json.dumps({"Unterminated_1002": "未终止的字符串。"}).encode(),
-        "package/lib/cs/diagnosticMessages.generated.json": json.dumps({"Unterminated_1002": "Neukončený"}).encode(),
-    }
-    with tarfile.open(path, "w:gz") as tar:
-        for name, content in contents.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    assert translations.gather([str(path)]) == {'Unterminated "string" literal.': {"zh": "未终止的字符串。"}}

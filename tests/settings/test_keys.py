@@ -101,12 +101,6 @@ def test_a_value_of_a_file_that_does_not_hold_is_refused(name: str, value: objec
     assert refused.value.message == message
 
 
-def test_a_choice_of_any_length_is_refused_in_one_short_line() -> None:
-    with pytest.raises(ConfigError) as refused:
-        KEYS["fusion.mode"].check_value("x" * 10_000)
-    assert len(refused.value.message) < 300
-
-
 def test_a_preset_is_made_of_settings_that_hold() -> None:
     for values in PRESETS.values():
         assert {name: KEYS[name].check_value(value) for name, value in values.items()} == values
@@ -146,9 +140,6 @@ def test_a_list_of_words_takes_those_that_there_are() -> None:
     assert key.from_text("") == ""
     with pytest.raises(ConfigError, match=r"bogus.*expected some of correction, preference"):
         key.from_text("fact,bogus")
-
-
-# ---- names, addresses and paths -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

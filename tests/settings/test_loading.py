@@ -120,9 +120,6 @@ def test_a_form_of_another_version_is_compiled_anew() -> None:
     assert defaults.load_compiled(text.replace(__version__, "0.0.1")) is None
 
 
-# ---- presets --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "mode", "alpha"),
     [
@@ -150,16 +147,6 @@ def test_users_preset_wins_over_a_projects_values(home: Home, tmp_path: Path) ->
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", 0.0)
 
 
-def test_users_values_win_over_a_projects_preset(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), '[fusion]\npreset = "rrf"\n')
-    write(home.config, "[fusion]\nalpha = 0.2\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("rrf", 0.2)
-
-
-# ---- the environment ------------------------------------------------------------------------------------------------------
-
-
 def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path: Path) -> None:
     write(home.config, "[search]\nlimit = 5\n")
     write(str(tmp_path / "p" / ".subcog.toml"), "search.limit = 7\nsurfacing.min_relevance = 0.1\nfusion.tags = 0.2\n")
@@ -168,9 +155,6 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
         "search.limit": "config.toml line 2",
         "fusion.tags": ".subcog.toml line 3",
     }
-
-
-# ---- settings that only the user may loosen --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
@@ -199,15 +183,6 @@ def test_project_cannot_switch_on_what_the_user_switched_off(home: Home, tmp_pat
     assert (settings[name], settings.ignored) == (False, (f".subcog.toml line 1: {name} {fault}",))
 
 
-def test_project_may_use_what_the_user_allows(home: Home, tmp_path: Path) -> None:
-    write(home.config, "surfacing.min_relevance = 0.1\n")
-    write(str(tmp_path / "p" / ".subcog.toml"), "surfacing.min_relevance = 0.15\n")
-    assert loading.load(home, str(tmp_path / "p")).ignored == ()
-
-
-# ---- files that are made to be a burden -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -230,9 +205,6 @@ def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) 
     assert problems[9].startswith(".subcog.toml line 10: k9 is not a setting")
 
 
-# ---- settings that a project may not set ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -249,16 +221,6 @@ def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: 
     assert settings[name] == (False if name == "search_intent.use_llm" else keys.KEYS[name].default)
 
 
-def test_a_project_may_tune_its_intent(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nenabled = false\nmin_confidence = 0.7\nllm_timeout_ms = 50\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert settings.problems == ()
-    assert (settings["search_intent.enabled"], settings["search_intent.min_confidence"]) == (False, 0.7)
-
-
-# ---- keys left out --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "left_out"),
     [
@@ -273,12 +235,6 @@ def test_the_keys_that_were_left_out_are_named(home: Home, text: str, left_out: 
     assert loading.load(home).left_out == left_out
 
 
-def test_faults_of_a_project_are_not_left_out_keys(home: Home, tmp_path: Path) -> None:
-    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nuse_llm = 'x'\nusellm = 1\n[llm]\nmodel = 7\n")
-    settings = loading.load(home, str(tmp_path / "p"))
-    assert (len(settings.problems), settings.left_out) == (3, frozenset())
-
-
 def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:
     lines = [
         *('provider = "hunter2"', 'model = "hun ter2"', 'base_url = "hunter2"', 'key_file = "hunter2"'),
@@ -288,3 +244,164 @@ def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:
     problems = loading.load(home).problems
     assert len(problems) == len(lines)
     assert "ter2" not in str(problems)
+
+
+pytestmark = pytest.mark.usefixtures("usual_settings")
+
+
+@pytest.mark.parametrize(
+    ("meaning", "words", "alpha"),
+    [
+        ("0.9", None, 0.9),
+        ("0", None, 0.0),
+        ("1", None, 1.0),
+        (None, "0.25", 0.75),
+        (None, "0", 1.0),
+        (None, "1.0", 0.0),
+        ("0.6", "0.4", 0.6),
+        ("0.3", "0.1", 0.75),
+        ("1", "1", 0.5),
+        ("0", "0.2", 0.0),
+        (" 0.5 ", None, 0.5),
+    ],
+)
+def test_weights_of_the_environment_are_taken_in_relation(
+    home: Home, monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None, alpha: float
+) -> None:
+    setenv(monkeypatch, meaning, words)
+    settings = loading.load(home)
+    assert settings.problems == ()
+    assert settings["fusion.alpha"] == pytest.approx(alpha)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "words", "problem"),
+    [
+        ("much", None, "SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0"),
+        ("1.1", None, "SUBCOG_SEMANTIC_WEIGHT is '1.1', expected 0.0 to 1.0"),
+        ("nan", None, "SUBCOG_SEMANTIC_WEIGHT is 'nan', expected 0.0 to 1.0"),
+        ("inf", None, "SUBCOG_SEMANTIC_WEIGHT is 'inf', expected 0.0 to 1.0"),
+        ("0.5", "-1", "SUBCOG_KEYWORD_WEIGHT is '-1', expected 0.0 to 1.0"),
+        ("70%", "30%", "SUBCOG_SEMANTIC_WEIGHT is '70%', expected 0.0 to 1.0"),
+        ("0", "0", "SUBCOG_SEMANTIC_WEIGHT and SUBCOG_KEYWORD_WEIGHT are both 0, expected one above it"),
+    ],
+)
+def test_a_weight_that_is_none_is_named_and_left_out(
+    home: Home, monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None, problem: str
+) -> None:
+    setenv(monkeypatch, meaning, words)
+    settings = loading.load(home)
+    assert settings.problems == (problem,)
+    assert settings["fusion.alpha"] == defaults.ALPHA
+
+
+def setenv(monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None) -> None:
+    for name, value in ((sources.SEMANTIC_WEIGHT, meaning), (sources.KEYWORD_WEIGHT, words)):
+        if value is not None:
+            monkeypatch.setenv(name, value)
+
+
+def test_exactly_the_tuning_settings_have_variables() -> None:
+    personal = (
+        *("llm.", "embedding.", "capture.", "share.", "second_look.", "surfacing.log_prompts", "surfacing.learn"),
+        "surfacing.receipt",
+    )
+    assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
+        name: "SUBCOG_" + name.replace(".", "_").upper() for name in sources.VARIABLES.values()
+    }
+
+
+def other_value(key: keys.Key) -> defaults.Value:
+    """A value that is not the default and loosens nothing."""
+    texts = key.choices or key.words[:2]
+    values = [key.from_text(text) for text in texts]
+    return next(new for new in values if new != key.default and not loading.is_loosened(key.name, new, key.default, key.way))
+
+
+@pytest.mark.parametrize("name", sorted(sources.VARIABLES.values()))
+def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    key = keys.KEYS[name]
+    written = f"'{key.default}'" if isinstance(key.default, str) else str(key.default).lower()
+    write(home.config, f"# mine\n{name} = {written}\n")
+    of_file = loading.load(home)
+    assert (of_file[name], of_file.source_of(name)) == (key.default, "config.toml line 2")
+    monkeypatch.setenv(key.variable, str(other_value(key)))
+    settings = loading.load(home)
+    assert (settings[name], settings.source_of(name)) == (other_value(key), key.variable)
+    assert (settings.problems, settings.ignored) == ((), ())
+    monkeypatch.setenv(key.variable, "nonsense" * 999)
+    refused = loading.load(home)
+    assert (refused[name], refused.source_of(name)) == (key.default, "config.toml line 2")
+    assert refused.left_out == {name}
+    assert refused.problems == (f"{key.variable} is '{'nonsense' * 10}', expected {key.expected}",)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, key in keys.KEYS.items() if not key.variable))
+def test_personal_settings_have_no_variable(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SUBCOG_" + name.replace(".", "_").upper(), "false" if name == "surfacing.log_prompts" else "openai")
+    settings = loading.load(home)
+    assert (settings[name], settings.source_of(name)) == (keys.KEYS[name].default, "")
+    assert (settings.problems, settings.ignored) == ((), ())
+
+
+@pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
+def test_a_variable_does_not_loosen_a_default(
+    home: Home, monkeypatch: pytest.MonkeyPatch, key: str, loose: defaults.Value
+) -> None:
+    monkeypatch.setenv(keys.KEYS[key].variable, str(loose))
+    settings = loading.load(home)
+    assert (settings[key], settings.source_of(key), len(settings.ignored)) == (keys.KEYS[key].default, "", 1)
+
+
+def test_preset_variable_wins_over_values_of_the_files(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(home.config, "[fusion]\nalpha = 0.2\n")
+    monkeypatch.setenv("SUBCOG_FUSION_PRESET", "rrf")
+    settings = loading.load(home)
+    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("rrf", 0.5)
+    assert [settings.source_of(name) for name in ("fusion.preset", "fusion.alpha")] == ["SUBCOG_FUSION_PRESET", "fusion.preset"]
+    setenv(monkeypatch, "0.9", "0.1")
+    settings = loading.load(home)
+    assert settings["fusion.alpha"] == pytest.approx(0.9)
+    assert settings.source_of("fusion.alpha") == "SUBCOG_SEMANTIC_WEIGHT and SUBCOG_KEYWORD_WEIGHT"
+    monkeypatch.setenv("SUBCOG_FUSION_ALPHA", "0.3")
+    assert loading.load(home)["fusion.alpha"] == 0.3
+
+
+def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.create()
+    write(home.config, "[search_intent]\nmin_confidence = 0.2\n")
+    state = State.open(home, 100)
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.9")
+    assert loading.load(home, None, CompiledSettings(state))["search_intent.min_confidence"] == 0.9
+    monkeypatch.delenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE")
+    assert loading.load(home, None, CompiledSettings(state))["search_intent.min_confidence"] == 0.2
+    state.close()
+
+
+def test_every_one_way_key_is_covered_by_a_test() -> None:
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == {name for name, key in keys.KEYS.items() if key.way}
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "line", "fault"),
+    [
+        (
+            "SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE",
+            "0.1",
+            "min_confidence = 0.7",
+            "is 0.1, yours is 0.7; a variable may only raise it",
+        ),
+        ("SUBCOG_SEARCH_INTENT_ENABLED", "1", "enabled = false", "is true, yours is false; a variable may only switch it off"),
+        ("SUBCOG_SEARCH_INTENT_USE_LLM", "on", "use_llm = false", "is true, yours is false; a variable may only switch it off"),
+    ],
+)
+def test_a_variable_does_not_loosen_what_the_user_has_set(
+    home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, line: str, fault: str
+) -> None:
+    write(home.config, f"[search_intent]\n{line}\n")
+    before = loading.load(home)
+    monkeypatch.setenv(variable, text)
+    settings = loading.load(home)
+    key = sources.VARIABLES[variable]
+    assert (settings[key], settings.problems) == (before[key], ())
+    assert settings.ignored == (f"{variable}: {key} {fault}, so it is ignored",)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 import socket
 import sys
@@ -220,14 +218,3 @@ def test_both_homes_end_equal_and_nothing_acknowledged_is_lost(
     for step in steps:
         story.step(*step)
     story.end()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("SUBCOG_EVAL") != "1", reason="minutes long; SUBCOG_EVAL=1 asks for it")
-def test_ten_thousand_random_operations(team: Team, tmp_path: Path) -> None:
-    for seed in range(100):
-        drawn = random.Random(seed)
-        story = Story(team, seed)
-        for _ in range(100):
-            story.step(drawn.choice(KINDS), drawn.randrange(2), drawn.randrange(4), drawn.randrange(1_000_000))
-        story.end()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.share import sync
-from tests.share.conftest import SHOP, Team
+from tests.share.conftest import Team
 
 
 def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
@@ -89,21 +89,6 @@ def ends_at(count: int) -> Callable[[int], None]:
             raise KeyboardInterrupt
 
     return advance
-
-
-def test_a_project_shared_again_gets_memories_lost_by_a_restore(team: Team) -> None:
-    ada = team.member("ada")
-    ada.projects = (SHOP, "github.com/acme/zoo")
-    ada.remember("in the shop")
-    ada.sync()
-    backup = team.backup()
-    ada.remember("in the zoo", project="github.com/acme/zoo")
-    ada.sync()
-    team.put_back(backup)
-    ada.projects = (SHOP,)
-    assert ada.sync().was_restored
-    ada.projects = (SHOP, "github.com/acme/zoo")
-    assert ada.sync().sent == 1
 
 
 def test_a_reader_of_a_database_that_was_put_back_takes_its_word(team: Team) -> None:

@@ -57,18 +57,6 @@ def test_a_colleagues_deletion_is_named_until_it_is_settled(ada: Person, bob: Pe
     assert "deleted by" not in ada.run("share", "status").stdout
 
 
-def test_a_deletion_on_another_machine_is_no_colleagues(ada: Person, team: Team, tmp_path: Path) -> None:
-    (tmp_path / "second").mkdir()
-    second = Person(team, "ada", tmp_path / "second")
-    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
-    ada.begin()
-    second.begin()
-    second.run("forget", noted, "--as-user")
-    second.run("share", "sync")
-    assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
-    assert "deleted by" not in ada.run("share", "status").stdout
-
-
 def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()

@@ -1,7 +1,6 @@
 """A synchronisation: memories that leave and arrive, their authors, and a second run."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from subcog_hooks.share import server_connection, server_documents, sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import AnsweredQuestion, hash_content
 from subcog_hooks.store.store import Store
-from tests.share.conftest import SHOP, Member, Team
+from tests.share.conftest import SHOP, Team
 
 
 def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
@@ -170,14 +169,6 @@ def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:
     assert ada.memories()[shared.id].status == "active"
 
 
-def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
-    ada, bob, shared = team.pair("to be purged")
-    ada.purge(shared.id)
-    ada.sync(), bob.sync()
-    assert bob.memories()[shared.id].status == "deleted"
-    assert shared.id not in ada.memories()
-
-
 def test_a_memory_moved_out_of_the_project_is_no_longer_shared(team: Team) -> None:
     ada, bob, own = team.pair("mine after all")
     ada.change(own.id, scope="user", project=None)
@@ -189,36 +180,6 @@ def test_a_memory_moved_out_of_the_project_is_no_longer_shared(team: Team) -> No
     ada.change(taken.id, scope="user", project=None)  # a colleague's memory, moved to all of the user's projects
     ada.sync(), bob.sync()
     assert bob.memories()[taken.id].status == "active"
-
-
-def test_a_memory_moves_between_shared_projects(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    ada.projects = bob.projects = (SHOP, "github.com/acme/zoo")
-    moved = ada.remember("moves")
-    ada.sync(), bob.sync()
-    ada.change(moved.id, project="github.com/acme/zoo")
-    ada.sync(), bob.sync()
-    after = bob.memories()[moved.id]
-    assert (after.project, after.status) == ("github.com/acme/zoo", "active")
-    ada.change(moved.id, project=SHOP)
-    ada.sync(), bob.sync()
-    assert bob.memories()[moved.id].project == SHOP
-
-
-def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    same, changed = ada.remember("the same"), ada.remember("the old text")
-    ada.sync(), bob.sync()
-    bob.change(changed.id, content="bob's text, sent")
-    bob.sync()
-    for file in Path(ada.home.root).glob("team.db*"):
-        file.unlink()
-    ada.sync(), bob.sync()
-    there = ada.memories()
-    assert there[same.id].content == "the same"
-    assert there[changed.id].content == "bob's text, sent"
-    assert [memory.content for memory in there.values() if memory.id.startswith("lost-")] == ["the old text"]
-    assert {id_: memory.content for id_, memory in there.items()} == {i: m.content for i, m in bob.memories().items()}
 
 
 @pytest.mark.parametrize("cues", [{}, {"triggers": ("deploy",), "standing": True, "priority": 95}])
@@ -279,25 +240,6 @@ def test_a_background_synchronisation_ends_and_continues_later(team: Team, monke
     assert len(bob.memories()) == 3
 
 
-def test_two_clients_send_at_once(team: Team) -> None:
-    members = [team.member("ada", f"home{number}") for number in range(4)]
-    for number, member in enumerate(members):
-        for count in range(20):
-            member.remember(f"{number} {count}")
-
-    def run(member: Member) -> None:
-        for _ in range(3):
-            member.sync()
-
-    with ThreadPoolExecutor(len(members)) as pool:
-        assert list(pool.map(run, members)) == [None] * len(members)
-    for member in members:
-        member.sync()
-        assert len(member.memories()) == 80
-    revisions = [revision for (revision,) in team.run("SELECT revision FROM subcog.memories")]
-    assert len(set(revisions)) == 80
-
-
 def between_reading_and_writing(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Let another process act once, after a synchronisation has read memories and before it writes them."""
     write = Store.write_unless_changed
@@ -337,15 +279,3 @@ def test_a_memory_forgotten_during_a_synchronisation_stays_so(
     between_reading_and_writing(monkeypatch, lambda: forget(shared.id))
     assert bob.sync().deleted_there == 1
     assert [memory.content for memory in bob.memories().values() if memory.status == "active"] == []
-
-
-def test_an_edit_while_memories_are_judged_anew_is_kept(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    bob.cues_from = frozenset(("ada",))
-    first, second = ada.remember("first", triggers=("deploy",)), ada.remember("second", triggers=("release",))
-    ada.sync(), bob.sync()
-    bob.cues_from = frozenset()
-    between_reading_and_writing(monkeypatch, lambda: bob.change(first.id, content="bob's"))
-    assert bob.sync().judged_anew == 1
-    there = bob.memories()
-    assert (there[first.id].content, there[second.id].triggers) == ("bob's", ())

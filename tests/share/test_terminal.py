@@ -182,22 +182,6 @@ def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
     assert "Orders are frozen" in ada.run("search", "--team", "when can no purchase be changed").stdout
 
 
-@pytest.mark.usefixtures("vectors")
-def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team) -> None:
-    ada.run("remember", "Orders are frozen on the last Friday of a month.")
-    ada.begin()
-    count = "SELECT count(*) FROM subcog.vectors WHERE part = 0"
-    assert team.run(count) == [(0,)]  # they are made at rest
-    backup = team.backup()
-    ada.run("doctor", "--fix")
-    ada.run("share", "sync")
-    assert team.run(count) == [(1,)]
-    team.put_back(backup)
-    assert "was restored from a backup" in ada.run("share", "sync").stderr
-    assert team.run(count) == [(1,)]
-    assert "was put back" not in ada.run("share", "sync").stderr
-
-
 def test_forget_everywhere_erases_at_the_server_and_colleagues(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     other = ada.run("remember", "Not erased.").stdout.strip()

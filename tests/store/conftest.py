@@ -141,9 +141,6 @@ def long_notes(store: Store, make: Maker) -> list[Memory]:
     )
 
 
-# ways for the file at a path to be useless
-
-
 def damage(path: str) -> None:
     with open(path, "r+b") as file:
         for page in range(1, os.path.getsize(path) // 4096):

@@ -2,7 +2,7 @@
 
 A text of more than ten letters has passages.
 
-Of its own process too: tests/store/test_vector_processes.py starts some.
+Of its own process too: tests/store/test_vector_sync.py starts some.
 """
 
 import hashlib

@@ -1,6 +1,5 @@
 """Triggers, globs, names, conditions and pins: found by their cue, for their audience, while the memory is active."""
 
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +16,8 @@ from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 USER = audiences_of()
+
+
 SHOP = audiences_of("shop")
 
 
@@ -68,9 +69,9 @@ def ways_to(store: Store, audiences: tuple[str, ...] = SHOP) -> list[str]:
 
 
 ALL_WAYS = ["trigger", "glob", "action", "words", "condition"]
-COMMIT = "action:commit"
 
-# ---- finding ---------------------------------------------------------------------------------------------------------------
+
+COMMIT = "action:commit"
 
 
 def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: Maker) -> None:
@@ -95,12 +96,6 @@ def test_triggers_come_once_by_priority_then_the_newest(store: Store, make: Make
     assert matching_patterns(store, triggers.plain_text("Won\u2019t fix")) == ["won\u2019t fix", unkeyed_trigger(0)]
 
 
-def test_unkeyed_triggers_are_always_found_by_priority(store: Store, make: Maker) -> None:
-    store.add([make(triggers=(unkeyed_trigger(0), "harbour"), priority=1), make(triggers=(unkeyed_trigger(1),), priority=9)])
-    assert matching_patterns(store, "") == [unkeyed_trigger(1), unkeyed_trigger(0)]
-    assert matching_patterns(store, "the harbour") == [unkeyed_trigger(1), unkeyed_trigger(0), "harbour"]
-
-
 WORDS = st.text("abß1é東", min_size=3, max_size=9)
 
 
@@ -121,32 +116,6 @@ def test_a_glob_is_found_by_the_paths_that_it_may_match(store: Store, make: Make
     assert on_path(store, "src/db/pool.py") == [(memory.seq, "src/db/**")]
     assert on_path(store, "deep/schema.sql") == [(memory.seq, "*.sql")]
     assert on_path(store, "docs/index.md") == []
-
-
-def test_conditions_come_by_priority_then_the_newest(store: Store, make: Maker) -> None:
-    nested: dict[str, object] = {"branch": {"not": {"eq": "main"}}, "mode": ["a", 1, True]}
-    low, high, new = store.add([make(when=nested), make(when={"n": 1}, priority=5), make(when={"n": 2})])
-    store.add([make("without any")])
-    assert lookups.find_conditional(store, SHOP, 9) == [(high.seq, {"n": 1}), (new.seq, {"n": 2}), (low.seq, nested)]
-    assert lookups.find_conditional(store, SHOP, 1) == [(high.seq, {"n": 1})]
-
-
-def test_session_begins_with_unconditional_pinned_memories(store: Store, make: Maker) -> None:
-    store.add(
-        [
-            make(id="low", priority=90),
-            make(id="high", priority=100, paths=("src/**",)),
-            make(id="under", priority=89),
-            make(id="imported", priority=95, trust="import"),
-            make(id="matching_patterns", priority=95, triggers=("harbour",)),
-            make(id="conditional", priority=95, when={"n": 1}),
-            make(id="archived", priority=95, status="archived"),
-            make(id="theirs", priority=95, project="blog"),
-            make(id="new", priority=90),
-        ]
-    )
-    assert [memory.id for memory in lookups.find_pinned(store, SHOP, 9)] == ["high", "new", "low"]
-    assert [memory.id for memory in lookups.find_pinned(store, SHOP, 1)] == ["high"]
 
 
 @pytest.mark.parametrize(
@@ -182,9 +151,6 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
         assert [memory.id for memory in lookups.find_pinned(store, SHOP, 9, now_ms)] == pins
     assert lookups.find_governing(store, [COMMIT], SHOP, 1, 2_000) == {COMMIT: [new.seq]}
     assert len(lookups.find_conditional(store, SHOP, 1, 2_000)) == 1
-
-
-# ---- following the memories ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -253,6 +219,8 @@ FIELDS = st.fixed_dictionaries(
         "project": st.sampled_from([None, "shop"]),
     }
 )
+
+
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "update", "modify", "purge"]), st.integers(0, 3), FIELDS), max_size=12)
 
 
@@ -286,9 +254,6 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
     assert ways_to(store) == ["glob", "words", "condition"]
     store.rebuild_cues()
     assert (contents(store), store.changed_after(before, 1)) == (written, [])
-
-
-# ---- room ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -326,24 +291,3 @@ def test_forgetting_one_makes_room_and_bringing_it_back_needs_it(full: Store, ma
     full.purge([other.id])
     full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
     assert len(matching_patterns(full, "")) == 50
-
-
-def test_of_two_writers_at_once_one_gets_the_last_place(full: Store, home: Home, make: Maker) -> None:
-    full.purge(["m0"])
-    ready = threading.Barrier(4)
-    refused: list[InvalidMemory] = []
-
-    def write() -> None:
-        with Store.writer(home) as own:
-            ready.wait()
-            try:
-                own.add([make(triggers=(r"\d\W\W\d",))])
-            except InvalidMemory as error:
-                refused.append(error)
-
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(refused), full.counts()) == (3, {"active": 50})

@@ -2,24 +2,16 @@
 
 import os
 import shutil
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import tantivy
 
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall import pipeline
-from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.hits import Eligibility
-from subcog_hooks.store import index as lexical_index
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 
@@ -37,16 +29,6 @@ def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: 
     assert search(home, store, "alpha") == set()
     assert search(home, store, "beta") == {"a"}
     assert index_writer.bring_up_to_date(home, store).documents == 1
-
-
-def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("nothing of interest")])
-    index = index_writer.bring_up_to_date(home, store)
-    store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
-    text = "which port does the rathole tunnel listen on"
-    hits = pipeline.recall_for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
-    assert hits[0].memory.id == "new"
-    assert "other" not in {hit.memory.id for hit in hits}
 
 
 def damage_pointer(home: Home) -> None:
@@ -133,16 +115,6 @@ def test_command_uses_the_old_index_while_another_process_writes(
     assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_command_waits_for_another_index_writer_and_follows(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.add([make("alpha", id="a")])
-    writer = index_writer.IndexWriter(index_writer.bring_up_to_date(home, store))
-    store.add([make("alpha", id="b")])
-    monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
-    assert index_writer.bring_up_to_date(home, store).watermark() == store.revision()
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_index_lost_during_an_update_is_rebuilt(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch, times: int
@@ -161,32 +133,9 @@ def test_index_lost_during_an_update_is_rebuilt(
     assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_an_index_in_too_many_pieces_is_made_anew(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.add([make("alpha", id="a")])
-    folder = index_writer.bring_up_to_date(home, store).folder
-    assert index_writer.bring_up_to_date(home, store).folder == folder
-    monkeypatch.setattr(index_writer, "MAX_SEGMENTS", 0)
-    assert index_writer.bring_up_to_date(home, store).folder != folder
-
-
-def test_an_index_in_memory_reads_and_writes_no_file(
-    store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "WATERMARK").write_text("9" * 18)
-    monkeypatch.chdir(tmp_path)
-    store.add([make("alpha")])
-    assert index_writer.index_in_memory(store).watermark() == store.revision()
-    assert (tmp_path / "WATERMARK").read_text() == "9" * 18
-
-
 def test_without_a_folder_there_is_no_index(home: Home) -> None:
     with pytest.raises(IndexUnusable, match="holds no index; run `subcog doctor --fix`"):
         LexicalIndex.open(home)
-
-
-# ---- how far the index has come -------------------------------------------------------------------------------------------
 
 
 def watermark_file(home: Home) -> Path:
@@ -223,27 +172,6 @@ def test_watermark_behind_its_index_repeats_a_turn_harmlessly(home: Home, store:
     assert watermark_file(home).read_bytes() != behind
 
 
-def test_index_files_are_replaced_once_no_process_reads_them(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Windows refuses while somebody has the file open."""
-    store.add([make("alpha")])
-    refusals, replace = {"WATERMARK": 5, "CURRENT": 5}, os.replace
-
-    def refused_at_first(old: str, new: str) -> None:
-        name = os.path.basename(new)
-        if refusals[name]:
-            refusals[name] -= 1
-            raise PermissionError(13, "in use")
-        replace(old, new)
-
-    monkeypatch.setattr(os, "replace", refused_at_first)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    index_writer.bring_up_to_date(home, store)
-    assert LexicalIndex.open(home).watermark() == store.revision()
-    assert refusals == {"WATERMARK": 0, "CURRENT": 0}
-
-
 @pytest.mark.parametrize("ahead", [-1, 1])
 def test_index_of_an_unknown_revision_is_rebuilt(home: Home, store: Store, make: Maker, ahead: int) -> None:
     store.add([make("alpha", id="a")])
@@ -271,36 +199,3 @@ def test_commit_during_opening_does_not_count_as_reached(
     index = LexicalIndex.open(home)
     assert (index.documents, index.watermark()) == (2, reached)
     assert search(home, store, "alpha") == {"a", "b"}
-
-
-def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("alpha", id="a")])
-    index = index_writer.bring_up_to_date(home, store)
-    assert index.document_frequency("body", "alpha") == 1
-    store.add([make("alpha", id="b")])
-    index_writer.bring_up_to_date(home, store)
-    assert index.document_frequency("body", "alpha") == 1
-    index.refresh()
-    assert (index.document_frequency("body", "alpha"), index.watermark()) == (2, store.revision())
-
-
-# ---- words and labels by their beginning ----------------------------------------------------------------------------------
-
-
-def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, make: Maker) -> None:
-    store.add(
-        [make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp", "..."), project="shop")]
-    )
-    index = index_writer.index_in_memory(store)
-    shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
-    assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
-    assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
-    assert sorted(index.tags_with("", 5)) == [("harbour", 1), ("harp", 1)]
-    assert index.tags_with("", 5, shop) == [("harp", 1)]
-
-
-def test_of_very_many_acronyms_the_most_explained_are_known(store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical_index, "MAX_ACRONYMS", 2)
-    for times, text in enumerate(("service level objective (SLO)", "time to live (TTL)", "write-ahead log (WAL)"), 1):
-        store.add([make(f"{number} {text}") for number in range(times)])
-    assert index_writer.index_in_memory(store).acronyms() == {"ttl", "wal"}

@@ -196,25 +196,6 @@ def test_a_clone_or_worktree_in_a_repository_has_no_parent(repository: Path) -> 
         assert (current.root, current.parent) == (str((repository / name).resolve()), None)
 
 
-def test_a_submodule_in_a_submodule_has_two_parents(repository: Path, tmp_path: Path) -> None:
-    allowing = ("-c", "protocol.file.allow=always", "submodule")
-    for name in ("inner", "outer"):
-        (tmp_path / name).mkdir()
-        git(tmp_path / name, "init")
-        git(tmp_path / name, "commit", "--allow-empty", "-m", "first")
-    git(tmp_path / "outer", *allowing, "add", str(tmp_path / "inner"), "inner")
-    git(tmp_path / "outer", "commit", "-m", "second")
-    git(repository, *allowing, "add", str(tmp_path / "outer"), "vendor/outer")
-    git(repository, "-c", "protocol.file.allow=always", "submodule", "update", "--init", "--recursive")
-    git(repository, "commit", "-m", "second")
-    git(repository, "worktree", "add", str(tmp_path / "tree"))
-    git(tmp_path / "tree", *allowing, "update", "--init", "--recursive")
-    for top in (repository, tmp_path / "tree"):
-        current = found(str(top / "vendor" / "outer" / "inner"))
-        roots = [top / "vendor/outer/inner", top / "vendor/outer", top]
-        assert [member.root for member in current.with_parents()] == [str(root.resolve()) for root in roots]
-
-
 def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
     assert project.find_project(str(tmp_path)) is None
@@ -222,9 +203,6 @@ def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     (tmp_path / "b" / ".git" / "config").write_bytes(b'[remote "origin\nurl\n[remote]\n url = x\n')
     current = found(str(tmp_path / "b"))
     assert current.identity == str((tmp_path / "b").resolve())
-
-
-# ---- the branch -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:

@@ -4,17 +4,18 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from subcog_hooks.core.errors import StoreBusy, UsageError
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import past_runs, sessions, state_values, verdicts
+from subcog_hooks.store.past_runs import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.sessions import MAX_SESSIONS, SESSION_DAYS
 from subcog_hooks.store.state import State
-from subcog_hooks.store.state_values import MAX_FLAGS
+from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, RecordedVerdict
 
 DAY = 86_400_000
+
+
 SHOP = "github.com/acme/shop"
 
 
@@ -23,9 +24,6 @@ def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
     if record is None:
         return None
     return (record.project, record.source, record.started_at, record.last_at, record.prompts)
-
-
-# ---- sessions -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_session_counts_its_prompts(state: State) -> None:
@@ -95,15 +93,6 @@ def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) ->
     assert [number for number in range(MAX_SESSIONS + 3) if row(state, f"s{number}") is None] == [1, 2, 3]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
-def test_a_session_may_have_any_name(state: State, session: str) -> None:
-    sessions.begin_session(state, session, SHOP, "startup", 1000)
-    sessions.keep_printed_ids(state, session, [session])
-    assert row(state, session) == (SHOP, "startup", 1000, 1000, 0)
-    assert sessions.find_printed_ids(state, session) == (session,)
-
-
 def test_empty_start_differs_from_an_unknown_start(state: State) -> None:
     assert sessions.find_printed_ids(state, "one") is None
     sessions.begin_session(state, "one", SHOP, "startup", 1000)
@@ -134,9 +123,6 @@ def test_session_is_rolled_back_with_the_callers_transaction(state: State, home:
     assert row(state, "one") is None
 
 
-# ---- flags ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [True, False, 0, 1, -7, 2.5, "", "tired", "true", "7", 'a"b', "hafen-ö", "🚢"])
 def test_a_flag_keeps_its_value_and_what_kind_it_is(state: State, value: float | str) -> None:
     state_values.set_flag(state, "flag", value)
@@ -144,20 +130,123 @@ def test_a_flag_keeps_its_value_and_what_kind_it_is(state: State, value: float |
     assert (flag, type(flag)) == (value, type(value))
 
 
-def test_flags_are_set_anew_and_taken_away(state: State) -> None:
-    assert state_values.find_flags(state) == {}
-    state_values.set_flag(state, "mood", "tired")
-    state_values.set_flag(state, "level", 1)
-    state_values.set_flag(state, "mood", "well")
-    assert state_values.find_flags(state) == {"level": 1, "mood": "well"}
-    assert [state_values.clear_flag(state, "mood") for _ in range(2)] == [True, False]
-    assert state_values.find_flags(state) == {"level": 1}
+NOW = 1_700_000_000_000
 
 
-def test_flags_are_bounded(state: State) -> None:
-    for number in range(MAX_FLAGS):
-        state_values.set_flag(state, f"flag{number}", True)
-    with pytest.raises(UsageError, match="200 flags are set"):
-        state_values.set_flag(state, "another", True)
-    state_values.set_flag(state, "flag7", False)
-    assert state_values.find_flags(state)["flag7"] is False
+FOUND = [("m1", 0.5), ("m2", 0.3)]
+
+
+def begin(state: State, verdict: str, session: str, now: int = NOW) -> bool:
+    state.begin()
+    may_begin = past_runs.begin_look(state, verdict, session, now)
+    state.commit()
+    return may_begin
+
+
+def waits(state: State, verdict: str = "d", session: str = "s") -> None:
+    """A look that has found something, and the verdict that it was."""
+    assert begin(state, verdict, session)
+    assert past_runs.end_look(state, verdict, f"look-{verdict}", FOUND, NOW)
+    look = RecordedVerdict(f"look-{verdict}", NOW, verdicts.LOOK_EVENT, session, "", WAITING, looked_at=verdict, later_ms=1_300)
+    verdicts.keep_verdict(state, look, NOW)
+
+
+def outcome_of(state: State, look: str) -> str:
+    verdict = past_runs.find_verdict(state, look)
+    assert verdict is not None
+    return verdict.outcome
+
+
+def counts(state: State) -> dict[str, float]:
+    return {
+        metric.labels: metric.value
+        for metric in past_runs.read_metrics(state)
+        if metric.name == verdicts.SECOND_LOOKS_TOTAL and isinstance(metric, past_runs.Counter)
+    }
+
+
+def test_no_more_run_at_once_than_may(state: State) -> None:
+    assert [begin(state, f"d{number}", f"s{number}") for number in range(MAX_RUNNING + 1)] == [True] * MAX_RUNNING + [False]
+    assert past_runs.end_look(state, "d0", "look", [], NOW) is False
+    assert begin(state, "next", "s")
+
+
+def test_killed_looks_make_room_after_their_time(state: State) -> None:
+    for number in range(MAX_RUNNING):
+        begin(state, f"d{number}", f"s{number}")
+    assert not begin(state, "next", "s", NOW + LOOK_MS)
+    assert begin(state, "next", "s", NOW + LOOK_MS + 1)
+
+
+def test_a_clock_that_was_ahead_blocks_nothing(state: State) -> None:
+    for number in range(MAX_RUNNING):
+        begin(state, f"d{number}", f"s{number}", NOW + 10**9)
+    assert begin(state, "next", "s", NOW)
+
+
+def test_simultaneous_prompt_of_another_session_loses_no_look(state: State) -> None:
+    begin(state, "later", "t", NOW + 40)  # its hook was the faster one
+    begin(state, "d", "s", NOW)
+    assert past_runs.end_look(state, "later", "look", FOUND, NOW)
+    assert past_runs.end_look(state, "d", "look", FOUND, NOW)
+
+
+def test_answer_waits_for_its_session_for_a_while(state: State) -> None:
+    waits(state)
+    for session, time_ms, is_there in (
+        ("s", NOW, True),
+        ("s", NOW + WAITS_MS, True),
+        ("s", NOW + WAITS_MS + 1, False),
+        ("t", NOW, False),
+    ):
+        assert (past_runs.find_waiting_answer(state, session, time_ms) is not None) is is_there
+    waiting = past_runs.find_waiting_answer(state, "s", NOW)
+    assert waiting is not None
+    assert [tuple(finding) for finding in waiting.findings] == FOUND
+    assert sessions.has_second_look(state, "s")
+    assert not sessions.has_second_look(state, "t")
+    assert not sessions.has_second_look(state, "")
+
+
+def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:
+    waits(state)
+    waiting = past_runs.find_waiting_answer(state, "s", NOW)
+    assert waiting is not None
+    past_runs.settle_look(state, waiting, HANDED_OVER, "call-1")
+    assert past_runs.find_waiting_answer(state, "s", NOW) is None
+    look = past_runs.find_verdict(state, "look-d")
+    assert look is not None
+    assert (look.outcome, look.reason, look.looked_at, look.later_ms) == (HANDED_OVER, "call-1", "d", 1_300)
+    past_runs.settle_look(state, waiting, MOVED_ON, "too late")  # as another process may try
+    assert outcome_of(state, "look-d") == HANDED_OVER
+    assert counts(state) == {f'outcome="{HANDED_OVER}"': 1.0}
+
+
+def test_another_prompt_drops_an_answer(state: State) -> None:
+    waits(state)
+    past_runs.drop_session_looks(state, "s")
+    assert past_runs.find_waiting_answer(state, "s", NOW) is None
+    assert outcome_of(state, "look-d") == MOVED_ON
+
+
+def test_another_prompt_drops_a_look_that_runs(state: State) -> None:
+    begin(state, "d", "s")
+    past_runs.drop_session_looks(state, "s")
+    assert past_runs.end_look(state, "d", "look", FOUND, NOW) is False
+    assert state.run("SELECT * FROM second_looks") == []
+
+
+def test_what_nobody_came_for_is_forgotten(state: State) -> None:
+    waits(state)
+    begin(state, "next", "t", NOW + WAITS_MS + 1)
+    assert outcome_of(state, "look-d") == MOVED_ON
+
+
+def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
+    prompt = RecordedVerdict("d", NOW, "UserPromptSubmit", "s", "", "below")
+    verdicts.keep_verdict(state, prompt, NOW)
+    waits(state)
+    look = past_runs.find_second_look(state, prompt)
+    assert look is not None
+    assert look.id == "look-d"
+    assert past_runs.find_second_look(state, RecordedVerdict("e", NOW, "UserPromptSubmit", "s", "", "below")) is None

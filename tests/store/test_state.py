@@ -1,6 +1,7 @@
 """state.db: ledger, verdicts, pause and counters, and that nothing in it is missed when it is gone."""
 
 import os
+from typing import Any
 
 import apsw
 import pytest
@@ -9,11 +10,26 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import ask
 from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
-from subcog_hooks.store.past_runs import Counter, Histogram
+from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, BUCKETS, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
-from subcog_hooks.store.verdicts import MAX_VERDICTS, PRUNED_AT_ONCE, Candidate, PromptIntent, RecordedVerdict
+from subcog_hooks.store.verdicts import (
+    BELOW,
+    DUPLICATE,
+    GATE,
+    GIVEN,
+    INJECTED,
+    MAX_VERDICTS,
+    PRUNED_AT_ONCE,
+    RECALL,
+    SPOKE,
+    START,
+    Candidate,
+    PromptIntent,
+    RecordedVerdict,
+    Thresholds,
+)
 
 DAY = 86_400_000
 
@@ -34,94 +50,6 @@ def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatc
     assert [number for number in range(6) if sessions.find_given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
-def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
-    state.begin()
-    with pytest.raises(StoreBusy):
-        State.open(home, 1).begin()
-
-
-def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
-    sessions.record_given(state, "one", ("a",), 1000, "d1")
-    sessions.record_given(state, "two", ("a",), 1000, "d2")
-    sessions.forget_session(state, "one")
-    assert (sessions.find_given(state, "one"), sessions.find_given(state, "two")) == (set(), {"a"})
-
-
-# ---- verdicts -------------------------------------------------------------------------------------------------------------
-
-
-def make_verdict(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> RecordedVerdict:
-    """A verdict with two candidates; the first was injected."""
-    candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
-    return RecordedVerdict(
-        *(id_, at_ms, "UserPromptSubmit", "s", "github.com/x/y", outcome),
-        units=300,
-        micros=31_000,
-        prompt=prompt,
-        intent=PromptIntent("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
-        borrowed=("retry",) if prompt else (),
-        candidates=candidates,
-    )
-
-
-def test_verdict_is_found_by_its_id_or_prefix(state: State) -> None:
-    assert past_runs.find_verdict(state) is None
-    for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
-        verdicts.keep_verdict(state, make_verdict(id_, 1000 + number), 1000)
-    past_verdicts = [past_runs.find_verdict(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
-    assert [verdict.id if verdict else None for verdict in past_verdicts] == [
-        *("01", "01aa", "01ab", "02aa", "01"),
-        *(None, None, None),
-    ]
-
-
-def test_a_verdict_comes_back_as_it_was_kept(state: State, home: Home) -> None:
-    verdicts.keep_verdict(state, make_verdict("d1", 1000, "Why does the webhook retry?"), 1000)
-    verdict = past_runs.find_verdict(State.open(home, 100), "d1")
-    assert verdict is not None
-    assert verdict.to_text() == make_verdict("d1", 1000, "Why does the webhook retry?").to_text()
-    assert (verdict.at_ms, verdict.event, verdict.session, verdict.project) == (1000, "UserPromptSubmit", "s", "github.com/x/y")
-    assert (verdict.outcome, verdict.units, verdict.micros) == ("spoke", 300, 31_000)
-    assert apsw.Connection(home.state_db).execute("SELECT injected FROM verdicts").fetchall() == [(1,)]
-
-
-def test_verdicts_come_newest_first(state: State) -> None:
-    for number in range(5):
-        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number // 2), 1000)
-    assert [verdict.id for verdict in past_runs.find_latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [verdict.id for verdict in past_runs.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
-
-
-def test_clock_that_was_ahead_does_not_hide_later_verdicts(state: State) -> None:
-    for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
-        verdicts.keep_verdict(state, make_verdict(id_, time_ms), time_ms)
-    assert [verdict.id for verdict in past_runs.find_latest(state, 2)] == ["after", "ahead"]
-    latest = past_runs.find_verdict(state)
-    assert latest is not None
-    assert latest.id == "after"
-
-
-def test_verdicts_of_long_ago_are_forgotten(state: State) -> None:
-    verdicts.keep_verdict(state, make_verdict("old", DAY), DAY)
-    verdicts.keep_verdict(state, make_verdict("new", 32 * DAY), 32 * DAY)
-    assert [verdict.id for verdict in past_runs.find_latest(state, 10)] == ["new"]
-
-
-def test_verdict_behind_a_lesson_stays_until_too_old(state: State) -> None:
-    learned.note_lesson(state, "d2")
-    state.begin()
-    for number in range(MAX_VERDICTS + 2 * PRUNED_AT_ONCE + 1):
-        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number), 1000)
-    state.commit()
-    kept = [verdict.id for verdict in past_runs.find_latest(state, 2 * MAX_VERDICTS)]
-    assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
-    verdicts.keep_verdict(state, make_verdict("new", 32 * DAY), 32 * DAY)
-    assert [verdict.id for verdict in past_runs.find_latest(state, 10)] == ["new"]
-
-
-# ---- the topics of the last prompt -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
 def test_topics_of_a_prompt_are_kept_for_a_while(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
     sessions.keep_last_prompt(state, "one", LastPrompt(("lamp", "Relais"), 0.7), 1000)
@@ -138,9 +66,6 @@ def test_only_the_last_prompt_is_kept_and_for_a_while(state: State, home: Home) 
     assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
     sessions.keep_last_prompt(state, "two", LastPrompt(("pilot",), 0.6), 2001 + TOPICS_MS)
     assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
-
-
-# ---- the texts of prompts ----------------------------------------------------------------------------------------------------
 
 
 def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Home) -> None:
@@ -215,15 +140,6 @@ def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> N
     assert state_values.is_paused(state, 10**12)
 
 
-def test_a_damaged_file_is_put_aside_and_made_anew(state: State, home: Home) -> None:
-    state_values.begin_pause(state, 0, None)
-    state.close()
-    with open(home.state_db, "wb") as file:
-        file.write(b"not a database at all, but long enough to be read as one" * 100)
-    assert not state_values.is_paused(State.open(home, 100), 0)
-    assert os.path.exists(home.state_db + ".damaged")
-
-
 def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Home) -> None:
     kept = []
     for i in range(3 * LONG_WAL):
@@ -286,10 +202,124 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     assert [at_most[bound] for bound in (0.0005, 0.001, 0.1, 0.2, 0.5, 5.0, float("inf"))] == [2, 3, 3, 4, 5, 5, 6]
 
 
-def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
+COLUMNS: dict[str, Any] = {
+    "id": "01k0a",
+    "at_ms": 1_000,
+    "event": "UserPromptSubmit",
+    "session": "s",
+    "project": "github.com/x/y",
+    "outcome": SPOKE,
+    "units": 312,
+    "micros": 31_250,
+}
+
+
+def whole() -> RecordedVerdict:
+    return RecordedVerdict(
+        **COLUMNS,
+        reason="as it was asked for",
+        prompt='Warum "PKCE", und nicht implicit?\n…',
+        intent=PromptIntent(
+            "explanation",
+            0.82,
+            0.9,
+            ("PKCE", "implicit"),
+            source="hybrid",
+            llm_status="success",
+            llm_ms=12.5,
+            row="the LLM answered, topics differ",
+            signals=[("why", "explanation", 1.75)],
+            cues=["question"],
+        ),
+        settings=Thresholds(0.25, 0.5, 6, 2_000, 0.25),
+        stages=[(START, 11.2), (RECALL, 7.0), (GATE, 0.3)],
+        strategies=("lexical", "semantic"),
+        note="semantic: out of time",
+        borrowed=("OAuth2",),
+        candidates=[
+            Candidate("a", "decisions", 0.91, 0.83, INJECTED, {"exact": 1}, {"exact": 7.25}, [("coverage", 0.8, 1.9)]),
+            Candidate("b", "patterns", 0.6, 0.6, GIVEN),
+            Candidate("c", "patterns", 0.5, 0.5, INJECTED),
+            Candidate("d", "patterns", 0.4, 0.4, DUPLICATE),
+            Candidate("e", "context", 0.1, 0.1, BELOW),
+        ],
+    )
+
+
+def values(thing: object) -> object:
+    if isinstance(thing, list | tuple):
+        return [values(item) for item in thing]
+    names = getattr(type(thing), "__annotations__", None)
+    return {name: values(getattr(thing, name)) for name in names} if names else thing
+
+
+def read_back(text: str) -> RecordedVerdict:
+    return read_verdict(text, **COLUMNS)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"v":9,"later":[1]}', '{"stages":[["start",1e999]]}'])
+def test_damaged_or_foreign_record_leaves_the_columns(text: str) -> None:
+    verdict = read_back(text)
+    assert (verdict.id, verdict.outcome, verdict.units) == ("01k0a", SPOKE, 312)
+    assert (verdict.prompt, verdict.intent, verdict.settings, verdict.candidates) == (None, None, None, ())
+
+
+def make_verdict(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> RecordedVerdict:
+    """A verdict with two candidates; the first was injected."""
+    candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
+    return RecordedVerdict(
+        *(id_, at_ms, "UserPromptSubmit", "s", "github.com/x/y", outcome),
+        units=300,
+        micros=31_000,
+        prompt=prompt,
+        intent=PromptIntent("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
+        borrowed=("retry",) if prompt else (),
+        candidates=candidates,
+    )
+
+
+def test_verdict_is_found_by_its_id_or_prefix(state: State) -> None:
+    assert past_runs.find_verdict(state) is None
+    for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
+        verdicts.keep_verdict(state, make_verdict(id_, 1000 + number), 1000)
+    past_verdicts = [past_runs.find_verdict(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [verdict.id if verdict else None for verdict in past_verdicts] == [
+        *("01", "01aa", "01ab", "02aa", "01"),
+        *(None, None, None),
+    ]
+
+
+def test_a_verdict_comes_back_as_it_was_kept(state: State, home: Home) -> None:
+    verdicts.keep_verdict(state, make_verdict("d1", 1000, "Why does the webhook retry?"), 1000)
+    verdict = past_runs.find_verdict(State.open(home, 100), "d1")
+    assert verdict is not None
+    assert verdict.to_text() == make_verdict("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (verdict.at_ms, verdict.event, verdict.session, verdict.project) == (1000, "UserPromptSubmit", "s", "github.com/x/y")
+    assert (verdict.outcome, verdict.units, verdict.micros) == ("spoke", 300, 31_000)
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM verdicts").fetchall() == [(1,)]
+
+
+def test_clock_that_was_ahead_does_not_hide_later_verdicts(state: State) -> None:
+    for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
+        verdicts.keep_verdict(state, make_verdict(id_, time_ms), time_ms)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 2)] == ["after", "ahead"]
+    latest = past_runs.find_verdict(state)
+    assert latest is not None
+    assert latest.id == "after"
+
+
+def test_verdict_behind_a_lesson_stays_until_too_old(state: State) -> None:
+    learned.note_lesson(state, "d2")
     state.begin()
-    state.increase_counter("asked")
-    state.observe_duration("took", "", 0.1)
-    assert past_runs.read_metrics(State.open(home, 100)) == []
+    for number in range(MAX_VERDICTS + 2 * PRUNED_AT_ONCE + 1):
+        verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number), 1000)
     state.commit()
-    assert [metric.name for metric in past_runs.read_metrics(State.open(home, 100))] == ["asked", "took"]
+    kept = [verdict.id for verdict in past_runs.find_latest(state, 2 * MAX_VERDICTS)]
+    assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
+    verdicts.keep_verdict(state, make_verdict("new", 32 * DAY), 32 * DAY)
+    assert [verdict.id for verdict in past_runs.find_latest(state, 10)] == ["new"]
+
+
+def test_written_verdict_is_read_back() -> None:
+    verdict = whole()
+    assert values(read_back(verdict.to_text())) == values(verdict)

@@ -13,7 +13,7 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.vector_reader import _SUFFIX, ExtensionMissing, VectorsUnusable, vectors_path
+from subcog_hooks.store.vector_reader import ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.store.conftest import SMALL, SMALL_DIMENSION, damage, lose_a_table, put, run_sql, vector
 
@@ -77,12 +77,6 @@ def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorSto
             opened(home, SMALL, 384)
 
 
-def test_a_query_of_another_dimension_is_refused(vectors: VectorStore, crowd: list[Memory]) -> None:
-    for search in (lambda q: vectors.nearest(q, 5, None), lambda q: vectors.cosines(q, [crowd[0].seq])):
-        with pytest.raises(VectorsUnusable):
-            search(bytes([1]) * 32)
-
-
 def test_a_vector_of_another_length_is_found(vectors: VectorStore, crowd: list[Memory]) -> None:
     assert vectors.problems() == []
     vectors.finish([(*vectors.pending(1)[0], [bytes([1]) * 8])])
@@ -120,27 +114,6 @@ def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vecto
     VectorStore.remove(home, SMALL)  # twice is no failure
     with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as anew:
         assert (anew.is_gone(), anew.watermark()) == (False, -1)
-
-
-def open_files() -> list[str]:
-    return sorted(
-        os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
-    )
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
-@pytest.mark.parametrize("harm", [of_a_later_version, of_another_program, damage, lose_a_table])
-def test_a_file_that_can_not_be_used_is_not_kept_open(
-    home: Home, vectors: VectorStore, crowd: list[Memory], harm: Callable[[str], None]
-) -> None:
-    vectors.close()
-    harm(vectors_path(home, SMALL))
-    before = open_files()
-    for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(StoreError) as raised:
-            opened(home, SMALL, 2 * SMALL_DIMENSION)
-        assert open_files() == before, opened  # while the error, and with it every frame, is alive
-        del raised
 
 
 def test_purging_erases_from_all_files_and_deletes_unreadable(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -218,9 +191,6 @@ def test_read_only_folder_can_be_read(home: Home, vectors: VectorStore, crowd: l
     assert (done.stdout, done.stderr) == (f"10\n{file} cannot be written\n", "")
 
 
-# ---- sqlite-vec is missing ------------------------------------------------------------------------------------------------
-
-
 def test_without_sqlite_vec_the_vectors_say_what_to_install(
     home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -230,23 +200,3 @@ def test_without_sqlite_vec_the_vectors_say_what_to_install(
         with pytest.raises(ExtensionMissing) as raised:
             opened(home, SMALL, SMALL_DIMENSION)
         assert str(raised.value) == "sqlite-vec is not installed; search is by words alone; pip install sqlite-vec"
-
-
-def test_an_extension_that_is_no_library_is_as_good_as_missing(
-    home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "sqlite_vec").mkdir()
-    (tmp_path / "sqlite_vec" / f"vec0{_SUFFIX}").write_bytes(b"\x7fELF garbage")
-    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    with pytest.raises(ExtensionMissing, match="sqlite-vec cannot be loaded"):
-        VectorStore.reader(home, SMALL, SMALL_DIMENSION)
-
-
-def test_extension_is_found_without_the_standard_sqlite3(home: Home, vectors: VectorStore) -> None:
-    code = (
-        "import sys\nfrom subcog_hooks.store.vector_store import VectorStore\nfrom subcog_hooks.core.paths import Home\n"
-        f"VectorStore.reader(Home.find(), {SMALL!r}, {SMALL_DIMENSION})\n"
-        "print(sorted({'sqlite3', 'sqlite_vec', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -22,14 +22,8 @@ def test_a_text_defines_an_acronym() -> None:
 
 def test_a_text_defines_nothing() -> None:
     cases = [
-        "",
-        "keep it short (see below)",
-        "call f(X) or forward_kernel(FK)",
-        "forward kinematics(FK)",
-        "[forward kinematics](FK)",
-        "HTTP (port 80)",
-        "the API (v2)",
-        "we moved to TLS (HTTPS)",
+        *("", "keep it short (see below)", "call f(X) or forward_kernel(FK)", "forward kinematics(FK)"),
+        *("[forward kinematics](FK)", "HTTP (port 80)", "the API (v2)", "we moved to TLS (HTTPS)"),
         "IDs (such as this)",
         "the database (DB)",  # one word
         "Kubernetes (K8s)",
@@ -42,26 +36,14 @@ def test_a_text_defines_nothing() -> None:
         "forward and very slow kinematics (FK)",  # a word without its letter
         "forward. Kinematics (FK)",  # another sentence
         "forward\n\nkinematics (FK)",  # another paragraph
-        "forward `x` kinematics (FK)",
-        "run `forward kinematics (FK)` now",
-        "``forward kinematics (FK)``",
-        "```\nforward kinematics (FK)\n```",
-        "`forward kinematics (FK)",
-        "forward_kinematics all keys (AK_X)",
+        *("forward `x` kinematics (FK)", "run `forward kinematics (FK)` now", "``forward kinematics (FK)``"),
+        *("```\nforward kinematics (FK)\n```", "`forward kinematics (FK)", "forward_kinematics all keys (AK_X)"),
         "semi-forward kinematics (FK)",  # part of a word
         "FK (forward kinematics of the arm)",  # more than the acronym
         "CI: cache images",  # two letters fit by chance
-        "PR: please review",
-        "we add primary keys, or PK lookups fail",
-        "of type (OT)",
-        "A or B (AB)",
-        "HTTP stands for hypertext transfer",
-        "ATH = alpha * TH",
-        "a file(1) manual",
-        "TODO: fix it later (NOT now)",
-        "((((((",
-        ": (FK) : FK",
-        "stands for short for known as (or ",
+        *("PR: please review", "we add primary keys, or PK lookups fail", "of type (OT)", "A or B (AB)"),
+        *("HTTP stands for hypertext transfer", "ATH = alpha * TH", "a file(1) manual", "TODO: fix it later (NOT now)"),
+        *("((((((", ": (FK) : FK", "stands for short for known as (or "),
     ]
     assert [(text, actual) for text in cases if (actual := names.definitions(text)) != []] == []
 
@@ -113,10 +95,6 @@ def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
     candidates = list(names.initials(words))
     assert len(candidates) <= 20 * 200
     assert max(end for _, _, end in candidates) == 200
-
-
-def test_at_most_six_words_of_a_query_are_tried_as_a_long_form() -> None:
-    assert max(len(short) for short, _, _ in names.initials("anchor buoy crane davit ebb ferry gale".split())) == 6
 
 
 PIECES = [

@@ -49,14 +49,7 @@ PIECES = st.sampled_from(
         *("<", "</", "＜", "﹤", "&lt;", "&lt", "&amp;lt;", "&#60;", "&#x3C;", "＆lt;", "ᐸ", "‹", "< /", "<\\/", "<\n/"),
         *(
             *NAMES,
-            "SYSTEM-Reminder",
-            "ｓｙｓｔｅｍ",
-            "𝐬𝐲𝐬𝐭𝐞𝐦-𝐫𝐞𝐦𝐢𝐧𝐝𝐞𝐫",
-            "&#115;ystem",
-            "&sscr;ystem",
-            "syſtem",
-            "System",
-            "User",
+            *("SYSTEM-Reminder", "ｓｙｓｔｅｍ", "𝐬𝐲𝐬𝐭𝐞𝐦-𝐫𝐞𝐦𝐢𝐧𝐝𝐞𝐫", "&#115;ystem", "&sscr;ystem", "syſtem", "System", "User"),
         ),
         *("ꜱʏꜱᴛᴇᴍ", "ʀᴇᴍɪɴᴅᴇʀ", "🅂🅈🅂🅃🄴🄼", "🆄🆂🅴🆁", "🇺🇸🇪🇷", "ⓤⓢⓔⓡ", "⒰⒮⒠⒭", "ꓴꓢꓰꓣ", "\u2800", "\U0001d159", "⠓"),
         *("⟨", "⟩", "«", "»", "〈", "❮", "❯", "⧼", "⧽", "›", "ᐳ", "˃"),
@@ -115,9 +108,6 @@ def tags_in(text: str) -> list[str]:
     ]
 
 
-# The oracle
-
-
 def test_the_oracle_sees_every_tag_and_neutralise_leaves_none(subtests: pytest.Subtests) -> None:
     forms = ["<{}>", "</{}>", "<{} a='b'>", "<{}/>", "< / {} >", "＜／{}＞", "&lt;/{}&gt;", "&amp;#60;{}>"]
     for name in NAMES:
@@ -126,9 +116,6 @@ def test_the_oracle_sees_every_tag_and_neutralise_leaves_none(subtests: pytest.S
                 for text in (form.format(name), "x" + form.format(name.upper()), form.format(name.title()) + " <div>"):
                     assert tags_in(text)
                     assert not tags_in(neutralise(text))
-
-
-# neutralise
 
 
 def test_ordinary_code_and_prose_are_not_touched() -> None:
@@ -147,38 +134,14 @@ def test_a_disarmed_tag_stays_readable() -> None:
 
 def test_disguised_tags_are_disarmed(subtests: pytest.Subtests) -> None:
     cases = [
-        "<system_reminder>",
-        "<SYSTEM-REMINDER",
-        "< \t\n/ \r\n system-reminder",
-        "<\\/system-reminder>",
-        "<!system-reminder>",
-        "<system-prompt>",
-        "<system_message>",
-        "x<System-Reminder>",
-        "x<System-Prompt>",
-        "note: <user",
-        "＜⁄system-reminder＞",
-        "<∕system‑reminder>",
-        "<\u200dsystem\u2060-reminder>",
-        "<ѕуѕtеm-rеmіndеr>",
-        "<sýstem-remindér>",
-        "<prıvate>",
-        "&ltsystem-reminder>",
-        "&#x000000000000003c;system-reminder>",
-        "<sys&#1;tem-reminder>",
-        "&am&#112;lt;system-reminder>",
-        "&amp;amp;amp;amp;amp;amp;amp;lt;/system-reminder>",
-        "&nvlt;user>",
-        "<&sscr;&yscr;stem-reminder>",
-        "<assist&ordfnt>",
-        "<ꜱʏꜱᴛᴇᴍ-ʀᴇᴍɪɴᴅᴇʀ>",
-        "<🅂🅈🅂🅃🄴🄼-🅁🄴🄼🄸🄽🄳🄴🅁>",
-        "</🆂🆈🆂🆃🅴🅼-🆁🅴🅼🅸🅽🅳🅴🆁>",
-        "</🇸🇾🇸🇹🇪🇲-🇷🇪🇲🇮🇳🇩🇪🇷>",
-        "<⒮⒴⒮⒯⒠⒨-reminder>",
-        "<ꓢꓬꓢꓔꓰꓟ-reminder>",
-        "<sys\u2800tem-reminder>",
-        "<\u2800system-reminder>",
+        *("<system_reminder>", "<SYSTEM-REMINDER", "< \t\n/ \r\n system-reminder", "<\\/system-reminder>"),
+        *("<!system-reminder>", "<system-prompt>", "<system_message>", "x<System-Reminder>", "x<System-Prompt>"),
+        *("note: <user", "＜⁄system-reminder＞", "<∕system‑reminder>", "<\u200dsystem\u2060-reminder>"),
+        *("<ѕуѕtеm-rеmіndеr>", "<sýstem-remindér>", "<prıvate>", "&ltsystem-reminder>"),
+        *("&#x000000000000003c;system-reminder>", "<sys&#1;tem-reminder>", "&am&#112;lt;system-reminder>"),
+        *("&amp;amp;amp;amp;amp;amp;amp;lt;/system-reminder>", "&nvlt;user>", "<&sscr;&yscr;stem-reminder>"),
+        *("<assist&ordfnt>", "<ꜱʏꜱᴛᴇᴍ-ʀᴇᴍɪɴᴅᴇʀ>", "<🅂🅈🅂🅃🄴🄼-🅁🄴🄼🄸🄽🄳🄴🅁>", "</🆂🆈🆂🆃🅴🅼-🆁🅴🅼🅸🅽🅳🅴🆁>", "</🇸🇾🇸🇹🇪🇲-🇷🇪🇲🇮🇳🇩🇪🇷>"),
+        *("<⒮⒴⒮⒯⒠⒨-reminder>", "<ꓢꓬꓢꓔꓰꓟ-reminder>", "<sys\u2800tem-reminder>", "<\u2800system-reminder>"),
         "<sys\U0001d159tem-reminder>",
         *(f"{opening}/system-reminder{closing}" for opening, closing in ("‹›", "⟨⟩", "〈〉", "«»", "❮❯", "⧼⧽", "⟪⟫", "《》")),
         "❮user❯",
@@ -240,9 +203,6 @@ def test_no_beginning_of_disarmed_text_holds_a_tag(text: str) -> None:
         assert neutralise(beginning) == beginning
 
 
-# one_line
-
-
 def test_what_can_not_be_seen_is_gone() -> None:
     cases = [
         ("  plain  text\n\n\tmore ", "plain text more"),
@@ -296,9 +256,6 @@ def test_long_hostile_text_is_worked_through() -> None:
         assert len(one_line(text)) <= len(text)
     for text in ("<" * many + "user", "<user " * many, "&lt;" * many, "&amp;" * many, "<" + "ﷺ" * many, "<" + "／" * many):
         assert len(neutralise(text)) <= 2 * len(text)
-
-
-# utf16_units and cut
 
 
 @given(st.text())

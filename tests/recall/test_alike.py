@@ -1,15 +1,17 @@
 """The questions of a memory in recall: the best of them counts, beside the memory's own words."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from subcog_hooks.recall import query, words
+from subcog_hooks.recall import alike, query, words
 from subcog_hooks.recall.alike import Likeness, most_alike_question
-from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
+from subcog_hooks.recall.hits import LEXICAL, QUESTIONS, Answer
 from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
 from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
-from subcog_hooks.store.store_reader import Filter
+from subcog_hooks.store.store_reader import Filter, Mark
 from tests.recall.shelf import ENOUGH, Shelf, find, first, ids, memory, recall_for
 
 
@@ -18,6 +20,8 @@ def questions_of(*questions: str) -> tuple[AnsweredQuestion, ...]:
 
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped."
+
+
 LOGIN = questions_of("how do visitors sign in to the website", "which handshake replaced passwords", "ブラウザでのログイン")
 
 
@@ -56,31 +60,6 @@ def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIn
     answer = find(of, "implicit flow SPA visitors website")
     assert answer.strategies == (LEXICAL,)
     assert first(answer).ranks.keys() == {"lexical_relaxed", QUESTIONS}
-
-
-def test_without_questions_their_channel_does_not_run(shelf: Shelf) -> None:
-    shelf.add({"a": PKCE})
-    sources = shelf.by_words()
-    assert sources.index.max_questions == 0
-    assert first(find(sources, "implicit flow")).ranks.keys() == {"lexical_exact", "lexical_relaxed"}
-
-
-def test_a_word_of_questions_alone_is_known_and_not_corrected(shelf: Shelf) -> None:
-    shelf.add(
-        {"a": "The handshakes are counted."}, memory(PKCE, id="pkce", questions=questions_of("which handsheke replaced it"))
-    )
-    answer = find(shelf.by_words(), "handsheke", is_typed=True)
-    assert ids(answer) == ["pkce"]
-
-
-@pytest.mark.parametrize("change", [{"status": "superseded"}, {"status": "deleted"}, {"questions": ()}])
-def test_they_go_with_their_memory(shelf: Shelf, notes: LexicalIndex, change: dict[str, object]) -> None:
-    assert notes.max_questions == 3
-    shelf.store.update([shelf.store.get("pkce").with_changes(**change)])
-    assert "pkce" not in ids(find(shelf.by_words(), "which handshake replaced passwords?"))
-
-
-# ---- evidence -------------------------------------------------------------------------------------------------------------
 
 
 def likeness(index: LexicalIndex, text: str, *questions: str, cosines: dict[int, float] | None = None) -> Likeness:
@@ -148,16 +127,6 @@ def test_without_meaning_or_index_questions_count_by_words(shelf: Shelf) -> None
         assert [(value, round(adds, 3)) for name, value, adds in like.terms if name == "asked_like"] == [(1.0, 4.4)]
 
 
-def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:
-    shelf.add(
-        {"paid": "Die Überweisungen der Gäste sind vorab zu zahlen und werden nicht erstattet.", "pier": "The pier is closed."}
-    )
-    shelf.fill()
-    terms = {term.whole: term for term in query.analyse_query("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
-    assert terms["uberweisung"].is_known
-    assert "eine" not in terms
-
-
 def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
     question = "which handshake replaced passwords"
     for by in (MODEL, LEARNED):
@@ -169,3 +138,93 @@ def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
     assert adds[MODEL][0] == adds[LEARNED][0]
     assert adds[LEARNED][1] - adds[MODEL][1] == pytest.approx(LIKE_WEIGHT * (LIKE - LEARNED_LIKE), abs=1e-3)
     assert hits[LEARNED].relevance > hits[MODEL].relevance
+
+
+KEYS = "The signing keys of the release service are rotated every quarter by hand."
+
+
+PROMPT = "How do we rotate the signing keys?"
+
+
+PARAPHRASE = "What is the procedure for rotating our signing keys?"
+
+
+OTHER = "Who gets the release service's invoices every quarter?"
+
+
+TERMS = st.dictionaries(st.text(max_size=8), st.floats(0.0, 1.5), max_size=24)
+
+
+@pytest.fixture
+def marked_shelf(shelf: Shelf) -> Shelf:
+    """KEYS, called wrong for PROMPT, among other memories."""
+    shelf.fill()
+    shelf.add({"keys": KEYS, "cookie": "The session cookie is renewed every hour."})
+    mark(shelf, "keys", PROMPT)
+    return shelf
+
+
+def mark(shelf: Shelf, id_: str, prompt: str) -> None:
+    asked = alike.prompt_terms(prompt, shelf.index())
+    shelf.store.mark(Mark(shelf.store.get(id_).seq, f"of {prompt}", alike.terms_to_text(asked), 1))
+
+
+def relevance(answer: Answer, id_: str) -> float:
+    return next(hit.relevance for hit in answer.hits if hit.memory.id == id_)
+
+
+def test_for_the_prompt_itself_it_is_not_relevant_at_all(marked_shelf: Shelf) -> None:
+    for prompt in (PROMPT, "  the SIGNING keys - how do we rotate them?"):
+        answer = recall_for(marked_shelf.by_words(), prompt)
+        assert relevance(answer, "keys") == 0.0
+        assert ids(answer)[-1] == "keys"
+        assert (answer.hits[-1].marked, answer.hits[-1].probability > 0.25) == (0.0, True)
+
+
+def test_for_a_paraphrase_it_counts_less_and_all_else_as_ever(marked_shelf: Shelf) -> None:
+    marked_shelf.add({"ring": "The key ring is rotated with the signing keys of the release service."})
+
+    def relevances(prompt: str) -> dict[str, float]:
+        return {hit.memory.id: hit.relevance for hit in recall_for(marked_shelf.by_words(), prompt).hits}
+
+    paraphrase, other = relevances(PARAPHRASE), relevances(OTHER)
+    marked_shelf.store.unmark(marked_shelf.store.get("keys").seq, [f"of {PROMPT}"])
+    usual = relevances(PARAPHRASE)
+    assert 0.0 <= paraphrase.pop("keys") < usual.pop("keys") / 2
+    assert (paraphrase, other) == (usual, relevances(OTHER))
+
+
+def test_the_nearest_of_several_marks_decides(marked_shelf: Shelf) -> None:
+    before = relevance(recall_for(marked_shelf.by_words(), PARAPHRASE), "keys")
+    mark(marked_shelf, "keys", OTHER)
+    assert relevance(recall_for(marked_shelf.by_words(), PARAPHRASE), "keys") == before
+    mark(marked_shelf, "keys", PARAPHRASE)
+    assert relevance(recall_for(marked_shelf.by_words(), PARAPHRASE), "keys") == 0.0
+
+
+def test_added_topics_leave_a_prompt_similar(marked_shelf: Shelf) -> None:
+    text = f"{PROMPT}\nsigstore cosign transparency log"
+    assert relevance(recall_for(marked_shelf.by_words(), text, prompt=PROMPT), "keys") == 0.0
+
+
+@given(TERMS, TERMS)
+def test_an_overlap_is_a_share_symmetric_and_whole_for_equals(asked: dict[str, float], marked: dict[str, float]) -> None:
+    shared = alike.terms_overlap(asked, marked)
+    assert 0.0 <= shared <= 1.0 + 1e-9
+    assert shared == alike.terms_overlap(marked, asked)
+    assert alike.terms_overlap(asked, asked) == (1.0 if sum(asked.values()) else 0.0)
+    assert alike.terms_overlap(asked, {f"not {name}": 1.0 for name in asked if f"not {name}" not in asked}) == 0.0
+    assert alike.terms_from_text(alike.terms_to_text(asked)) == asked
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_the_remaining_share_falls_with_the_overlap(first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    assert 0.0 <= alike.remaining_share(high) <= alike.remaining_share(low) <= 1.0
+    assert alike.remaining_share(0.0) == 1.0
+    assert alike.remaining_share(1.0) == 0.0
+
+
+@given(st.one_of(st.text(), st.sampled_from(["[]", "3", "null", '{"a": "b"}', '{"a": null}', '{"a": true}', "{", ""])))
+def test_whatever_a_mark_holds_reading_it_never_fails(text: str) -> None:
+    assert all(isinstance(weight, float) for weight in alike.terms_from_text(text).values())
