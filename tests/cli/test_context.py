@@ -24,7 +24,7 @@ NOTE = "the newest memories have no vectors yet, and are found by words alone"
 
 FOLLOW = """
 import sys
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home

@@ -55,9 +55,9 @@ STANDARD = {
 }
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
-    "speaking prompt": (85, 15_500),
-    "silent prompt": (55, 9_500),
-    "tool call": (45, 7_100),
+    "speaking prompt": (74, 13_600),
+    "silent prompt": (50, 8_200),
+    "tool call": (42, 6_700),
     "bookkeeping": (25, 3_500),
     "session start": (45, 6_000),
     "brief": (60, 9_500),
