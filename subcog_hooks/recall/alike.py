@@ -64,7 +64,7 @@ def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
     return {*analysers.body.analyze(analysis.spread_words(" ".join(telling or ([] if pairs else words)))), *pairs}
 
 
-MAX_PROMPT = 2_000  # characters of a prompt; its decision keeps as many
+MAX_PROMPT = 2_000  # characters of a prompt; its verdict keeps as many
 # Of 227,475 pairs of real prompts to one store 48 overlap by this share. Nine paraphrases overlap by .51 or more.
 UNLIKE = 0.4
 ALIKE = 0.8  # the same prompt in slightly other words

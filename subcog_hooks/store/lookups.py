@@ -179,7 +179,7 @@ def find_pinned(store: StoreReader, audiences: tuple[str, ...], limit: int, now_
     )
     seqs = [seq for (seq,) in store.run(sql, (*audiences, limit))]
     memories = store.by_seqs(seqs)
-    return [memories[seq] for seq in seqs]
+    return [memories[seq] for seq in seqs if seq in memories]  # another process may have erased one since
 
 
 def _unexpired_sql(table: str, now_ms: int) -> str:

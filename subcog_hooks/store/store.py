@@ -265,7 +265,7 @@ class Store(StoreReader):
     # the derived rows
 
     def _count_unkeyed(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM trigger_keys WHERE key = ''").fetchall()[0][0])  # type: ignore[arg-type]  # a number
+        return int(self.run("SELECT count(*) FROM trigger_keys WHERE key = ''")[0][0])
 
     def _put_cues(self, memory: Memory) -> None:
         """Add the derived rows of a memory that was just written and has none; an inactive one gets none.

@@ -1,4 +1,4 @@
-"""The tables of memories.db."""
+"""memories.db as the hook reads it: its tables, and memories by row number and by age. `store` adds listing and writing."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _plain_value(value: object) -> Json:
 
 
 def keep_verdict(state: State, verdict: RecordedVerdict, now_ms: int) -> None:
-    """Store a verdict, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
+    """Store a verdict, and delete old ones: by age, and the oldest of more than MAX_VERDICTS.
 
     A verdict whose prompt has taught a memory stays until it is too old, because the question would go with it.
     """

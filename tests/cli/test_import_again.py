@@ -160,8 +160,9 @@ def test_a_repositorys_later_text_is_not_for_all_projects(subcog: Run, quay: Pat
 
 def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path) -> None:
     subcog("import", str(quay / "notes"))
-    for text in ("", "[", "{}", '[1, {"path": 1}, {"root": "x"}]', "[" * 9000):
+    for text in ("", "[", "{}", '[1, {"path": 1}, {"root": "x"}]', '[{"path": "notes", "root": "x"}]', "[" * 9000):
         Path(Home.find().imports).write_text(text)
+        assert home_files.read_imports(Home.find()) == []
         assert (work_at_rest(), subcog("import", "--again").code) == ("", 1)
     assert subcog("import", "notes").code == 0
     assert len(home_files.read_imports(Home.find())) == 1
