@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_NEW_TEXT = 65_536  # characters of the written text that triggers are matched against
 MAX_NEED = 1_500  # characters of a need
-MIN_LINE_RELEVANCE = 0.1  # relevance that a searched memory needs for a line
+MIN_LINE_RELEVANCE = 0.08  # relevance that a searched memory needs for a line
 MIN_WORD = 3  # characters
 MAX_WORDS = 40  # words of a need
 SLOPE, EVEN = 2.7, 1.8  # fitted to 90 calls of three projects, with stores of 30, 230 and 1,030 memories
