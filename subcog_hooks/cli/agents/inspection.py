@@ -69,7 +69,9 @@ def inspect_registration() -> Registration:
             continue
         seen.add(os.path.realpath(path))
         try:
-            text = registration.read_settings(path) or "{}"
+            text = registration.read_settings(path)
+            if text is None:
+                continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
         except (ConfigError, ValueError, RecursionError) as error:
