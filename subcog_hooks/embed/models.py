@@ -252,7 +252,7 @@ def open_vectors(
     parts: bool = False,
     wait_ms: int | None = None,
 ) -> VectorStore:
-    """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
+    """Return the vectors of a space, brought to the store's revision by `vector_store.open_following`. Raises StoreError."""
     return vector_store.open_following(
         home,
         store,

@@ -154,7 +154,7 @@ def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
 
 
 def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: Mapping[str, Sequence[Memory]]) -> None:
-    """Append a silent call to the file that `hook_traces.latest_silent_calls` reads.
+    """Append a silent call to the file that `past_runs.find_latest_silent_calls` reads.
 
     It takes 10 µs, waits for no lock and adds no page to state.db: an agent makes hundreds of calls. Of a command only
     its names are stored, such as `make lint`: its other words may be a secret.
