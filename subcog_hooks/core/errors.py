@@ -3,7 +3,7 @@
 SubcogError                    exit code
 ├── UsageError                 2
 │   ├── NoMemory               1   an id that is not in the store
-│   ├── NoVerdict             1   a run of the hook of which nothing is known
+│   ├── NoVerdict              1   a run of the hook of which nothing is known
 │   └── InvalidMemory          2   a field that does not hold
 ├── StoreError                 3
 │   ├── StoreBusy              3   another writer held the store too long

@@ -175,7 +175,7 @@ MAX_HOMES = 100  # the newest homes are kept; their paths are far below MAX_RECO
 def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
     """Return why a repository may have chosen this home, "" where it cannot have done so, or where the user has accepted it.
 
-    folder, is_typed: as for `homes.find_home`.
+    folder, is_typed: as for `paths.find_home`.
     """
     named = os.environ.get("SUBCOG_HOME", "")
     fault = ""

@@ -44,7 +44,7 @@ _NO_TOPICS = FILLERS.union(
 def extract_topics(words: Sequence[str], rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
     """Return at most MAX_TOPICS of the words of a prompt as typed, the most telling first.
 
-    words: of `matcher.split_prompt`. rarity: of a word among the memories, 0.0 (all have it) to 1.0, None when none has it;
+    words: of `keywords.split_prompt`. rarity: of a word among the memories, 0.0 (all have it) to 1.0, None when none has it;
     without a store, None. Identifiers keep their spelling, other words become lower case.
 
     >>> extract_topics("Why does parse_args drop the timeout of the webhook ?".split())

@@ -76,7 +76,7 @@ class EverydayRow(NamedTuple):
     """A pattern whose groups are secrets if their judges agree. The last judge also judges the groups behind its own."""
 
     kind: str
-    nouns: tuple[str, ...]  # kinds of `prefixes.SECRET_NOUNS`; a text without their words is not searched
+    nouns: tuple[str, ...]  # kinds of `masking.SECRET_NOUNS`; a text without their words is not searched
     pattern: str
     judges: tuple[Callable[[str], bool], ...]
     items: str  # The first group is a list, and this pattern's groups in it are judged.

@@ -155,10 +155,11 @@ def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository
     (repository / ".claude").mkdir()
     for name, option in zip(SETTINGS, ("--project", "--local"), strict=True):
         file = repository / ".claude" / name
-        for make in (os.mkfifo, lambda path: path.write_text('{"a": ' + "[" * 100_000)):
+        for make in (os.mkfifo, Path.touch, lambda path: path.write_text('{"a": ' + "[" * 100_000)):
             make(file)
             done = bare.run("doctor", cwd=repository)
             assert (done.code, f"{name} cannot be read, by the client either" in said(done)) == (4, True)
+            assert "no settings file and no plugin runs the hook" in said(done)
             assert_one_line_error(bare.run("init", option, cwd=repository), 4)
             file.unlink()
 

@@ -63,13 +63,16 @@ def inspect_registration() -> Registration:
     remarks: list[Remark] = []
     command: list[str] | None = None
     running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
+    is_broken = False  # a command that cannot run: the hook is registered
     seen: set[str] = set()  # A repository may contain the user's own settings folder.
     for name, path in registration.settings_files().items():
         if os.path.realpath(path) in seen:
             continue
         seen.add(os.path.realpath(path))
         try:
-            text = registration.read_settings(path) or "{}"
+            text = registration.read_settings(path)
+            if text is None:
+                continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
         except (ConfigError, ValueError, RecursionError) as error:
@@ -78,6 +81,7 @@ def inspect_registration() -> Registration:
         distinct = dict.fromkeys(tuple(words) for ours in commands.values() for words in ours)
         for words in distinct:
             remarks.append(_judge_command(name, path, words))
+            is_broken = is_broken or remarks[-1].kind == BAD
             resolved = registration.resolve_command(words)
             if resolved and registration.is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
@@ -86,7 +90,6 @@ def inspect_registration() -> Registration:
             if missing:
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(note(f"the {name} settings do not run it for all of {', '.join(missing)}; {adds}"))
-    is_broken = any(remark.kind == BAD for remark in remarks)
     plugins = registration.list_plugins()
     is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
     remarks += _judge_plugins(plugins, is_registered=bool(running))

@@ -35,7 +35,7 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
 def mark_bad(
     memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
-    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the verdict.
+    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
 
     Example: subcog why bad 1m7x59 --yes
     """
@@ -46,7 +46,7 @@ def mark_missed(
     memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
 ) -> None:
     """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
-    You are asked, unless you name the verdict.
+    You are asked, unless you name the decision.
 
     Example: subcog why missed 1m7x59 --yes
     """
