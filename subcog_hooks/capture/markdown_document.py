@@ -44,7 +44,7 @@ class Status(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """The place among the statuses of a record: ends first, then what is named, then other words."""
+        """The rank of a status among those of its record: endings first, then named statuses, then other words."""
         return 0 if self.has_ended else 1 if self.kind else 2
 
 

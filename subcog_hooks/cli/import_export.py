@@ -305,7 +305,7 @@ def _read_all(store: Store, statuses: tuple[str, ...], damage: list[StoreCorrupt
 
 
 def _prepare_memories(memories: Iterable[Memory], names: tuple[str, ...] | None, *, with_learned: bool) -> Iterator[Memory]:
-    """Yield memories as they leave. names: of the one project whose live memories leave, None for all memories."""
+    """Yield the memories of an export. names: of the one project whose live memories are exported, None for all memories."""
     for memory in memories:
         leaving = jsonl.prepare_for_export(memory, with_learned=with_learned)
         if names is None:

@@ -35,7 +35,7 @@ _ID = re.compile(r"[\w-]*", re.ASCII)  # of a decision; any other word is a prom
 
 
 class PromptGroup(TyperGroup):
-    """A group whose own arguments are a prompt, unless the first word is the name of one of its commands."""
+    """A group of commands whose arguments are a prompt, unless the first word names one of its commands."""
 
     def get_params(self, ctx: "Context") -> "list[Parameter]":
         """Return the parameters; none in the usage line of a command of the group."""

@@ -205,7 +205,7 @@ def divide_memories(
     first = {hit.memory.id for hit in hits if hit.relevance == hits[0].relevance} - search.distant  # equals of a small store
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
-    # Of equally close memories of a file, those that the search finds come first, in its order.
+    # Equally close memories of a file come in the order of the search, and memories that it has not found come last.
     rank_of = {hit.memory.id: rank for rank, hit in enumerate(hits)}
     by_path = sorted(
         channels.get(PATH, ()), key=lambda memory: (-search.closeness[memory.seq], rank_of.get(memory.id, len(rank_of)))

@@ -150,7 +150,7 @@ class Detection:
 
         answer = self.answer
         if answer is not None and answer.type == NONE and self.is_follow_up:
-            answer = Intent(NONE, 0.0, answer.topics)  # A no about a prompt whose subject it was not shown.
+            answer = Intent(NONE, 0.0, answer.topics)  # The LLM says no, but has not seen the subject of the prompt.
         is_sure = answer is not None and answer.confidence >= min_confidence
         is_alone = is_sure and all(signal.family == NONE for signal in self.reading.fired)
         attempted = self._outcome is not None

@@ -239,10 +239,10 @@ def record_import(home: Home, entry: RecordedImport) -> None:
 def record_stamp(home: Home, entry: RecordedImport, stamp: str) -> None:
     """Record the digest of the files of an import that was repeated. Raises StoreError."""
 
-    def put(entries: list[RecordedImport]) -> list[RecordedImport]:
+    def put_entry(entries: list[RecordedImport]) -> list[RecordedImport]:
         return [replace(other, stamp=stamp) if vars(other) == vars(entry) else other for other in entries]
 
-    _change_rows(home.imports, RecordedImport, "recording an import", put)
+    _change_rows(home.imports, RecordedImport, "recording an import", put_entry)
 
 
 # the rules of Claude Code that notes own

@@ -210,7 +210,7 @@ def _version_of(memory: Memory) -> str:
 
 
 def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
-    """Make a change, and return what to tell the person. Raises UsageError for one that the page does not make."""
+    """Make a change of a memory, and return the message for the person. Raises UsageError for an unknown change."""
     match request.get("action"):
         case "keep":
             waiting.accept(store, [waiting.find_pending(store, memory.id)])

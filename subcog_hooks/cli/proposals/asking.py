@@ -325,7 +325,7 @@ def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> di
 
 
 def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:
-    """Return the memory with the meaning of a proposal, whatever its author and audience."""
+    """Return the stored memory that says the same as a proposal, of any author and audience."""
     texts = [(memory.id, memory.content, memory.created_at) for memory in memories]
     utterances = [
         repetition.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)

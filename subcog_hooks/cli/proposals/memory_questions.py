@@ -324,7 +324,7 @@ def find_opened_prompts(
 
 
 def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Learn questions from openings, and forget those whose prompt is gone; at most every half an hour.
+    """Learn questions from openings, and forget questions whose prompt is gone; at most every half an hour.
 
     Return a summary, "" for nothing done. Raises SubcogError.
     """

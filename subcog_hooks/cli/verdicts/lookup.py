@@ -35,7 +35,7 @@ DECIDED_BY_RELEVANCE = (
 
 
 class Phrases(NamedTuple):
-    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: what became of a memory."""
+    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: the outcome for one memory."""
 
     name: str = ""
     silence: str = ""
