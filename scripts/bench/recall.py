@@ -170,7 +170,7 @@ def _follow(subcog: Subcog, home: str) -> None:
 def opened(root: str) -> Iterator[Sources]:
     """Open what the hook opens."""
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.embed import query_encoder
+    from subcog_hooks.embed import static_encoder
     from subcog_hooks.recall import vectors as recall_vectors
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.store.index import LexicalIndex
@@ -179,8 +179,8 @@ def opened(root: str) -> Iterator[Sources]:
 
     home = Home(root)
     index = LexicalIndex.open(home)
-    encoder = query_encoder.StaticEncoder.open()
-    with Store.reader(home) as store, VectorStore.reader(home, query_encoder.SPACE, encoder.dimension) as vectors:
+    encoder = static_encoder.StaticEncoder.open()
+    with Store.reader(home) as store, VectorStore.reader(home, static_encoder.SPACE, encoder.dimension) as vectors:
         yield Sources(index, store, recall_vectors.SearchSpace(vectors, encoder.encode))
 
 

@@ -25,9 +25,9 @@ import psutil
 from scripts.bench.figures import parse_positive, quantile
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.documents import encode_many
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.neural_encoder import encode_many
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.share import sending, server_connection, server_schema, team_search
 from subcog_hooks.share.sync import Sync

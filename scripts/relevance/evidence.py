@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.intent import keywords
 from subcog_hooks.recall import candidates, pipeline
 from subcog_hooks.recall import vectors as recall_vectors

@@ -16,8 +16,8 @@ import typer
 from typer import Option
 
 from subcog_hooks import __version__
-from subcog_hooks.cli import checks, embedding
-from subcog_hooks.cli.agents import inspection, registration
+from subcog_hooks.cli import doctor_checks, embedding
+from subcog_hooks.cli.agents import claude_code, inspection
 from subcog_hooks.cli.agents.inspection import BAD, GOOD, NOTE, Remark, bad, good
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import count_memories, safe, terminal
@@ -76,7 +76,7 @@ def doctor(
     home, findings = context.home(), Findings(is_collected=as_json)
     if fix:
         _fix_index_and_vectors(home)
-        findings.take(checks.check_store(home, checks.MADE_FROM_STORE))
+        findings.take(doctor_checks.check_store(home, doctor_checks.MADE_FROM_STORE))
     else:
         _check_all(home, findings, prompt)
     if findings.exit_code:
@@ -123,27 +123,27 @@ def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
     project = context.here()
     settings = loading.load(home, project.root if project else None)
     for remarks in (
-        checks.check_home(home),
-        checks.check_leftovers(home),
-        checks.check_store(home, (*checks.MADE_FROM_STORE, *(() if is_report else checks.WITH_NAMES))),
-        checks.check_state(home),
-        checks.check_cut_offs(home),
-        checks.check_settings(settings),
-        checks.check_background_jobs(home, settings),
-        checks.check_llm(home, settings),
-        checks.check_background_llm(home, settings),
-        checks.check_left_processes(),
-        checks.check_second_looks(home),
+        doctor_checks.check_home(home),
+        doctor_checks.check_leftovers(home),
+        doctor_checks.check_store(home, (*doctor_checks.MADE_FROM_STORE, *(() if is_report else doctor_checks.WITH_NAMES))),
+        doctor_checks.check_state(home),
+        doctor_checks.check_cut_offs(home),
+        doctor_checks.check_settings(settings),
+        doctor_checks.check_background_jobs(home, settings),
+        doctor_checks.check_llm(home, settings),
+        doctor_checks.check_background_llm(home, settings),
+        doctor_checks.check_left_processes(),
+        doctor_checks.check_second_looks(home),
     ):
         findings.take(remarks)
     look = inspection.inspect_registration()
     findings.take(look.remarks)
     findings.take(inspection.inspect_clients(_last_activity))
-    if look.is_running and (message := registration.describe_old_client()):
+    if look.is_running and (message := claude_code.describe_old_client()):
         findings.take([bad(f"{message}; run `claude update`", EXIT_CONFIG)])
     trial = None if is_report else prompt or _make_trial_prompt()
     has_llm = settings["search_intent.use_llm"] and settings["llm.provider"] != NO_LLM
-    spoke = _try_hook(look.command or registration.executable(), trial or NO_QUESTION, findings, has_llm=bool(has_llm))
+    spoke = _try_hook(look.command or claude_code.executable(), trial or NO_QUESTION, findings, has_llm=bool(has_llm))
     if is_report:
         system = f"{platform.system()} {platform.machine()}"
         versions = {"version": __version__, "python": platform.python_version(), "system": system}

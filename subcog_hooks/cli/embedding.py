@@ -73,7 +73,7 @@ def _embed_space(
     patience: catch_up.Patience = catch_up.FOREGROUND,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> int:
-    from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder, count_cores
 
     with models.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):

@@ -16,7 +16,7 @@ from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, find_absence
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli.agents import registration
+from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log, records
@@ -41,7 +41,7 @@ MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the b
 
 def surroundings() -> catalogue.SourceContext:
     """Return the place in which sources are found and read: this folder's project, and this machine's."""
-    return catalogue.SourceContext(registration.notes_folder(), context.here(), os.environ)
+    return catalogue.SourceContext(claude_code.notes_folder(), context.here(), os.environ)
 
 
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
@@ -69,7 +69,7 @@ def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, 
     if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return none
     try:
-        return claude.read_loaded_files(registration.notes_folder(), here, path)
+        return claude.read_loaded_files(claude_code.notes_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
 
@@ -81,7 +81,7 @@ def _find_unloaded(
     if not reading.looked_in or options.lacks_files:
         return ImportReport()
     report = reading.find_absence(store, options)
-    config, root = registration.notes_folder(), here.root if here else ""
+    config, root = claude_code.notes_folder(), here.root if here else ""
     report.lost = [memory for memory in report.lost if claude.is_from_path(memory, path, config, root)]
     return report
 
@@ -308,7 +308,7 @@ def import_notes_in_background(home: Home, pace: Pace) -> str:
 
 def import_claude_notes(home: Home) -> ImportReport | None:
     """Import Claude Code's own notes, None where no file has changed since the last import. Raises SubcogError."""
-    config = registration.notes_folder()
+    config = claude_code.notes_folder()
     stamp = _digest_files(claude.find_files(config))
     with suppress(OSError):
         if read_regular(home.claude_notes, MAX_STAMP).decode("utf-8", "replace") == stamp:

@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from subcog_hooks.cli import setup
-from subcog_hooks.cli.agents import client_settings, hook_entries, inspection, permission_rules, registration, skills
+from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, permission_rules, skills
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
@@ -31,7 +31,7 @@ _Project = Annotated[
 ]
 _Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
 _For = Annotated[
-    str, Option("--for", metavar="AGENT", help=f"Use your own settings of another agent: {', '.join(client_settings.CLIENTS)}.")
+    str, Option("--for", metavar="AGENT", help=f"Use your own settings of another agent: {', '.join(other_agents.CLIENTS)}.")
 ]
 
 
@@ -65,9 +65,9 @@ def init(
         _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
-    if message := registration.describe_old_client():
+    if message := claude_code.describe_old_client():
         raise ConfigError(message, "run `claude update`")
-    plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
+    plugin = next((plugin.id for plugin in claude_code.list_plugins() if plugin.runs_where(scope)), None)
     if plugin is not None and not beside_plugin:
         if not dry_run:
             _prepare_home()
@@ -86,8 +86,8 @@ def init(
 def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
     """Write the hook and the skills, and say so in a line each."""
     # A shared file names nobody's own folders.
-    command = ["subcog"] if scope == registration.PROJECT else registration.hook_command()
-    before = registration.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
+    command = ["subcog"] if scope == claude_code.PROJECT else claude_code.hook_command()
+    before = claude_code.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
     change = functools.partial(_add_hook, path, command)
     after = change(before)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
@@ -99,7 +99,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     if not is_new:
         terminal.say(f"{abbreviate_home(path)} has the hook already")
     elif not dry_run:
-        registration.change_settings(path, change)
+        claude_code.change_settings(path, change)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
     _write_skills(all_skills, dry_run=dry_run)
     if is_new and not dry_run:
@@ -111,7 +111,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
 def _add_hook(path: str, command: list[str], before: str | None) -> str:
     if before is not None and not before.strip():
         raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-    with registration.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
+    with claude_code.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
         return hook_entries.add_hook(before, command)
 
 
@@ -134,7 +134,7 @@ def uninstall(
     """
     if for_ != CLAUDE:
         client = _find_client(for_, has_claude_options=any((user, project, local)))
-        if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
+        if not _put_back(client.settings.path, functools.partial(other_agents.remove_hook, client), dry_run=dry_run):
             raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
@@ -146,14 +146,14 @@ def uninstall(
     if not has_hook:
         terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
-    for client in client_settings.find_clients(has_hook=True):
+    for client in other_agents.find_clients(has_hook=True):
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
     if not has_hook and not has_removed:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> str | None:
-    with registration.faults_named(f"{path} is not JSON"):
+    with claude_code.faults_named(f"{path} is not JSON"):
         before = permission_rules.remove_rules(rules, before)
         if before is None:
             return None
@@ -164,11 +164,11 @@ def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> s
 def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run: bool) -> bool:
     """Write settings without the hook, or remove their file. Return whether they had it. Raises ConfigError."""
     if dry_run:
-        before = registration.read_settings(path)
+        before = claude_code.read_settings(path)
         after = change(before)
         _show_change(path, before or "", after or "")
         return after != before
-    before, after = registration.change_settings(path, change)
+    before, after = claude_code.change_settings(path, change)
     if after != before:
         state = "removed," if after is None else "is"
         terminal.say(f"{path} {state} as it was before; your memories stay in {context.home().root}")
@@ -178,18 +178,18 @@ def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run:
 def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
     if diff or dry_run:
-        before = registration.read_settings(client.settings.path)
-        after = client_settings.add_hook(client, client_settings.command_for(client), before)
+        before = claude_code.read_settings(client.settings.path)
+        after = other_agents.add_hook(client, other_agents.command_for(client), before)
         _show_change(client.settings.path, before or "", after)
     if dry_run:
         return
     _prepare_home()
-    client_settings.register(client)
+    other_agents.register(client)
     _warn_about_path()
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:
-    client = client_settings.find_client(name)
+    client = other_agents.find_client(name)
     if has_claude_options:
         raise UsageError(
             f"--for {name} changes your own settings of {client.title} alone", "give no option but --diff and --dry-run with it"
@@ -231,25 +231,25 @@ def _remove_skills(scope: str, *, dry_run: bool) -> bool:
 
 def _find_skills(scope: str) -> list[skills.Skill]:
     """Return our skills beside these settings. Raises UsageError for a link that leads out of a repository."""
-    folder = registration.skills_folder(scope)
+    folder = claude_code.skills_folder(scope)
     if folder is None:
         return []
-    if scope == registration.USER:
-        return skills.find_skills(folder, skills.command_of(registration.executable()))
+    if scope == claude_code.USER:
+        return skills.find_skills(folder, skills.command_of(claude_code.executable()))
     for path in (folder, *(skills.path_of(name, folder) for name in skills.SKILLS)):
-        registration.refuse_link_out(path, "replace the link, or give --no-skills")
+        claude_code.refuse_link_out(path, "replace the link, or give --no-skills")
     return skills.find_skills(folder, "subcog")
 
 
 def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, str]:
     """Return the name and the path of the settings that the options name. Raises UsageError."""
     inputs.refuse_several({"--user": user, "--project": project, "--local": local})
-    scope = registration.PROJECT if project else registration.LOCAL if local else registration.USER
-    path = registration.settings_files().get(scope)
+    scope = claude_code.PROJECT if project else claude_code.LOCAL if local else claude_code.USER
+    path = claude_code.settings_files().get(scope)
     if path is None:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
-    if scope != registration.USER:
-        registration.refuse_link_out(path)
+    if scope != claude_code.USER:
+        claude_code.refuse_link_out(path)
     return scope, path
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude
-from subcog_hooks.cli.agents import registration
+from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreError
@@ -195,7 +195,7 @@ def _find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, froz
 
 def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
     try:
-        config = registration.notes_folder()
+        config = claude_code.notes_folder()
     except ConfigError as error:
         remarks.append(f"the client's files were not checked: {error.message}")
         return []

@@ -67,7 +67,7 @@ def list_(
             context.note_unknown_namespaces(store, namespace or ())
             is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
             if not total and not is_narrowed and (here := context.here()):
-                from subcog_hooks.cli.checks import find_namesakes  # Few lists are empty.
+                from subcog_hooks.cli.doctor_checks import find_namesakes  # Few lists are empty.
 
                 hint = "; `subcog doctor` names projects that may be this one" if find_namesakes(store, here) else ""
     if as_jsonl:

@@ -1,6 +1,6 @@
 """`subcog` alone: how it stands here, in five lines, and the next step."""
 
-from subcog_hooks.cli.agents import client_settings, inspection
+from subcog_hooks.cli.agents import inspection, other_agents
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -17,7 +17,7 @@ def show_overview() -> int:
         shared = store.count_active(()) if store else 0
         own = store.count_active(project.names) - shared if store and project else 0
     agents = ["Claude Code"] * inspection.inspect_registration().is_running
-    agents += [client.title for client in client_settings.find_clients(has_hook=True)]
+    agents += [client.title for client in other_agents.find_clients(has_hook=True)]
     is_paused, last = _read_last_prompt()
     here = f"{own:,} for {safe(project.identity)}" if project else "this folder is in no project"
     terminal.result(f"Notes   {shared:,} for all your projects; {here}")

@@ -20,8 +20,8 @@ from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, ProviderError, StoreError, UsageError
 from subcog_hooks.embed import models
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall import search as recall_search
@@ -40,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from subcog_hooks.embed.query_encoder import Encode
+    from subcog_hooks.embed.static_encoder import Encode
     from subcog_hooks.llm.providers import Provider
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
@@ -159,7 +159,7 @@ def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
 
 
 def _load_query_encoder(space: Space) -> Encode:
-    from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 200 ms with its libraries
 
     try:
         encode = DocumentEmbedder(space).query

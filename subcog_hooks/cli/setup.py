@@ -10,7 +10,7 @@ from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli import embedding, import_from
-from subcog_hooks.cli.agents import client_settings, registration
+from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.proposals import learning_runs, memory_questions
@@ -91,14 +91,14 @@ def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
 
 def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
     """Ask about each installed agent that is tried, and has no hook. unasked: the names of agents to leave out."""
-    for client in client_settings.find_clients(has_hook=False):
+    for client in other_agents.find_clients(has_hook=False):
         if client.name in unasked or not client.is_tried:
             continue
         if not _confirm(f"Found {client.title}. Give it your memories, too?", is_sure=is_sure):
             write_setting(DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))
             continue
         try:
-            client_settings.register(client)
+            other_agents.register(client)
         except SubcogError as error:
             terminal.complain(f"subcog: {error.message}")
 
@@ -120,7 +120,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
                 _import_here(name, reading)
     found = []
     if not is_wanted:
-        config = registration.notes_folder()
+        config = claude_code.notes_folder()
         folders = claude.find_memory_folders(config)
         if notes := sum(len(list(claude.find_topic_files(folder))) for folder in folders):
             found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
@@ -236,7 +236,7 @@ def _show_choices() -> None:
         asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
     imported = _list_imported()
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
-    agents = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
+    agents = ", ".join(client.title for client in other_agents.find_clients(has_hook=True))
     for name, choice in (
         ("notes of Claude Code", "on" if settings[NOTES_SETTING] else "off"),
         *([("notes of this project", ", ".join(imported))] if imported else []),

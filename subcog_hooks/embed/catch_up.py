@@ -12,7 +12,7 @@ from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogError
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.records import record
-from subcog_hooks.embed import documents, models
+from subcog_hooks.embed import models, neural_encoder
 from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock, is_held
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.embed.documents import DocumentEmbedder
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder
     from subcog_hooks.embed.space import Space
     from subcog_hooks.settings.defaults import Settings
 
@@ -186,7 +186,7 @@ class _Work:
         vectors_by_hash = {content_hash: self.vectors.final_vectors(content_hash) for content_hash, _, _ in group}
         new = [(content_hash, text) for content_hash, text, _ in group if not vectors_by_hash[content_hash]]
         if self.space.is_packaged and (foreign := [(content_hash, text) for content_hash, text in new if is_foreign(text)]):
-            its_vectors = documents.encode_with_passages([text for _, text in foreign])
+            its_vectors = neural_encoder.encode_with_passages([text for _, text in foreign])
             for (content_hash, _), vectors in zip(foreign, its_vectors, strict=True):
                 vectors_by_hash[content_hash] = vectors
                 self.pause()
@@ -238,7 +238,9 @@ def _split_in_groups(
         group.append((content_hash, text, keys))
         characters += min(len(text), max_read)
         if len(text) > LENGTH_WITH_PASSAGES:
-            characters += min(len(text) * documents.WINDOW // documents.STEP, documents.MAX_PASSAGES * LENGTH_WITH_PASSAGES)
+            characters += min(
+                len(text) * neural_encoder.WINDOW // neural_encoder.STEP, neural_encoder.MAX_PASSAGES * LENGTH_WITH_PASSAGES
+            )
         if len(group) == max_texts or characters >= max_characters:
             yield group
             group, characters = [], 0
@@ -321,7 +323,7 @@ def _embed_space(home: Home, space: Space, pace: Pace) -> int:
                 store,
                 vectors,
                 space,
-                lambda: documents.DocumentEmbedder(space),
+                lambda: neural_encoder.DocumentEmbedder(space),
                 BACKGROUND,
                 is_wanted=lambda: _is_in_use(home, space),
                 pace=pace,

@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.files import read_regular
-from subcog_hooks.embed import multilingual_encoder, query_encoder
+from subcog_hooks.embed import multilingual_encoder, static_encoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.store import vector_store
@@ -105,7 +105,7 @@ def missing_files(space: Space) -> list[str]:
 
 def verify_model(space: Space) -> None:
     """Load the model and embed a text, in half a second or more. Raises ModelError."""
-    from subcog_hooks.embed.documents import DocumentEmbedder  # it loads fastembed
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # it loads fastembed
 
     if lacking := missing_files(space):
         raise ModelError(f"{space.folder} lacks {lacking[0]}", space.remedy)
@@ -155,14 +155,14 @@ def vector_makers(space: Space) -> tuple[str, str]:
         checksum = _read_description(space.folder).get("checksum")
         return f"{checksum} {RECIPE}" if checksum else "", ""
     try:
-        encoder = query_encoder.StaticEncoder.open(query_encoder.PACKAGED)
+        encoder = static_encoder.StaticEncoder.open(static_encoder.PACKAGED)
         encoder.close()
         multilingual = MultilingualEncoder.open(multilingual_encoder.PACKAGED)
         multilingual.close()
     except ModelError:  # its user raises it
         return "", ""
     recipe = f"{multilingual.checksum:08x} {RECIPE}"  # Both are made by the multilingual encoder where a text is not English.
-    return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {query_encoder.MAX_TOKENS} {recipe}"
+    return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {static_encoder.MAX_TOKENS} {recipe}"
 
 
 def checksum_of(folder: str, names: Iterable[str]) -> str:
@@ -274,8 +274,8 @@ def provisional_encoder(space: Space) -> Encode:
     """
 
     def encode(texts: Sequence[str]) -> list[bytes | None]:
-        from subcog_hooks.embed import documents  # most callers have no new texts
+        from subcog_hooks.embed import neural_encoder  # most callers have no new texts
 
-        return documents.encode_provisionally(texts)
+        return neural_encoder.encode_provisionally(texts)
 
     return encode if space.is_packaged else lambda texts: [None] * len(texts)

@@ -3,7 +3,7 @@
 import os
 
 from subcog_hooks.core.records import record
-from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed import static_encoder
 
 
 @record
@@ -20,7 +20,7 @@ class Space:
 
     @property
     def is_packaged(self) -> bool:
-        return self.name == query_encoder.SPACE
+        return self.name == static_encoder.SPACE
 
     @property
     def remedy(self) -> str:
@@ -33,7 +33,7 @@ class Space:
 
 
 PACKAGED = Space(
-    query_encoder.SPACE,
+    static_encoder.SPACE,
     "sentence-transformers/all-MiniLM-L6-v2",
     384,
     os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm"),

@@ -8,7 +8,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_home
-from subcog_hooks.hook import deliver, recalled, record
+from subcog_hooks.hook import deliver, prompt_search, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
 from subcog_hooks.hook.prompt import decide_prompt
@@ -47,7 +47,7 @@ def decide_dry(
         return record.record_of_prompt(reading, verdict)
     finally:
         close_left_open()
-        recalled.close_left_open()
+        prompt_search.close_left_open()
 
 
 def find_ids_at_call(tool: str, tool_input: Mapping[str, object], folder: str, home: Home) -> set[str]:
@@ -64,7 +64,7 @@ def find_ids_at_call(tool: str, tool_input: Mapping[str, object], folder: str, h
         return {*verdict.ids, *verdict.pointed}
     finally:
         close_left_open()
-        recalled.close_left_open()
+        prompt_search.close_left_open()
 
 
 STDIN = "-"  # This prompt stands for standard input.

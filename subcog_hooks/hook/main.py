@@ -326,9 +326,9 @@ def _answer_event(
 
         tool.respond(payload, home, write, deadline)
     elif event == "PostToolUseFailure":
-        from subcog_hooks.hook import recalled
+        from subcog_hooks.hook import failed_call
 
-        recalled.respond_to_error(payload, home, write, deadline)
+        failed_call.respond(payload, home, write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hook import session
 

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: a prompt is decided on, answered, recorded, and perhaps looked at again. `recalled` does the searches."""
+"""UserPromptSubmit: decide on a prompt, answer it, record it, and perhaps look again. `prompt_search` does the search."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
         remarks = [matches.note] if matches is not None and matches.note else []
         outcome = REPEATED if matches else INTENT
         return Verdict(outcome, detected=detected, examined=examined, borrowed=reading.borrowed, remarks=remarks)
-    from subcog_hooks.hook import recalled  # 10 ms, and most prompts have ended above.
+    from subcog_hooks.hook import prompt_search  # 10 ms, and most prompts have ended above.
 
-    return recalled.decide_by_recall(reading) if is_asked else recalled.decide_by_cues(reading)
+    return prompt_search.decide_by_recall(reading) if is_asked else prompt_search.decide_by_cues(reading)
 
 
 def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.agents import registration
+from subcog_hooks.cli.agents import claude_code
 from tests.cli.conftest import MonkeyPatch
 from tests.e2e.machine import posix
 
@@ -62,7 +62,7 @@ def test_last_settings_that_name_the_plugin_decide(
 ) -> None:
     write_plugin_records(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
     write_switches(tmp_path, repository, **switches)
-    (plugin,) = registration.list_plugins()
+    (plugin,) = claude_code.list_plugins()
     assert (plugin.id, plugin.version, plugin.enabled_by) == (PLUGIN, "0.1.0", enabled_by)
     assert plugin.runs_where("user") is runs_for_the_user
     assert plugin.runs_where("project") is (enabled_by is not None)
@@ -72,8 +72,8 @@ def test_last_settings_that_name_the_plugin_decide(
 def test_a_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repository: Path, marketplace: str) -> None:
     write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {marketplace: {}})
     write_switches(tmp_path, repository, project=True)
-    runs = [registration.Plugin(PLUGIN, "", {"project": True})]
-    assert registration.list_plugins() == (runs if marketplace == "subcog" else [])
+    runs = [claude_code.Plugin(PLUGIN, "", {"project": True})]
+    assert claude_code.list_plugins() == (runs if marketplace == "subcog" else [])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repos
 def test_malformed_client_files_are_ignored(tmp_path: Path, repository: Path, content: object) -> None:
     write_plugin_records(tmp_path, content, content)
     (tmp_path / "claude" / "settings.json").write_text("[" * 100_000)
-    assert [plugin.version for plugin in registration.list_plugins()] in ([], [""])
+    assert [plugin.version for plugin in claude_code.list_plugins()] in ([], [""])
 
 
 @posix
@@ -92,14 +92,14 @@ def test_programs_are_found_in_absolute_path_folders_only(repository: Path, monk
         (folder / "subcog").write_text("")
         (folder / "subcog").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
-    assert registration.find_program("subcog") is None
-    assert registration.resolve_command(["subcog", "hook"]) is None
+    assert claude_code.find_program("subcog") is None
+    assert claude_code.resolve_command(["subcog", "hook"]) is None
     monkeypatch.setenv("PATH", os.pathsep.join([".", str(repository / "own")]))
-    assert registration.resolve_command(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
-    assert registration.resolve_command(["bin/subcog", "hook"]) is None
-    assert registration.resolve_command([str(repository / "bin" / "subcog"), "hook"]) == [
+    assert claude_code.resolve_command(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
+    assert claude_code.resolve_command(["bin/subcog", "hook"]) is None
+    assert claude_code.resolve_command([str(repository / "bin" / "subcog"), "hook"]) == [
         str(repository / "bin" / "subcog"),
         "hook",
     ]
     (repository / "own" / "subcog").chmod(0o644)
-    assert registration.resolve_command(["subcog", "hook"]) is None
+    assert claude_code.resolve_command(["subcog", "hook"]) is None

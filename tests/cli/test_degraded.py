@@ -12,8 +12,8 @@ import pytest
 
 from subcog_hooks.cli import searching
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import query_encoder
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed import static_encoder
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
 
@@ -69,9 +69,9 @@ def with_vectors_cut_short(path: str) -> None:
 def test_vectors_that_can_not_be_read_leave_the_answer_to_words(
     with_memories: Run, home: Home, damage: Callable[[str], None]
 ) -> None:
-    damage(vectors_path(home, query_encoder.SPACE))
+    damage(vectors_path(home, static_encoder.SPACE))
     note = assert_words_answered(with_memories(*FAST))
-    assert vectors_path(home, query_encoder.SPACE) in note
+    assert vectors_path(home, static_encoder.SPACE) in note
     assert note.count("\n") == 0
     done = with_memories("search", QUERY, "--fast", "--ids")
     assert (done.code, done.out.split()[0], done.err.splitlines()[0]) == (0, "bill", note)
@@ -83,7 +83,7 @@ def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: Monke
 
 
 def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, query_encoder.SPACE))
+    as_a_folder(vectors_path(home, static_encoder.SPACE))
     assert_words_answered(with_memories(*FAST, "--mode", "semantic"))
     by_words = with_memories(*FAST, "--mode", "lexical").json
     assert (by_words["degraded"], by_words["note"]) == (False, None)
@@ -95,7 +95,7 @@ def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run
 
 
 def test_a_batch_says_once_what_was_missing(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, query_encoder.SPACE))
+    as_a_folder(vectors_path(home, static_encoder.SPACE))
     rows = "\n".join(json.dumps({"id": i, "query": QUERY}) for i in range(3)).encode()
     done = with_memories("search", "--batch", "-", "--fast", "--explain", stdin=rows)
     assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.agents import hook_entries, registration
+from subcog_hooks.cli.agents import claude_code, hook_entries
 from subcog_hooks.core.errors import ConfigError
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.e2e.machine import posix, write_program
@@ -189,7 +189,7 @@ def test_a_client_that_would_drop_all_hooks_is_refused(
 
 
 def test_init_shows_the_change_with_an_option_alone(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(registration, "hook_command", lambda: ISOLATED)
+    monkeypatch.setattr(claude_code, "hook_command", lambda: ISOLATED)
     shown = subcog("init", "--diff").out
     assert '+    "UserPromptSubmit": [' in shown
     assert settings_path().exists()
@@ -230,7 +230,7 @@ def test_a_change_at_the_last_moment_is_kept(tmp_path: Path, is_removed: bool) -
         return None if is_removed else f"{text} and ours"
 
     path.write_text("before")
-    registration.change_settings(str(path), change)
+    claude_code.change_settings(str(path), change)
     assert (seen, path.exists()) == (["before", "theirs"], not is_removed)
     assert is_removed or path.read_text() == "theirs and ours"
 
@@ -238,8 +238,8 @@ def test_a_change_at_the_last_moment_is_kept(tmp_path: Path, is_removed: bool) -
 def test_a_file_that_never_rests_is_left_alone(tmp_path: Path) -> None:
     path, count = tmp_path / "settings.json", itertools.count()
     with pytest.raises(ConfigError, match="being changed by another program"):
-        registration.change_settings(str(path), lambda _: f"ours {path.write_text(str(next(count)))}")
-    assert (path.read_text(), list(tmp_path.iterdir())) == (str(registration.MAX_TRIES - 1), [path])
+        claude_code.change_settings(str(path), lambda _: f"ours {path.write_text(str(next(count)))}")
+    assert (path.read_text(), list(tmp_path.iterdir())) == (str(claude_code.MAX_TRIES - 1), [path])
 
 
 @posix

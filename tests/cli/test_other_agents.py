@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.agents import client_settings, hook_entries, registration
-from subcog_hooks.cli.agents.client_settings import CLIENTS
+from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents
+from subcog_hooks.cli.agents.other_agents import CLIENTS
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
@@ -98,11 +98,11 @@ def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Sub
     client = CLIENTS[name]
     for text in (*FILES.values(), *(COMMENTED.values() if name != "codex" else ())):
         with subtests.test(text=text):
-            registered = client_settings.add_hook(client, ["/x/subcog"], text)
-            commands = client_settings.FORMS[client.settings.form].read_commands(registered, client)
+            registered = other_agents.add_hook(client, ["/x/subcog"], text)
+            commands = other_agents.FORMS[client.settings.form].read_commands(registered, client)
             assert {*commands} == {*HOOKED[name].events}
-            assert client_settings.add_hook(client, ["/x/subcog"], registered) == registered
-            assert client_settings.remove_hook(client, registered) == text
+            assert other_agents.add_hook(client, ["/x/subcog"], registered) == registered
+            assert other_agents.remove_hook(client, registered) == text
             plain = json.loads(hook_entries.blank_comments(registered).removeprefix("\ufeff"))
             before = json.loads(hook_entries.blank_comments(text).removeprefix("\ufeff"))
             assert [key for key in plain if key in before] == list(before)
@@ -133,7 +133,7 @@ def test_a_file_with_a_version_alone_stays(subcog: Run, name: str, monkeypatch: 
     ):
         path.write_text(text)
         with monkeypatch.context() as patched:
-            patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
+            patched.setattr(claude_code, "hook_command", lambda: ["/old place/subcog"])
             assert subcog("init", "--for", name).code == 0
         assert subcog("init", "--for", name).code == 0  # after a move of the installation
         assert subcog("uninstall", "--for", name).code == 0
@@ -167,7 +167,7 @@ def test_server_settings_come_back_byte_for_byte(subcog: Run, name: str, subtest
             members = hook_entries.parse_members(registered, hook_entries.start_of(registered))
             (servers,) = [member.value for member in members if member.key == settings.key]
             assert isinstance(servers, dict)
-            assert servers["subcog"] == {"command": registration.executable()[0], "args": ["mcp"]}
+            assert servers["subcog"] == {"command": claude_code.executable()[0], "args": ["mcp"]}
             assert ("other" in servers) is ("other" in text)
             assert subcog("uninstall", "--for", name).code == 0
             assert settings_of(name).read_bytes().decode() == text
@@ -206,7 +206,7 @@ def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) ->
     assert "`subcog init --for windsurf` again" in subcog("doctor").out + subcog("doctor").err
     assert subcog("init", "--for", "windsurf").code == 0
     now = json.loads(settings_of("windsurf").read_text())["mcpServers"]["subcog"]
-    assert now == {**server, "command": registration.executable()[0]}
+    assert now == {**server, "command": claude_code.executable()[0]}
     found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}"
     assert found in subcog("doctor").out
 
@@ -261,7 +261,7 @@ def test_what_an_agent_does_not_take_is_refused(subcog: Run) -> None:
 def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     for name in HOOKED:
         with monkeypatch.context() as patched:
-            patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
+            patched.setattr(claude_code, "hook_command", lambda: ["/old place/subcog"])
             subcog("init", "--for", name)
         before = settings_of(name).read_text()
         assert "/old place/subcog" in before
@@ -357,7 +357,7 @@ def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, 
     settings_of("codex").parent.mkdir()
     other = {"type": "command", "command": "date"}
     settings_of("codex").write_text(json.dumps({"hooks": {"Stop": [{"matcher": "x", "hooks": [other]}]}}))
-    monkeypatch.setattr(registration, "hook_command", lambda: ["sh"])
+    monkeypatch.setattr(claude_code, "hook_command", lambda: ["sh"])
     monkeypatch.setattr(hook_entries, "make_line", lambda *_, **__: "subcog hook --client codex # é")
     monkeypatch.setenv("PATH", str(write_program(tmp_path / "bin" / "subcog", "").parent))
     subcog("init", "--for", "codex")
@@ -402,9 +402,9 @@ console.log(JSON.stringify({ results, tool: tool.output }))
 def run_plugin(folder: Path, hook: str) -> dict[str, Any]:
     """Run OpenCode's plugin in Node with a program as its hook, and return its texts."""
     program = write_program(folder / "bin" / "subcog", hook)
-    text = client_settings.add_hook(CLIENTS["opencode"], ["/x/subcog"], None)
+    text = other_agents.add_hook(CLIENTS["opencode"], ["/x/subcog"], None)
     command = json.dumps([str(program), "hook", "--client", "opencode"])
-    (folder / "subcog.mjs").write_text(client_settings.PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
+    (folder / "subcog.mjs").write_text(other_agents.PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
     (folder / "drive.mjs").write_text(DRIVE)
     assert NODE is not None
     done = subprocess.run([NODE, "drive.mjs"], cwd=folder, capture_output=True, text=True, check=True)

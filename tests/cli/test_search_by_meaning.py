@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Result, Run
@@ -74,11 +74,11 @@ def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run) -> No
 
 
 def test_a_lexical_search_loads_no_model_and_makes_no_vectors(with_memories: Run, home: Home) -> None:
-    os.unlink(vectors_path(home, query_encoder.SPACE))
+    os.unlink(vectors_path(home, static_encoder.SPACE))
     answer = with_memories("search", "months.csv", "--mode", "lexical", "--json").json
     assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [("words", WORDS, WORDS)]
     assert (answer["strategies_matched"], answer["degraded"]) == (WORDS, False)
-    assert not os.path.exists(vectors_path(home, query_encoder.SPACE))
+    assert not os.path.exists(vectors_path(home, static_encoder.SPACE))
 
 
 def test_a_batch_is_answered_in_every_mode(with_memories: Run) -> None:
@@ -142,7 +142,7 @@ def test_without_sqlite_vec_words_answer_and_it_is_said(with_memories: Run, monk
     assert answer["results"][0]["confidence"] in ("medium", "low")
     done = with_memories("search", "months.csv", "--fast", "--ids")
     assert (done.code, done.out, done.err.splitlines()[0]) == (0, "words\n", answer["note"])
-    monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
+    monkeypatch.setattr("subcog_hooks.embed.neural_encoder.DocumentEmbedder", not_wanted)
     assert with_memories("search", "months.csv", "--json").json["note"] == answer["note"]
     assert with_memories("remember", "a new one").err.splitlines()[1:] == []  # beside where it went
 
@@ -174,7 +174,7 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
 
 
 def test_the_search_makes_vectors_that_lag_or_are_damaged(with_memories: Run, home: Home) -> None:
-    vectors = Path(vectors_path(home, query_encoder.SPACE))
+    vectors = Path(vectors_path(home, static_encoder.SPACE))
     vectors.unlink()
     with_memories("forget", "words")
     for damage in (None, b"", b"garbage" * 2_000):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import clients
-from subcog_hooks.cli.agents import client_settings
+from subcog_hooks.cli.agents import other_agents
 from subcog_hooks.clients import LEARNED, NAMES
 from subcog_hooks.clients.description import (
     COMPACTED,
@@ -41,7 +41,7 @@ def test_the_table_names_every_file_of_an_agent() -> None:
 @each_client
 def test_an_agent_has_every_part(client: Client) -> None:
     assert client is importlib.import_module(f"subcog_hooks.clients.{client.name.replace('-', '_')}").CLIENT
-    assert client.settings.form in client_settings.FORMS
+    assert client.settings.form in other_agents.FORMS
     if client.contract is None:
         assert (client.settings.form in (SERVER, YAML), client.settings.key != "", client.is_tried) == (True, True, False)
         return
@@ -62,13 +62,13 @@ def test_the_readme_says_whether_an_agent_is_tried(client: Client) -> None:
 @pytest.mark.parametrize("client", HOOKED, ids=lambda client: client.name)
 def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> None:
     assert client.contract is not None
-    made = client_settings.add_hook(client, ["/x/subcog"], None)
-    form = client_settings.FORMS[client.settings.form]
+    made = other_agents.add_hook(client, ["/x/subcog"], None)
+    form = other_agents.FORMS[client.settings.form]
     assert list(form.read_commands(made, client)) == list(client.contract.events)
-    assert client_settings.remove_hook(client, made) is None
+    assert other_agents.remove_hook(client, made) is None
     if client.settings.form != PLUGIN:
         entries = json.loads(made)["hooks"].values()
         hooks = [entry["hooks"][0] if client.settings.form == GROUPS else entry for (entry,) in entries]
         assert all({**hook, **client.settings.hook} == hook for hook in hooks)
         text = json.dumps(OTHERS)
-        assert client_settings.remove_hook(client, client_settings.add_hook(client, ["/x/subcog"], text)) == text
+        assert other_agents.remove_hook(client, other_agents.add_hook(client, ["/x/subcog"], text)) == text

@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store

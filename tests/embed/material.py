@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.embed import layout
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
-from subcog_hooks.embed.query_encoder import SPECIAL, StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import SPECIAL, StaticEncoder
 
 TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
 DIMENSION = 384

@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
-from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store import memory, vector_store
@@ -375,7 +375,7 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
 
 KILLED = """
 import os, sys
-from subcog_hooks.embed import catch_up, documents, models
+from subcog_hooks.embed import catch_up, models, neural_encoder
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.core.paths import Home
@@ -384,7 +384,7 @@ catch_up.GROUP_TEXTS = 4
 space, home, left = models.PACKAGED, Home.find(), int(sys.argv[2])
 
 
-class Logged(documents.DocumentEmbedder):
+class Logged(neural_encoder.DocumentEmbedder):
     __slots__ = ()
 
     def embed(self, texts):

@@ -12,8 +12,8 @@ import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, multilingual_encoder, pull, query_encoder
-from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed import models, multilingual_encoder, pull, static_encoder
+from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
 from subcog_hooks.store.home_files import ProcessLock
@@ -68,7 +68,7 @@ def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: 
     assert all(now != then for now, then in zip(models.vector_makers(PACKAGED), (final, first), strict=True))
 
 
-@pytest.mark.parametrize("module", [query_encoder, multilingual_encoder])
+@pytest.mark.parametrize("module", [static_encoder, multilingual_encoder])
 def test_an_unreadable_encoder_leaves_the_makers_unknown(
     module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

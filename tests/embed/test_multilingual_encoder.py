@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models
 from scripts.encoder import packing, pieces
 from subcog_hooks.embed import layout, multilingual_encoder
 from subcog_hooks.embed.multilingual_encoder import MAX_TOKENS, MultilingualEncoder, Segmenter, normalise
-from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from tests.embed import material
 
 ROOT = Path(__file__).parents[2]

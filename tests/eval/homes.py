@@ -12,8 +12,8 @@ from pathlib import Path
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between
 from subcog_hooks.hook import detached
 from subcog_hooks.store import index, vector_reader
 from tests.eval.collection import ROOT
@@ -85,7 +85,7 @@ class NeuralQueries:
         found = self._known.get(text)
         if found is None:
             if self._embed is None:
-                from subcog_hooks.embed.documents import DocumentEmbedder  # .6 s that a kept vector saves
+                from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # .6 s that a kept vector saves
 
                 self._embed = DocumentEmbedder(PACKAGED).query
             found = self._known[text] = (self._embed(text) or b"").hex()

@@ -24,7 +24,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import detached, recalled, second_look, tool
+from subcog_hooks.hook import detached, prompt_search, second_look, tool
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook.call import close_left_open
 from subcog_hooks.store.memory import Memory
@@ -64,7 +64,7 @@ def shown(prompts: Sequence[Row], memories: Path, kept: Path, aside: Path) -> li
 
     def close() -> None:
         close_left_open()
-        recalled.close_left_open()
+        prompt_search.close_left_open()
 
     def take(home: Home, words: Sequence[str], told: bytes = b"") -> None:
         if tuple(words) == second_look.WORDS:  # else it is the work at rest, which nobody waits for

@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_checks, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook import call, facts, main, prompt, recalled, session, tool
+from subcog_hooks.hook import call, facts, failed_call, main, prompt, session, tool
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
 from subcog_hooks.store import project, sessions, state_values
 from subcog_hooks.store.project import Project
@@ -26,7 +26,7 @@ def make_call(home: Home, **payload: object) -> call.HookCall:
     return hook_call
 
 
-@pytest.mark.parametrize("respond", [prompt.respond, session.respond, tool.respond, recalled.respond_to_error])
+@pytest.mark.parametrize("respond", [prompt.respond, session.respond, tool.respond, failed_call.respond])
 def test_without_memories_nothing_is_made(home: Home, respond: Callable[..., None]) -> None:
     payload = {"session_id": "s", "prompt": "Where is it?", "tool_name": "Edit", "error": "ValueError: it is gone"}
     respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))

@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import recalled
+from subcog_hooks.hook import prompt_search
 from subcog_hooks.recall import alike, exact
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.store import sessions, state_values
@@ -51,7 +51,7 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
 def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     text = QUESTION + " We are deploying to prod."
     assert len(ask(text)) > 1
-    monkeypatch.setattr(recalled, "RECALL_MS", 60_000.0)
+    monkeypatch.setattr(prompt_search, "RECALL_MS", 60_000.0)
     assert ask(text, session="late") == ["freeze"]
     assert past_verdicts(home)[0].strategies == (PATTERN,)
     assert "triggers and conditions alone: no time was left to search" in log_of(home)
@@ -60,7 +60,7 @@ def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home:
 def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(QUESTION)
     assert SEMANTIC in past_verdicts(home)[0].strategies
-    monkeypatch.setattr(recalled, "AFTERWARDS_MS", 60_000.0)
+    monkeypatch.setattr(prompt_search, "AFTERWARDS_MS", 60_000.0)
     assert ask(QUESTION, session="late")
     verdict = past_verdicts(home)[0]
     assert (verdict.outcome, SEMANTIC in verdict.strategies) == (SPOKE, False)

@@ -8,7 +8,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import deliver, prompt, recalled
+from subcog_hooks.hook import deliver, prompt, prompt_search
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import past_runs, sessions, state_values, verdicts
@@ -142,7 +142,7 @@ def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
     with LlmServer(says("none", 0.95)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         verdict = decide()
-    assert (verdict.outcome, verdict.reason) == (INTENT, recalled.VETO)
+    assert (verdict.outcome, verdict.reason) == (INTENT, prompt_search.VETO)
     assert outcomes(verdict)["first"] == INTENT
     assert verdict.intent is not None
     assert (verdict.intent.llm_status, LLM in dict(verdict.stages)) == ("success", True)

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import recalled, tool
+from subcog_hooks.hook import failed_call, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -46,7 +46,7 @@ def call(home: Home, shop: Path) -> Call:
         printed: list[bytes] = []
         if error:
             payload |= {"error": error, "is_interrupt": session == "stopped"}
-            recalled.respond_to_error(payload, home, printed.append, Deadline(5_000))
+            failed_call.respond(payload, home, printed.append, Deadline(5_000))
         else:
             tool.respond(payload, home, printed.append, Deadline(5_000))
         context = json.loads(printed[0])["hookSpecificOutput"]["additionalContext"] if printed else ""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors

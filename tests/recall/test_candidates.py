@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import ModelError, StoreError
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.recall import candidates
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, Sources

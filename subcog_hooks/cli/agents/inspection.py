@@ -9,8 +9,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from subcog_hooks.cli.agents import client_settings, hook_entries, registration, skills
-from subcog_hooks.cli.agents.registration import USER, Plugin
+from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents, skills
+from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
 from subcog_hooks.clients.description import YAML, Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
@@ -65,12 +65,12 @@ def inspect_registration() -> Registration:
     running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
     is_broken = False  # a command that cannot run: the hook is registered
     seen: set[str] = set()  # A repository may contain the user's own settings folder.
-    for name, path in registration.settings_files().items():
+    for name, path in claude_code.settings_files().items():
         if os.path.realpath(path) in seen:
             continue
         seen.add(os.path.realpath(path))
         try:
-            text = registration.read_settings(path)
+            text = claude_code.read_settings(path)
             if text is None:
                 continue
             hook_entries.refuse_comments(text)
@@ -82,15 +82,15 @@ def inspect_registration() -> Registration:
         for words in distinct:
             remarks.append(_judge_command(name, path, words))
             is_broken = is_broken or remarks[-1].kind == BAD
-            resolved = registration.resolve_command(words)
-            if resolved and registration.is_users_own(path):
+            resolved = claude_code.resolve_command(words)
+            if resolved and claude_code.is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
         if commands:
             running[name] = frozenset(distinct)
             if missing:
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(note(f"the {name} settings do not run it for all of {', '.join(missing)}; {adds}"))
-    plugins = registration.list_plugins()
+    plugins = claude_code.list_plugins()
     is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
     remarks += _judge_plugins(plugins, is_registered=bool(running))
     double = _describe_double(plugins, running)
@@ -107,7 +107,7 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     """Judge a command of a settings file. Only our own executable and commands in the user's settings are ever run."""
     hook = f"hook in the {name} settings: {command_text(words)}"
     again = f"run `subcog init{scope_option(name)}` again"
-    program, resolved = words[0], registration.resolve_command(words)
+    program, resolved = words[0], claude_code.resolve_command(words)
     if resolved is None and shutil.which(program) is None:
         remedy = "pipx or uv puts it on the PATH" if program == "subcog" else again
         return bad(f"{visible(path)} runs {command_text((program,))}, which is not there; {remedy}", EXIT_CONFIG)
@@ -115,9 +115,9 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     if places and not os.path.isdir(os.path.join(places[0], "subcog_hooks")):
         moved = f"{visible(path)} names {command_text((places[0],))}, where subcog is no more; {again}"
         return note(moved) if os.path.isfile(places[1]) else bad(moved, EXIT_CONFIG)
-    if resolved is not None and (registration.is_users_own(path) or _is_this_installation(resolved)):
+    if resolved is not None and (claude_code.is_users_own(path) or _is_this_installation(resolved)):
         return good(hook)
-    if registration.is_users_own(path):
+    if claude_code.is_users_own(path):
         return note(f"{hook}; not run, because its path begins in the folder at hand; run `subcog init` again")
     not_run = f"{hook}; not run, because the repository names it: doctor tries this installation"
     return good(not_run) if words == ("subcog", "hook") else note(not_run)
@@ -126,7 +126,7 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
 def _is_this_installation(words: list[str]) -> bool:
     return any(
         os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
-        for program, *arguments in (registration.executable(), registration.hook_command())
+        for program, *arguments in (claude_code.executable(), claude_code.hook_command())
     )
 
 
@@ -139,7 +139,7 @@ def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> Iterator[Re
             yield good(disabled) if is_registered else note(disabled)
             continue
         yield good(f"{name}, enabled in the {plugin.enabled_by} settings: it runs `subcog hook` from the PATH")
-        if registration.find_program("subcog") is None:
+        if claude_code.find_program("subcog") is None:
             advice = "install subcog with pipx or uv, or use `subcog init` instead"
             yield bad(f"`subcog` is not on the PATH, where the plugin looks for it; {advice}", EXIT_CONFIG)
 
@@ -161,8 +161,8 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
 
 
 def _judge_skills() -> Iterator[Remark]:
-    folder = registration.skills_folder(USER)
-    installed = skills.find_skills(folder, skills.command_of(registration.executable())) if folder else []
+    folder = claude_code.skills_folder(USER)
+    installed = skills.find_skills(folder, skills.command_of(claude_code.executable())) if folder else []
     same, changed, older = (
         [skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED, skills.OLDER)
     )
@@ -176,7 +176,7 @@ def _judge_skills() -> Iterator[Remark]:
 
 def path_remark() -> str:
     """Return a remark where the PATH does not lead to this installation, with the command for agents; "" otherwise."""
-    command = skills.command_of(registration.executable())
+    command = skills.command_of(claude_code.executable())
     if command == "subcog":
         return ""
     return f"subcog is not on the PATH: agents open memories by `{command_text((command,))} show ID`; pipx or uv puts it there"
@@ -198,15 +198,15 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
 
     last_activity: returns when a session of an agent was last active, in milliseconds since the epoch, None for never.
     """
-    for client in client_settings.CLIENTS.values():
-        if client_settings.is_installed(client):
+    for client in other_agents.CLIENTS.values():
+        if other_agents.is_installed(client):
             try:
-                yield _judge_client(client, client_settings.read_commands(client), last_activity(client.name))
+                yield _judge_client(client, other_agents.read_commands(client), last_activity(client.name))
             except ConfigError as error:
                 yield note(visible(error.message))
 
 
-def _judge_client(client: Client, commands: client_settings.Commands, last_ms: int | None) -> Remark:
+def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
         remedy = f"{init} {'says how to add it' if client.settings.form == YAML else 'registers it'}"
@@ -214,11 +214,11 @@ def _judge_client(client: Client, commands: client_settings.Commands, last_ms: i
     untried = "" if client.is_tried else " (not tried with the real client)"
     where = visible(f"{client.title}{untried}: {client.kind} in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
-    missing = [words[0] for words in attempts if registration.resolve_command(words) is None]
+    missing = [words[0] for words in attempts if claude_code.resolve_command(words) is None]
     if missing:
         fault = f"{where} runs {command_text((missing[0],))}, which is not there; run {init} again"
         return bad(fault, EXIT_CONFIG) if len(missing) == len(attempts) else note(fault)
-    if absent := [event for event in client_settings.events_of(client) if event not in commands]:
+    if absent := [event for event in other_agents.events_of(client) if event not in commands]:
         return note(f"{where} lacks {', '.join(absent)}; {init} adds that")
     if client.settings.has_trust and not is_trusted_by_codex(client):
         return note(f"{where} is not trusted yet. {client.settings.next_step}")
@@ -231,11 +231,11 @@ def is_trusted_by_codex(client: Client) -> bool:
     """Return whether the user has let Codex run all of our hooks, each as it stands now. Codex keeps a hash of each."""
     try:
         with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
-            states = registration.object_in(registration.object_in(tomllib.load(file), "hooks"), "state")
+            states = claude_code.object_in(claude_code.object_in(tomllib.load(file), "hooks"), "state")
     except (OSError, ValueError):
         return False
     paths = (client.settings.path, os.path.realpath(client.settings.path))
-    for entry in hook_entries.find_entries(registration.read_settings(client.settings.path) or "{}"):
+    for entry in hook_entries.find_entries(claude_code.read_settings(client.settings.path) or "{}"):
         event = re.sub(r"(?<!^)(?=[A-Z])", "_", entry.event).lower()
         hashed: dict[str, object] = {"event_name": event, "hooks": [{"async": False, **entry.hook}]}
         if "matcher" in entry.group:
@@ -243,6 +243,6 @@ def is_trusted_by_codex(client: Client) -> bool:
         data = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         trusted_hash = f"sha256:{hashlib.sha256(data.encode()).hexdigest()}"
         keys = [f"{path}:{event}:{entry.group_index}:{entry.hook_index}" for path in paths]
-        if trusted_hash not in [registration.object_in(states, key).get("trusted_hash") for key in keys]:
+        if trusted_hash not in [claude_code.object_in(states, key).get("trusted_hash") for key in keys]:
             return False
     return True

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 
-from subcog_hooks.cli.agents import hook_entries, registration
+from subcog_hooks.cli.agents import claude_code, hook_entries
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
@@ -59,10 +59,10 @@ def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
     """Write rules into the person's settings. A stored memory owns the new rules. Raises ConfigError, StoreError."""
     if not patterns:
         return
-    if not os.path.isdir(registration.config_folder()):
-        terminal.say(f"no rule is set: Claude Code has no settings in {registration.config_folder()}; agents only get the note")
+    if not os.path.isdir(claude_code.config_folder()):
+        terminal.say(f"no rule is set: Claude Code has no settings in {claude_code.config_folder()}; agents only get the note")
         return
-    home, path = context.home(), registration.settings_files()[registration.USER]
+    home, path = context.home(), claude_code.settings_files()[claude_code.USER]
     rules = [OwnedRule(memory.id, path, kind, rule_of(pattern)) for kind, pattern in patterns]
     before, _ = _change_settings(path, lambda text: reduce(_with_rule, rules, text))
     owned = {rule.place for rule in read_rules(home)}
@@ -106,8 +106,8 @@ def describe_rules(memory: Memory) -> str:
 
 
 def _change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
-    with registration.faults_named(f"{path} has no rules as Claude Code writes them"):
-        return registration.change_settings(path, change)
+    with claude_code.faults_named(f"{path} has no rules as Claude Code writes them"):
+        return claude_code.change_settings(path, change)
 
 
 def _with_rule(text: str | None, rule: OwnedRule) -> str:

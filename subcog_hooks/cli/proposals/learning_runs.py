@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from subcog_hooks.cli.agents import registration
+from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core import log
@@ -84,7 +84,7 @@ def find_all_transcripts(
 
 def clients_folder() -> str:
     """Return the folder of Claude Code's own transcripts. Raises ConfigError."""
-    return os.path.join(registration.notes_folder(), "projects")
+    return os.path.join(claude_code.notes_folder(), "projects")
 
 
 def time_of_age(text: str | None, now: int) -> int:

@@ -27,8 +27,8 @@ from subcog_hooks.core.errors import (
 from subcog_hooks.core.log import to_json
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall.fusion import adaptive_alpha
@@ -310,7 +310,7 @@ def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
         encode = encode_by_language(encoder.encode)
         if not is_fast:
             try:
-                from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
+                from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 0.3 s with its libraries
 
                 encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
             except ModelError as error:

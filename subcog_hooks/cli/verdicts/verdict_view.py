@@ -14,7 +14,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language, unit_vector
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language, unit_vector
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.recall import alike, logit, query, relevance
 from subcog_hooks.recall.hits import BRIEF

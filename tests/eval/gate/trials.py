@@ -16,9 +16,9 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed.query_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook import deliver, recalled
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
+from subcog_hooks.hook import deliver, prompt_search
 from subcog_hooks.hook import prompt as hook
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.prompt_reading import PromptReading
@@ -137,7 +137,7 @@ class Hook:
             answer.hits = [copy(hit) for hit in answer.hits]
             return answer
 
-        with patch.object(recalled, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
+        with patch.object(prompt_search, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
             yield
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from scripts.encoder import packing
 from subcog_hooks.core.errors import EXIT_MODEL, SubcogError
-from subcog_hooks.embed import documents, layout, query_encoder
-from subcog_hooks.embed.documents import encode_many
+from subcog_hooks.embed import layout, neural_encoder, static_encoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
-from subcog_hooks.embed.query_encoder import MAX_TOKENS, StaticEncoder, encode_by_language
+from subcog_hooks.embed.neural_encoder import encode_many
+from subcog_hooks.embed.static_encoder import MAX_TOKENS, StaticEncoder, encode_by_language
 from tests.embed import material
 
 Recipe = Callable[[str], np.ndarray[tuple[int], np.dtype[np.float32]]]
@@ -173,11 +173,11 @@ def test_a_text_is_read_by_the_encoder_of_its_language() -> None:
 def test_many_texts_keep_their_order() -> None:
     texts = ["one", FOREIGN[0], "two", FOREIGN[1]]
     encode = encode_by_language(StaticEncoder.open().encode)
-    assert documents.encode_provisionally(texts) == [encode(text) for text in texts]
+    assert neural_encoder.encode_provisionally(texts) == [encode(text) for text in texts]
 
 
 def test_a_long_text_has_passages_of_whole_characters() -> None:
-    short, long = documents.encode_with_passages(["鍵は毎月更新する。", "鍵は毎月更新する。" * 60])
+    short, long = neural_encoder.encode_with_passages(["鍵は毎月更新する。", "鍵は毎月更新する。" * 60])
     assert len(short) == 1
     assert len(long) > 2
     assert all(len(vector) == len(short[0]) for vector in long)
@@ -311,7 +311,7 @@ def test_any_changed_byte_is_found_by_the_check(small_path: str) -> None:
 TEXT = st.text(st.characters(codec="utf-8"))
 
 
-MIXED = st.lists(TEXT | st.sampled_from([*query_encoder.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
+MIXED = st.lists(TEXT | st.sampled_from([*static_encoder.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
 
 
 @pytest.fixture(scope="module")
@@ -333,7 +333,7 @@ def differing(texts: list[str], packed_encoder: layout.PackedEncoder) -> list[st
     return [
         text
         for text, expected in zip(texts, encoded, strict=True)
-        if query_encoder.token_ids(text, packed_encoder.match) != expected.ids
+        if static_encoder.token_ids(text, packed_encoder.match) != expected.ids
     ]
 
 
@@ -357,7 +357,7 @@ def test_thousands_of_texts_tokenise_as_in_the_library(packed_encoder: layout.Pa
 
 @given(MIXED)
 def test_any_text_gives_what_the_library_gives(packed_encoder: layout.PackedEncoder, text: str) -> None:
-    assert query_encoder.token_ids(text, packed_encoder.match) == of_library(text)
+    assert static_encoder.token_ids(text, packed_encoder.match) == of_library(text)
 
 
 def test_words_are_lower_case_and_split_at_signs() -> None:
@@ -371,18 +371,18 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
         ("a\u2028b\u3000c", ["a", "b", "c"]),
         ("≠", ["="]),
     ]
-    assert [(text, actual) for text, words in cases if (actual := query_encoder.split_words(text)) != words] == []
+    assert [(text, actual) for text, words in cases if (actual := static_encoder.split_words(text)) != words] == []
 
 
 def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.PackedEncoder) -> None:
     unknown = [material.vocabulary()["[UNK]"]]
-    assert query_encoder.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
-    assert query_encoder.token_ids("a" * 100, packed_encoder.match) == of_library("a" * 100) != unknown
+    assert static_encoder.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
+    assert static_encoder.token_ids("a" * 100, packed_encoder.match) == of_library("a" * 100) != unknown
 
 
 @given(text=MIXED, limit=st.integers(0, 20))
 def test_a_limit_gives_the_first_ids(packed_encoder: layout.PackedEncoder, text: str, limit: int) -> None:
-    assert query_encoder.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
+    assert static_encoder.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
 
 
 def test_half_a_million_characters_give_what_the_library_gives(
@@ -396,10 +396,10 @@ def test_half_a_million_characters_give_what_the_library_gives(
     for piece in cases:
         with subtests.test(piece=piece):
             text = piece * (500_000 // len(piece))
-            assert query_encoder.token_ids(text, packed_encoder.match, 256) == of_library(text[:20_000])[:256]
+            assert static_encoder.token_ids(text, packed_encoder.match, 256) == of_library(text[:20_000])[:256]
 
 
 def test_texts_are_cut_into_stretches_only_where_words_end(packed_encoder: layout.PackedEncoder) -> None:
     texts = ["".join(material.texts(seed, 400)) for seed in range(2, 4)]
-    assert min(map(len, texts)) > 2 * query_encoder._STRETCH
+    assert min(map(len, texts)) > 2 * static_encoder._STRETCH
     assert not differing(texts, packed_encoder)

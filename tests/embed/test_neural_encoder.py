@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import import_text_embedding
-from subcog_hooks.embed.documents import (
+from subcog_hooks.embed.neural_encoder import (
     CHARACTERS_PER_TOKEN,
     MAX_PASSAGES,
     STEP,
@@ -75,7 +75,7 @@ def test_the_packaged_model_equals_fastembed_bit_for_bit(tmp_path: Path) -> None
 
 def test_only_another_model_loads_fastembed() -> None:
     script = (
-        "import sys; from subcog_hooks.embed import documents, space; documents.DocumentEmbedder(space.PACKAGED).query('a');"
+        "import sys; from subcog_hooks.embed import neural_encoder, space; neural_encoder.DocumentEmbedder(space.PACKAGED).query('a');"
     )
     script += "print('fastembed' in sys.modules, 'huggingface_hub' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
@@ -196,8 +196,8 @@ def test_a_model_that_can_not_be_loaded_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
     code = (
-        "from subcog_hooks.embed import documents, models\n"
-        "embedder = documents.DocumentEmbedder(models.PACKAGED, 2)\n"
+        "from subcog_hooks.embed import neural_encoder, models\n"
+        "embedder = neural_encoder.DocumentEmbedder(models.PACKAGED, 2)\n"
         "assert any(embedder.query('quay')) and len(list(embedder.embed(['pier', 'berth']))) == 2\n"
     )
     trace = tmp_path / "trace"

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 
-from subcog_hooks.cli.agents import hook_entries, registration
+from subcog_hooks.cli.agents import claude_code, hook_entries
 from subcog_hooks.cli.state import missing_package
 from subcog_hooks.cli.terminal.output import terminal, visible
 from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
@@ -160,7 +160,7 @@ def find_client(name: str) -> Client:
 
 def is_installed(client: Client) -> bool:
     """Return whether an agent's program is on the PATH, or has left a folder of settings."""
-    return registration.find_program(client.name) is not None or os.path.isdir(client.settings.folder_path)
+    return claude_code.find_program(client.name) is not None or os.path.isdir(client.settings.folder_path)
 
 
 def find_clients(*, has_hook: bool) -> list[Client]:
@@ -180,12 +180,12 @@ def events_of(client: Client) -> Iterable[str]:
 
 def command_for(client: Client) -> list[str]:
     """Return the command of this installation for an agent's hook or server, without its last words."""
-    return registration.hook_command() if client.contract else registration.executable()
+    return claude_code.hook_command() if client.contract else claude_code.executable()
 
 
 def read_commands(client: Client) -> Commands:
     """Return the commands of our hook in an agent's settings, by event. Raises ConfigError."""
-    text = registration.read_settings(client.settings.path)
+    text = claude_code.read_settings(client.settings.path)
     with _form_of(client, text) as form:
         return form.read_commands(text, client) if text is not None else {}
 
@@ -206,7 +206,7 @@ def remove_hook(client: Client, before: str | None) -> str | None:
 def _form_of(client: Client, text: str | None) -> Iterator[Form]:
     """Yield the form of an agent's settings `text`. Raises ConfigError for a text that the agent could not read."""
     settings = client.settings
-    with registration.faults_named(f"{settings.path} has no {client.kind}s as {client.title} reads them"):
+    with claude_code.faults_named(f"{settings.path} has no {client.kind}s as {client.title} reads them"):
         if text is not None and settings.form in (GROUPS, ENTRIES, SERVER) and not settings.has_comments:
             hook_entries.refuse_comments(text)
         yield FORMS[settings.form]
@@ -217,7 +217,7 @@ def register(client: Client) -> None:
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
     command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
-    before, after = registration.change_settings(client.settings.path, partial(add_hook, client, command))
+    before, after = claude_code.change_settings(client.settings.path, partial(add_hook, client, command))
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return

@@ -1,17 +1,14 @@
-"""The searches of the hook: for a prompt, and (PostToolUseFailure) for the error of a failed tool call."""
+"""The search for a prompt: an index, a store and vectors are opened, and the hits become an offer."""
 
 from __future__ import annotations
 
 import os
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.embed import query_encoder
-from subcog_hooks.embed.query_encoder import encode_by_language
+from subcog_hooks.embed import static_encoder
+from subcog_hooks.embed.static_encoder import encode_by_language
 from subcog_hooks.hook import choose
-from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
-from subcog_hooks.hook.deliver import deliver
-from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.keywords import GENERAL, NONE
 from subcog_hooks.recall import fusion, pipeline
@@ -20,20 +17,16 @@ from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
-from subcog_hooks.store.verdicts import INTENT, LLM, RECALL, REPEATED, SPENT
-from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
+from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.keywords import Intent
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
 
 VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
 
-_left_open: list[VectorReader | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
+_left_open: list[VectorReader | static_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
 
 
 def close_left_open() -> None:
@@ -57,12 +50,12 @@ def open_sources(call: HookCall) -> Sources:
     numbers = fusion.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
-    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):
+    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, static_encoder.SPACE)):
         return Sources(index, store, None, numbers)
     try:
-        encoder = query_encoder.StaticEncoder.open()
+        encoder = static_encoder.StaticEncoder.open()
         _left_open.append(encoder)
-        vectors = VectorReader.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+        vectors = VectorReader.reader(call.home, static_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
     except SubcogError as error:
@@ -264,70 +257,3 @@ def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], 
 def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
 
     return recall_words.rarity_in_index(sources.index)
-
-
-MAX_MEMORIES = 1  # memories beside one error
-
-
-def respond_to_error(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    """Answer one failed tool call: call `write` once with the output, or not at all. Raises StoreError."""
-    error = text_of(payload, "error")
-    if error.strip() and payload.get("is_interrupt") is not True:
-        with_sound_state(home, lambda: _respond_to_error(payload, error, home, write, deadline))
-
-
-def _respond_to_error(
-    payload: dict[str, object], error: str, home: Home, write: Callable[[bytes], None], deadline: Deadline
-) -> None:
-    call = open_call(payload, home, deadline)
-    if call is None:
-        return
-    settings = call.settings
-    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
-        return
-    verdict = _decide_on_error(error, call)
-    if verdict is None:
-        return
-    from subcog_hooks.hook import record  # A prompt's answer does not wait for it.
-
-    deliver(call, FAILURE_EVENT, verdict, write)
-    if verdict.outcome not in (REPEATED, SPENT):
-        record.record_call(call, FAILURE_EVENT, verdict)
-
-
-def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
-    """Return an offer of the memories about an error, None where none is relevant. Raises StoreError.
-
-    A memory is compared with the whole error and with the line that names the failure; the better comparison counts.
-    """
-    settings = call.settings
-    command = text_of(input_of(call.payload), "command")
-    text = ends_of(f"{command}\n{error}")
-    failure = prepare_prompt(error).failure
-    sources = open_sources(call)
-    answer = pipeline.recall_for_parts(text, [failure] if failure else [], sources, call.eligible, call.deadline)
-    discount_absent(answer.hits, call)
-    bar = float(settings["surfacing.min_relevance"])
-    has_room = sessions.has_room_for_line(call.state, call.ledger_key)
-    line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
-    if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
-        return None
-    offer = Offer(
-        pipeline.sort_by_relevance(answer.hits),
-        choose.relevance_threshold(bar, is_enough=True, is_seeking=False),
-        min(MAX_MEMORIES, int(settings["surfacing.max_memories"])),
-        int(settings["surfacing.max_characters"]),
-        lambda relevant: pipeline.remove_repeats(relevant, sources.tuning),
-        attributes={"tool": text_of(call.payload, "tool_name")},
-        tells_relevance=True,
-        pointer_bar=line_bar,
-        max_lines=1,
-        prompt=failure or text,
-    )
-    return Verdict(
-        reason=text_of(call.payload, "tool_name"),
-        offer=offer,
-        bars=bars_from_settings(settings),
-        strategies=answer.strategies,
-        note=answer.note,
-    )

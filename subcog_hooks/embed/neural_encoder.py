@@ -13,10 +13,10 @@ import warnings
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import first_line, import_onnx_runtime
-from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.layout import INT8, PackedEncoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
-from subcog_hooks.embed.query_encoder import OF_FIRST, OF_SECOND, StaticEncoder
+from subcog_hooks.embed.static_encoder import OF_FIRST, OF_SECOND, StaticEncoder
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.embed.space import Space
 
+
+if TYPE_CHECKING:
     Span = tuple[int, int]  # of characters: the first, and the one behind the last
 
 MIN_TOKENS, MIN_NORM = 1e-9, 1e-12  # minimal divisors
@@ -295,7 +297,7 @@ MANY = 50  # texts; from there on numpy is worth its import and reading all rows
 MAX_CACHED_WORDS = 100_000  # words; some 20 MB
 
 
-def encode_many(texts: Iterable[str], path: str = query_encoder.PACKAGED) -> list[bytes]:
+def encode_many(texts: Iterable[str], path: str = static_encoder.PACKAGED) -> list[bytes]:
     """Return the vectors of the texts, equal to StaticEncoder.encode up to a unit of rounding in a value.
 
     Each is `dimension` signed bytes, or b"". The ids come from our own WordPiece. With its cache of words it splits 10,000
@@ -311,7 +313,7 @@ def encode_many(texts: Iterable[str], path: str = query_encoder.PACKAGED) -> lis
         for text in texts:
             if len(ids_by_word) > MAX_CACHED_WORDS:
                 ids_by_word.clear()
-            ids = np.array(query_encoder.token_ids(text, packed.match, query_encoder.MAX_TOKENS, ids_by_word), np.int64)
+            ids = np.array(static_encoder.token_ids(text, packed.match, static_encoder.MAX_TOKENS, ids_by_word), np.int64)
             if not len(ids):
                 encoded.append(b"")
                 continue

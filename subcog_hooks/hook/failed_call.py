@@ -1,0 +1,86 @@
+"""PostToolUseFailure: the memories about the error of a failed tool call."""
+
+from __future__ import annotations
+
+from subcog_hooks.hook import choose
+from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
+from subcog_hooks.hook.deliver import deliver
+from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
+from subcog_hooks.hook.prompt_search import discount_absent, open_sources
+from subcog_hooks.recall import pipeline
+from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store.verdicts import REPEATED, SPENT
+from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.hook.call import HookCall
+
+MAX_MEMORIES = 1  # memories beside one error
+
+
+def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    """Answer one failed tool call: call `write` once with the output, or not at all. Raises StoreError."""
+    error = text_of(payload, "error")
+    if error.strip() and payload.get("is_interrupt") is not True:
+        with_sound_state(home, lambda: _respond(payload, error, home, write, deadline))
+
+
+def _respond(payload: dict[str, object], error: str, home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    call = open_call(payload, home, deadline)
+    if call is None:
+        return
+    settings = call.settings
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
+        return
+    verdict = _decide_on_error(error, call)
+    if verdict is None:
+        return
+    from subcog_hooks.hook import record  # A prompt's answer does not wait for it.
+
+    deliver(call, FAILURE_EVENT, verdict, write)
+    if verdict.outcome not in (REPEATED, SPENT):
+        record.record_call(call, FAILURE_EVENT, verdict)
+
+
+def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
+    """Return an offer of the memories about an error, None where none is relevant. Raises StoreError.
+
+    A memory is compared with the whole error and with the line that names the failure; the better comparison counts.
+    """
+    settings = call.settings
+    command = text_of(input_of(call.payload), "command")
+    text = ends_of(f"{command}\n{error}")
+    failure = prepare_prompt(error).failure
+    sources = open_sources(call)
+    answer = pipeline.recall_for_parts(text, [failure] if failure else [], sources, call.eligible, call.deadline)
+    discount_absent(answer.hits, call)
+    bar = float(settings["surfacing.min_relevance"])
+    has_room = sessions.has_room_for_line(call.state, call.ledger_key)
+    line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
+    if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
+        return None
+    offer = Offer(
+        pipeline.sort_by_relevance(answer.hits),
+        choose.relevance_threshold(bar, is_enough=True, is_seeking=False),
+        min(MAX_MEMORIES, int(settings["surfacing.max_memories"])),
+        int(settings["surfacing.max_characters"]),
+        lambda relevant: pipeline.remove_repeats(relevant, sources.tuning),
+        attributes={"tool": text_of(call.payload, "tool_name")},
+        tells_relevance=True,
+        pointer_bar=line_bar,
+        max_lines=1,
+        prompt=failure or text,
+    )
+    return Verdict(
+        reason=text_of(call.payload, "tool_name"),
+        offer=offer,
+        bars=bars_from_settings(settings),
+        strategies=answer.strategies,
+        note=answer.note,
+    )
