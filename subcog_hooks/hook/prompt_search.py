@@ -190,11 +190,7 @@ def _offer_hits(
     discount_absent(hits, call)
     memories = numbers.small
     bar = min(float(settings["surfacing.min_relevance"]), float(settings["surfacing.maybe_relevance"]) or 1.0)
-    if (
-        index is not None
-        and not reading.detected.reading.is_foreign
-        and any(hit.relevance >= bar for hit in hits)
-    ):
+    if index is not None and not reading.detected.reading.is_foreign and any(hit.relevance >= bar for hit in hits):
         # The weights for other languages are fitted to small stores, too.
         memories = recall_words.count_memories(index, Filter(audiences=call.eligible.audiences))
     return Offer(
