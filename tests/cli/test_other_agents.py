@@ -207,14 +207,28 @@ def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) ->
     assert subcog("init", "--for", "windsurf").code == 0
     now = json.loads(settings_of("windsurf").read_text())["mcpServers"]["subcog"]
     assert now == {**server, "command": claude_code.executable()[0]}
-    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}"
+    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}, and starts"
     assert found in subcog("doctor").out
+
+
+def test_doctor_starts_a_server(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
+    assert subcog("init", "--for", "zed").code == 0
+    assert f"ok  Zed (not tried with the real client): server in {settings_of('zed')}, and starts" in subcog("doctor").out
+    (tmp_path / "mcp.py").write_text("raise ImportError('as where the extra is not installed')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subcog("doctor")
+    assert f"BAD  Zed (not tried with the real client): server in {settings_of('zed')} does not start" in done.out
+    assert ("the server needs the package mcp" in done.out, "`uv tool install" in done.out, done.code) == (True, True, 4)
 
 
 def test_init_says_how_to_install_the_servers_package(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = subcog("init", "--for", "zed")
-    assert ('install "subcog[mcp]"' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (True, 1, False)
+    assert ('`uv tool install ".[models,share,mcp]"`' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (
+        True,
+        1,
+        False,
+    )
     assert done.code != 0
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -19,6 +20,10 @@ from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "ok", "note", "BAD"
 MAX_COMMAND_SHOWN = 200  # characters of a command
+GREETING = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", \
+"capabilities": {}, "clientInfo": {"name": "subcog doctor", "version": "1"}}}
+"""  # of a client to a server of the Model Context Protocol
+SERVER_S = 20.0  # A server answers its client in half a second, on a loaded machine in some.
 
 
 class Remark(NamedTuple):
@@ -194,7 +199,7 @@ def command_text(words: tuple[str, ...]) -> str:
 
 
 def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Remark]:
-    """Yield a remark about the hook in each installed agent's settings. No command is run.
+    """Yield a remark about the hook in each installed agent's settings. Of their commands, a server alone is started.
 
     last_activity: returns when a session of an agent was last active, in milliseconds since the epoch, None for never.
     """
@@ -223,8 +228,23 @@ def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int 
     if client.settings.has_trust and not is_trusted_by_codex(client):
         return note(f"{where} is not trusted yet. {client.settings.next_step}")
     if client.contract is None:
-        return good(where)
+        fault = _try_server(attempts[0])
+        return bad(f"{where} does not start: {fault}", EXIT_CONFIG) if fault else good(f"{where}, and starts")
     return good(f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
+
+
+def _try_server(words: list[str]) -> str:
+    """Greet a server in the user's own settings as its client would. Return why it does not answer, "" if it does."""
+    try:
+        done = subprocess.run(
+            claude_code.resolve_command(words) or words, input=GREETING, capture_output=True, timeout=SERVER_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return visible(str(error))
+    if done.stdout.startswith(b'{"jsonrpc"') and b'"result"' in done.stdout:
+        return ""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return cut(visible(lines[-1].removeprefix("subcog: ")), MAX_COMMAND_SHOWN) if lines else "it does not answer"
 
 
 def is_trusted_by_codex(client: Client) -> bool:
