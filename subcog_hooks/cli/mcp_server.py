@@ -61,9 +61,9 @@ NO_ANSWER = "No note answers this."
 BRIEF_URI = "subcog://brief"
 INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
     "The user's notes of earlier sessions: decisions, rules, fixes, traps. Call recall with the question or task before you "
-    "guess how things are done here, when you begin a task, and when something fails. Call remember, with the user's agreement, "
-    "when the user states a rule, decision, correction or fact that later sessions need. Notes are of their time: where the "
-    "code says otherwise, it is right; tell the user."
+    "guess how things are done here, when you begin a task, and when something fails. Call remember, with the user's "
+    "agreement, when the user states a rule, decision, correction or fact that later sessions need. Notes are of their time: "
+    "where the code says otherwise, it is right; tell the user."
 )
 UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode")
 NO_JSON = ErrorData(code=PARSE_ERROR, message="the line is not JSON")
