@@ -33,6 +33,19 @@ def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted
     assert answers.code == 0, answers.output
 
 
+def test_its_skills_are_in_a_real_request(other_client: OtherClient, noted: Machine) -> None:
+    settings = settings_of(other_client, noted)
+    folder = LEARNED_CLIENTS[other_client.name].settings.folder
+    home = Path(noted.environment["HOME"])
+    files = sorted(str(path.relative_to(home)) for path in (home / folder / "skills").glob("*/SKILL.md"))
+    assert len(files) == 3
+    answers = drive(other_client, noted, [QUESTION], *(f"--config={home / file}=~/{file}" for file in files), settings=settings)
+    assert answers.code == 0, answers.output
+    told = "\n".join(answers.requests[0])
+    for skill in ("subcog-remember", "subcog-recall", "subcog-why", "before you guess", "that later sessions will need"):
+        assert skill in told, skill
+
+
 def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: Machine) -> None:
     settings = settings_of(other_client, noted)
     settings.write_text(settings.read_text().replace(sys.prefix, str(noted.root / "gone")))

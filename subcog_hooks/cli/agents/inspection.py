@@ -193,15 +193,17 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
 def _judge_skills() -> Iterator[Remark]:
     folder = claude_code.skills_folder(USER)
     installed = skills.find_skills(folder, skills.command_of(claude_code.executable())) if folder else []
-    same, changed, older = (
-        [skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED, skills.OLDER)
-    )
+    same, changed = ([skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED))
     if same or changed:
         by_you = f", changed by you: {', '.join(changed)}" if changed else ""
         yield good(visible(f"skills in {folder}: {', '.join(same + changed)}{by_you}"))
-    if older:
-        names = ", ".join(older)
-        yield note(visible(f"the skills {names} in {folder} are of another installation; run `subcog init`"))
+    yield from _find_older_skills(installed, "subcog init")
+
+
+def _find_older_skills(installed: list[skills.Skill], remedy: str) -> Iterator[Remark]:
+    if older := [skill for skill in installed if skill.state == skills.OLDER]:
+        names = ", ".join(skill.name for skill in older)
+        yield note(visible(f"the skills {names} in {older[0].folder} are of another installation; run `{remedy}`"))
 
 
 def path_remark() -> str:
@@ -231,7 +233,9 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
     for client in other_agents.CLIENTS.values():
         if other_agents.is_installed(client):
             try:
-                yield _judge_client(client, other_agents.read_commands(client), last_activity(client.name))
+                commands = other_agents.read_commands(client)
+                yield _judge_client(client, commands, last_activity(client.name))
+                yield from _find_older_skills(other_agents.find_skills(client), f"subcog init --for {client.name}")
             except ConfigError as error:
                 yield note(visible(error.message))
 
