@@ -194,7 +194,7 @@ def _refuse_message(error: Exception) -> JSONRPCError | None:
         message = detail["input"]
         if detail["type"] == "json_invalid":  # Python takes half a surrogate pair, which is no valid text.
             try:
-                message = json.loads(message)
+                message = json.loads(str(message))
             except (ValueError, RecursionError):
                 return JSONRPCError(jsonrpc="2.0", id=None, error=NO_JSON)
         if isinstance(message, dict):
@@ -203,8 +203,11 @@ def _refuse_message(error: Exception) -> JSONRPCError | None:
     if fields.keys() & {"result", "error"}:
         return None
     id_ = fields.get("id")
-    is_plain = type(id_) in (int, str) and str(id_).encode("utf-8", "replace").decode() == str(id_)
-    return JSONRPCError(jsonrpc="2.0", id=id_ if is_plain else None, error=UNREADABLE)
+    if isinstance(id_, str):
+        id_ = id_ if id_.encode("utf-8", "replace").decode() == id_ else None  # It may have half a pair, too.
+    elif type(id_) is not int:
+        id_ = None
+    return JSONRPCError(jsonrpc="2.0", id=id_, error=UNREADABLE)
 
 
 async def _list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:

@@ -85,7 +85,7 @@ def inspect_registration() -> Registration:
                 continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
-            off_in = {True: path, False: ""}.get(_switch_in(text), off_in)
+            off_in = {True: path, False: "", None: off_in}[_switch_in(text)]
         except (ConfigError, ValueError, RecursionError) as error:
             remarks.append(bad(visible(f"{path} cannot be read, by the client either: {error}"), EXIT_CONFIG))
             continue
