@@ -13,7 +13,9 @@ from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from subcog_hooks.clients.instructions import Place
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
@@ -111,13 +113,17 @@ class Settings(_Located):
         return os.path.join(self.folder_path, *self.file.split("/"))
 
 
+def _read_nothing(_: Place) -> Iterable[str]:
+    return ()
+
+
 @record
 class Client:
     """A coding agent.
 
     name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: the pattern
     of their files, "" where their format is not documented; session_folder: their folder, None for that of the settings;
-    is_tried: a test drives the real client.
+    read_instructions: yields the texts that it puts before the model itself; is_tried: a test drives the real client.
     """
 
     name: str
@@ -126,6 +132,7 @@ class Client:
     contract: Contract | None = None
     sessions: str = ""
     session_folder: Folder | None = None
+    read_instructions: Callable[[Place], Iterable[str]] = _read_nothing
     is_tried: bool = True
 
     @property

@@ -7,6 +7,21 @@ event asks for a new start.
 from __future__ import annotations
 
 from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Settings, has_terminal
+from subcog_hooks.clients.instructions import all_files, configured_names, read_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the GEMINI.md files that Gemini CLI puts before the model, and those with a name of its settings."""
+    own = CLIENT.settings.folder_path
+    names = ["GEMINI.md", *configured_names([own, *all_files([place.root, place.folder], [".gemini"])])]
+    return read_texts(all_files([own, *place.folders_read()], names), place.root)
+
 
 CLIENT = Client(
     "gemini",
@@ -37,4 +52,5 @@ CLIENT = Client(
         sees_person=has_terminal,
     ),
     "tmp/*/chats/session-*.jsonl",
+    read_instructions=read_instructions,
 )

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings
+from subcog_hooks.clients.instructions import first_files, read_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the AGENTS.md files that OpenCode puts before the model, or the CLAUDE.md files in their place."""
+    own = os.path.join(CLIENT.settings.folder_path, "AGENTS.md")
+    claude = os.path.join(os.path.expanduser("~"), ".claude", "CLAUDE.md")
+    return read_texts([own if os.path.isfile(own) else claude, *first_files(place.folders_read(), ("AGENTS.md", "CLAUDE.md"))])
+
 
 CLIENT = Client(
     "opencode",
@@ -16,5 +33,6 @@ CLIENT = Client(
         begins_at_prompt=True,
     ),
     "opencode.db",
+    read_instructions=read_instructions,
     session_folder=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
 )
