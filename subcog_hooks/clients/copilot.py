@@ -1,6 +1,7 @@
 """GitHub Copilot CLI: the text stands at the top of the output, and no event follows a compaction.
 
-The hooks of SessionStart and of the first prompt run side by side, and a resumed session loses a text of SessionStart.
+The hooks of SessionStart and of the first prompt run side by side. A resumed session loses a text of SessionStart, and those of
+its tool calls.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ CLIENT = Client(
     ),
     Contract(
         {
+            "SessionStart": "SessionStart",
             "UserPromptSubmit": "UserPromptSubmit",
             "PreToolUse": "PreToolUse",
             "PostToolUseFailure": "PostToolUseFailure",
@@ -54,6 +56,7 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
+        drops_calls=True,
         heeds_permission=True,
         sees_person=has_terminal,
     ),

@@ -13,7 +13,7 @@ from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from subcog_hooks.clients.instructions import Place
 
@@ -38,8 +38,8 @@ class Contract:
     events: our event for each of the client's, or a compaction; tools: our tool for each of the client's; fields: our field for
     each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
-    the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
-    `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
+    the session; keeps_start: a resumed session still has the text of its start; drops_calls: it has lost those of its tool
+    calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
     counts; heeds_permission: a hook may allow a command; sees_person: returns whether a
     person has typed a prompt, None where the client cannot stop a prompt and say why.
     """
@@ -52,6 +52,7 @@ class Contract:
     escapes: bool = False
     begins_at_prompt: bool = False
     keeps_start: bool = False
+    drops_calls: bool = False
     shows_messages: bool = False
     announces_all: bool = False
     heeds_permission: bool = False
@@ -113,8 +114,8 @@ class Settings(_Located):
         return os.path.join(self.folder_path, *self.file.split("/"))
 
 
-def _read_nothing(_: Place) -> Iterable[str]:
-    return ()
+def _read_nothing(_: Place) -> Iterator[str]:
+    return iter(())
 
 
 @record
@@ -132,7 +133,7 @@ class Client:
     contract: Contract | None = None
     sessions: str = ""
     session_folder: Folder | None = None
-    read_instructions: Callable[[Place], Iterable[str]] = _read_nothing
+    read_instructions: Callable[[Place], Iterator[str]] = _read_nothing
     is_tried: bool = True
 
     @property

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
+from subcog_hooks.hook.payload import (
+    COMPACTING,
+    FIRST,
+    FORGET,
+    OF_CLIENT,
+    RESUMED,
+    START_EVENT,
+    START_KIND,
+    WITHOUT_CALLS,
+    text_of,
+)
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import lookups, sessions, state_values
@@ -69,6 +79,9 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if kind == FORGET:
         _forget_given(call)
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
+        return
+    if kind == WITHOUT_CALLS:
+        _write_unless_busy(call, lambda: sessions.forget_calls(call.state, call.session))
         return
     session = sessions.find_session(call.state, call.session) if kind == RESUMED else None
     if session is not None and session.source == COMPACTING:

@@ -41,6 +41,16 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
     assert any(QUESTION in text for request in answers.requests for text in request)
 
 
+def test_a_resumed_session_has_each_note(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    calls = [{"edit": {"path": "{PROJECT}/x.py", "old": f"print({n})", "new": f"print({n + 1})"}} for n in (1, 2)]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([step for call in calls for step in ({"read": "{PROJECT}/x.py"}, call, {"text": "done"})]))
+    answers = drive(other_client, noted, [QUESTION, "And now the other edit."], "--script", str(script))
+    assert answers.code == 0, answers.output
+    assert answers.count("rotate_keys.sh") == 1
+    assert answers.count("price in cents") >= 1  # Gemini itself repeats the results of tools.
+
+
 def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, noted: Machine) -> None:
     rule = "From now on always run make lint before you push, never after it."
     work = noted.root / "work"
