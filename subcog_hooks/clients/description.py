@@ -39,9 +39,9 @@ class Contract:
     each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
     the session; keeps_start: a resumed session still has the text of its start; drops_calls: it has lost those of its tool
-    calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
-    counts; heeds_permission: a hook may allow a command; sees_person: returns whether a
-    person has typed a prompt, None where the client cannot stop a prompt and say why.
+    calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every
+    request, so that only a person's counts; heeds_permission: a hook may allow a command; sees_person: returns whether a person
+    has typed a prompt, None where the client cannot stop a prompt and say why.
     """
 
     events: Mapping[str, str]
@@ -92,7 +92,8 @@ class Settings(_Located):
 
     hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
     comments; beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person,
-    after `init`; has_trust: the client runs a hook once the person trusts it.
+    after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file in `folder` with the project
+    folders that the person trusts, "" where the client asks for none.
     """
 
     folder: str
@@ -107,6 +108,7 @@ class Settings(_Located):
     key: str = ""
     next_step: str = ""
     has_trust: bool = False
+    trust_file: str = ""
 
     @property
     def path(self) -> str:

@@ -34,6 +34,8 @@ CLIENT = Client(
         below=".gemini",
         hook={"type": "command", "timeout": 5000},  # ms
         has_comments=True,
+        next_step="Gemini CLI works in folders that you trust: start `gemini` there, which asks. `gemini -p` ends with 55 elsewhere",
+        trust_file="trustedFolders.json",
     ),
     Contract(
         {"BeforeAgent": "UserPromptSubmit", "AfterTool": "PreToolUse", "PreCompress": COMPACTED, "SessionEnd": "SessionEnd"},

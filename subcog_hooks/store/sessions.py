@@ -261,7 +261,7 @@ _BY_CALLS = "verdict IN (SELECT id FROM verdicts WHERE event IN ('PreToolUse', '
 
 def has_room_for_line(state: State, session: str) -> bool:
     """Return whether a session may get another line beside a tool call."""
-    sql = f"SELECT count(*) FROM pointers WHERE session = ? AND {_BY_CALLS}"
+    sql = f"SELECT count(*) FROM pointers WHERE session = ? AND {_BY_CALLS}"  # noqa: S608 - a constant
     return int(state.run(sql, (session,))[0][0]) < MAX_CALL_LINES
 
 

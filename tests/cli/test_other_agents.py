@@ -68,7 +68,7 @@ def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) ->
     assert (done.code, ("--client" if name in HOOKED else '"mcp"') in done.out, settings_of(name).exists()) == (0, True, False)
     done = subcog("init", "--for", name)
     assert (done.code, f"{settings_of(name)}: has the {CLIENTS[name].kind}" in done.err) == (0, True)
-    assert ("trust" in done.err) is (name == "codex")
+    assert ("trust" in done.err) is (name in ("codex", "gemini"))
     written = settings_of(name).read_bytes()
     again = subcog("init", "--for", name)
     assert (again.code, settings_of(name).read_bytes()) == (0, written)
@@ -294,6 +294,17 @@ def test_a_missing_or_failing_hook_stays_silent(tmp_path: Path) -> None:
         assert hook_entries.split_line(words) == [[*command, "hook", "--client", "gemini"] for command in commands]
 
 
+@posix
+def test_a_late_hook_ends_with_the_shell_that_runs_it(tmp_path: Path) -> None:
+    late = write_program(tmp_path / "late" / "subcog", "echo begun; exec sleep 600")
+    line = hook_entries.make_line([[str(late)], ["/nowhere/subcog"]], "gemini", is_windows=False)
+    with subprocess.Popen(["bash", "-c", line], stdout=subprocess.PIPE, text=True) as hook:
+        assert hook.stdout is not None
+        assert hook.stdout.readline() == "begun\n"
+        hook.terminate()
+        assert hook.stdout.read() == ""  # A child that lived on would keep it open.
+
+
 def test_the_line_for_windows_is_recognised() -> None:
     program = "C:\\Users\\Jane Doe\\subcog.exe"
     line = hook_entries.make_line([["python"], [program]], "qwen", is_windows=True)
@@ -353,6 +364,26 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
 
 
 @posix
+def test_doctor_says_whether_gemini_trusts_the_folder(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault = "Gemini CLI does not trust this folder yet"
+    assert fault not in subcog("doctor").out
+    subcog("init", "--for", "gemini")
+    rules = settings_of("gemini").parent / "trustedFolders.json"
+    beside = str(tmp_path / "beside")
+    for given, trusts in (
+        ({}, False),
+        ({str(tmp_path): "TRUST_FOLDER"}, True),
+        ({beside: "TRUST_PARENT"}, True),
+        ({beside: "TRUST_FOLDER", str(tmp_path): "DO_NOT_TRUST", str(tmp_path.parent): "TRUST_FOLDER"}, False),
+    ):
+        rules.write_text(json.dumps(given))
+        assert (fault in subcog("doctor").out) is not trusts, given
+    settings = json.loads(settings_of("gemini").read_text())
+    settings_of("gemini").write_text(json.dumps({**settings, "security": {"folderTrust": {"enabled": False}}}))
+    assert fault not in subcog("doctor").out
+
+
 def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     settings_of("codex").parent.mkdir()
     other = {"type": "command", "command": "date"}

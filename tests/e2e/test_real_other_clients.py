@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
+from tests.e2e.claude_client import ClientUnavailable
 from tests.e2e.machine import Machine, linux
-from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
+from tests.e2e.other_client import HARNESS, OtherClient, drive, fetched_other, settings_of, with_harness
 
 KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday of the month."
 PRICE = "x.py prints the price in cents, never in euros."
@@ -39,6 +41,22 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
     answers = drive(other_client, noted, [QUESTION], *EDIT, "--assert-absent", "rotate_keys.sh", settings=settings)
     assert answers.code == 0, answers.output
     assert any(QUESTION in text for request in answers.requests for text in request)
+
+
+def test_gemini_ends_a_hook_that_sleeps(noted: Machine, run_folder: Path) -> None:
+    try:
+        gemini = fetched_other("gemini", run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(f"gemini is left out: {reason}")
+    settings, sleeper = settings_of(gemini, noted), noted.root / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
+    sleeper.chmod(0o755)
+    registered = json.loads(settings.read_text())
+    for groups in registered["hooks"].values():
+        groups[0]["hooks"][0]["command"] = hook_entries.make_line([[str(sleeper)], [noted.command]], "gemini", is_windows=False)
+    settings.write_text(json.dumps(registered))
+    answers = drive(gemini, noted, [QUESTION], "--assert-absent", "rotate_keys.sh", settings=settings)
+    assert answers.code == 0, answers.output
 
 
 def test_a_resumed_session_has_each_note(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:

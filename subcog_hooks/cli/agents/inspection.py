@@ -14,6 +14,7 @@ from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
 from subcog_hooks.clients.description import YAML, Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
@@ -202,6 +203,8 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
         if other_agents.is_installed(client):
             try:
                 yield _judge_client(client, other_agents.read_commands(client), last_activity(client.name))
+                if client.settings.trust_file and other_agents.read_commands(client) and not trusts_folder(client):
+                    yield note(f"{client.title} does not trust this folder yet. {client.settings.next_step}")
             except ConfigError as error:
                 yield note(visible(error.message))
 
@@ -225,6 +228,21 @@ def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int 
     if client.contract is None:
         return good(where)
     return good(f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
+
+
+def trusts_folder(client: Client) -> bool:
+    """Return whether an agent that asks works in the folder at hand. The nearest folder that the person has judged decides."""
+    text = claude_code.read_settings(client.settings.path) or "{}"
+    switch = hook_entries.find_path(text, "security", "folderTrust", "enabled")[2:]
+    if switch and switch[0].value is False:
+        return True
+    rules = json.loads(claude_code.read_settings(os.path.join(client.settings.folder_path, client.settings.trust_file)) or "{}")
+    here, judged = os.path.join(os.path.realpath(working_folder()), ""), {"": "DO_NOT_TRUST"}
+    for path, rule in rules.items() if isinstance(rules, dict) else ():
+        folder = os.path.realpath(os.path.dirname(path) if rule == "TRUST_PARENT" else path)
+        if here.startswith(os.path.join(folder, "")):
+            judged[folder] = rule
+    return judged[max(judged, key=len)] != "DO_NOT_TRUST"
 
 
 def is_trusted_by_codex(client: Client) -> bool:

@@ -19,8 +19,17 @@ Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 SERVER_NAME = "subcog"
 IS_WINDOWS = os.name == "nt"
-# Imports the package from the folder that follows, in an interpreter that heeds no variables.
-ISOLATED_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from subcog_hooks.__main__ import main; main()"
+# Imports the package from the folder that follows, in an interpreter that heeds no variables; else runs the script that follows.
+ISOLATED_CODE = """import sys
+folder, script = sys.argv.pop(1), sys.argv.pop(1)
+sys.path.append(folder)
+try:
+  from subcog_hooks.__main__ import main
+except BaseException:
+  import subprocess
+  try: subprocess.call([script, *sys.argv[1:]])
+  finally: sys.exit(0)
+main()"""
 PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 _PLUGIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opencode_plugin.js")
 _COMMAND_IN_YAML = re.compile(r"""\bcmd["']?:[ \t]*["']?([^"'\n,]*\bsubcog(?:\.exe)?)["']?[ \t]*(?:,|$)""", re.MULTILINE)
@@ -41,7 +50,7 @@ class HooksForm:
                 raise ValueError(f"{key} is missing")
         commands = [command]
         if places := hook_entries.paths_in_command(command):  # An isolated interpreter, and where it fails the console script.
-            commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, places[0]], [places[1]]]
+            commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, *places], [places[1]]]
         line = hook_entries.make_line(commands, client.name, is_windows=IS_WINDOWS)
         hook = {**settings.hook, settings.command_key: line}
         group = hook if settings.form == ENTRIES else {"hooks": [hook]}
