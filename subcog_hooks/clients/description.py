@@ -41,7 +41,7 @@ class Contract:
     the session; keeps_start: a resumed session still has the text of its start; drops_calls: it has lost those of its tool
     calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every
     request, so that only a person's counts; heeds_permission: a hook may allow a command; sees_person: returns whether a person
-    has typed a prompt, None where the client cannot stop a prompt and say why.
+    has typed a prompt, None where the client can neither stop a prompt nor show why.
     """
 
     events: Mapping[str, str]

@@ -34,7 +34,7 @@ CLIENT = Client(
         below=".gemini",
         hook={"type": "command", "timeout": 5000},  # ms
         has_comments=True,
-        next_step="Gemini CLI works in folders that you trust: start `gemini` there, which asks. `gemini -p` ends with 55 elsewhere",
+        next_step="It works in folders that you trust: start `gemini` there, which asks. `gemini -p` exits with 55 elsewhere",
         trust_file="trustedFolders.json",
     ),
     Contract(

@@ -1,10 +1,10 @@
-"""OpenCode: our plugin calls the hook, with the names of the plugin's events."""
+"""OpenCode: our plugin calls the hook, with the names of the plugin's events. It shows the answer to a typed note."""
 
 from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings
+from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings, has_terminal
 from subcog_hooks.clients.instructions import first_files, read_texts
 
 TYPE_CHECKING = False
@@ -31,6 +31,7 @@ CLIENT = Client(
         fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
         max_bytes=300_000,
         begins_at_prompt=True,
+        sees_person=has_terminal,
     ),
     "opencode.db",
     read_instructions=read_instructions,

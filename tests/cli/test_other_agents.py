@@ -468,6 +468,14 @@ def test_the_opencode_plugin_hands_over_the_hooks_texts(tmp_path: Path) -> None:
 
 @posix
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_the_opencode_plugin_answers_a_typed_note(tmp_path: Path) -> None:
+    answer = run_plugin(tmp_path, """cat >/dev/null; echo '{"decision": "block", "reason": "remembered as 1"}'""")
+    ((part,), *_) = answer["results"]
+    assert part["text"].endswith("alone.\nremembered as 1")
+
+
+@posix
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
 @pytest.mark.parametrize("hook", ["exit 3", "echo broken", "echo '{}'", "exec sleep 5", "echo null", "kill -9 $$"])
 def test_the_opencode_plugin_survives_a_bad_hook(tmp_path: Path, hook: str) -> None:
     assert run_plugin(tmp_path, hook) == {"results": [[], [], []], "tool": "done"}

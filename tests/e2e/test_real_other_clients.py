@@ -29,6 +29,13 @@ def noted(bare: Machine) -> Machine:
     return bare
 
 
+def fetched_or_skipped(name: str, run_folder: Path) -> OtherClient:
+    try:
+        return fetched_other(name, run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(f"{name} is left out: {reason}")
+
+
 def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted: Machine) -> None:
     wanted = ("--assert-injected", "rotate_keys.sh", "--assert-injected", "price in cents")
     answers = drive(other_client, noted, [QUESTION], *EDIT, *wanted)
@@ -43,11 +50,16 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
     assert any(QUESTION in text for request in answers.requests for text in request)
 
 
+def test_a_note_typed_into_opencode_is_stored_and_answered(noted: Machine, run_folder: Path) -> None:
+    note = "The harbour crane is inspected on Mondays"
+    answers = drive(fetched_or_skipped("opencode", run_folder), noted, ["<wait:8>", f"remember: {note}", "<wait:5>"], "--tty")
+    assert answers.code == 0, answers.output
+    assert note in noted.stored()
+    assert any("subcog: remembered as" in text for text in answers.requests[-1])
+
+
 def test_gemini_ends_a_hook_that_sleeps(noted: Machine, run_folder: Path) -> None:
-    try:
-        gemini = fetched_other("gemini", run_folder)
-    except ClientUnavailable as reason:
-        pytest.skip(f"gemini is left out: {reason}")
+    gemini = fetched_or_skipped("gemini", run_folder)
     settings, sleeper = settings_of(gemini, noted), noted.root / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
     sleeper.chmod(0o755)

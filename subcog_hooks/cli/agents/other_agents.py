@@ -19,7 +19,7 @@ Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 SERVER_NAME = "subcog"
 IS_WINDOWS = os.name == "nt"
-# Imports the package from the folder that follows, in an interpreter that heeds no variables; else runs the script that follows.
+# Imports the package from the folder that follows, in an interpreter that heeds no variables, or runs the script that follows.
 ISOLATED_CODE = """import sys
 folder, script = sys.argv.pop(1), sys.argv.pop(1)
 sys.path.append(folder)
