@@ -91,9 +91,10 @@ class Settings(_Located):
     """Where a client reads which hooks to run or servers to start, and in which form.
 
     hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
-    comments; beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person,
-    after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file in `folder` with the project
-    folders that the person trusts, "" where the client asks for none.
+    comments; beside: further members of a file with hooks that `init` makes, or of a server; key: the member with the servers;
+    next_step: for the person, after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file in
+    `folder` with the project folders that the person trusts, "" where the client asks for none; instead: the file with hooks
+    alone that the client reads in place of those in `file` where it is there, by its events at the top.
     """
 
     folder: str
@@ -109,11 +110,13 @@ class Settings(_Located):
     next_step: str = ""
     has_trust: bool = False
     trust_file: str = ""
+    instead: str = ""
 
     @property
     def path(self) -> str:
         """Return the full path of the file with our hook."""
-        return os.path.join(self.folder_path, *self.file.split("/"))
+        instead = os.path.join(self.folder_path, self.instead)
+        return instead if os.path.isfile(instead) else os.path.join(self.folder_path, *self.file.split("/"))
 
 
 def _read_nothing(_: Place) -> Iterator[str]:

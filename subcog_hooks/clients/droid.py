@@ -29,7 +29,7 @@ CLIENT = Client(
         GROUPS,
         hook={"type": "command", "timeout": 5},  # seconds
         has_comments=True,
-        next_step="Droid reads these hooks if there is no ~/.factory/hooks.json",
+        instead="hooks.json",
     ),
     Contract(
         {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents
 from subcog_hooks.cli.agents.other_agents import CLIENTS
@@ -30,6 +31,7 @@ FILES_OF = {
     "cursor": ".cursor/hooks.json",
     "droid": ".factory/settings.json",
     "windsurf": ".codeium/windsurf/mcp_config.json",
+    "windsurf-jetbrains": ".codeium/mcp_config.json",
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
     "zed": ".config/zed/settings.json",
     "amp": ".config/amp/settings.json",
@@ -84,7 +86,7 @@ def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) ->
 def test_no_other_file_is_touched(subcog: Run, tmp_path: Path, name: str) -> None:
     for other in FILES_OF:
         beside = settings_of(other).parent / "beside.json"
-        beside.parent.mkdir(parents=True)
+        beside.parent.mkdir(parents=True, exist_ok=True)
         beside.write_text("{ }")
     before = snapshot(tmp_path)
     assert subcog("init", "--for", name).code == 0
@@ -167,7 +169,7 @@ def test_server_settings_come_back_byte_for_byte(subcog: Run, name: str, subtest
             members = hook_entries.parse_members(registered, hook_entries.start_of(registered))
             (servers,) = [member.value for member in members if member.key == settings.key]
             assert isinstance(servers, dict)
-            assert servers["subcog"] == {"command": claude_code.executable()[0], "args": ["mcp"]}
+            assert servers["subcog"] == {**settings.beside, "command": claude_code.executable()[0], "args": ["mcp"]}
             assert ("other" in servers) is ("other" in text)
             assert subcog("uninstall", "--for", name).code == 0
             assert settings_of(name).read_bytes().decode() == text
@@ -218,22 +220,60 @@ def test_init_says_how_to_install_the_servers_package(subcog: Run, monkeypatch: 
     assert done.code != 0
 
 
-def test_the_line_for_goose_is_shown_and_recognised(subcog: Run, tmp_path: Path) -> None:
-    path = Path(os.environ["HOME"], ".config", "goose", "config.yaml")
+GOOSE = (".config", "goose", "config.yaml")
+
+
+def test_goose_gets_a_line_that_is_taken_back(subcog: Run, tmp_path: Path) -> None:
+    path = Path(os.environ["HOME"], *GOOSE)
     path.parent.mkdir(parents=True)
-    text = "extensions:\n  other:\n    cmd: npx # mine\n"
-    path.write_text(text)
-    done = subcog("init", "--for", "goose")
-    assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text)
-    assert "Goose does not have the server; `subcog init --for goose` says how to add it" in subcog("doctor").out
-    line = "  " + done.err.split("indented, `")[1].split("`")[0]
-    path.write_text(f"{text}#{line}\n")
-    assert "Goose does not have the server" in subcog("doctor").out
-    path.write_text(f"{text}{line}\n")
-    assert "Goose (not tried with the real client): server in" in subcog("doctor").out
+    (path.parent / "beside").touch()
+    for text in (None, "GOOSE_MODEL: x\n", "extensions:\n    other:\n        cmd: npx # mine\nGOOSE_MODE: auto\n"):
+        if text is not None:
+            path.write_text(text)
+        assert "Goose does not have the server; `subcog init --for goose` registers it" in subcog("doctor").out
+        assert subcog("init", "--for", "goose").code == 0
+        written = yaml.safe_load(path.read_text())
+        assert written["extensions"]["subcog"]["args"] == ["mcp"]
+        assert {**written, "extensions": None} == {**yaml.safe_load(text or "{}"), "extensions": None}
+        assert "Goose (not tried with the real client): server in" in subcog("doctor").out
+        again = path.read_text()
+        assert (subcog("init", "--for", "goose").code, path.read_text()) == (0, again)
+        assert subcog("uninstall", "--for", "goose").code == 0
+        assert (path.read_text() if path.exists() else None) == text
+
+
+def test_another_layout_of_gooses_file_is_left_to_the_person(subcog: Run, tmp_path: Path) -> None:
+    path = Path(os.environ["HOME"], *GOOSE)
+    path.parent.mkdir(parents=True)
+    for text in (
+        "extensions: {other: {cmd: npx}}\n",
+        "extensions:\n",
+        "'extensions':\n  a: {}\n",
+        "---\na: 1\n",
+        "a: 1",
+        "{a: 1}\n",
+    ):
+        path.write_text(text)
+        done = subcog("init", "--for", "goose")
+        assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text), text
+    line = "  " + done.err.split("indented, `")[1].split("`")[0].replace('"name"', "name")
+    path.write_text(f"extensions:\n{line}\n")
     assert subcog("init", "--for", "goose").code == 0
     done = subcog("uninstall", "--for", "goose")
-    assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"{text}{line}\n")
+    assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"extensions:\n{line}\n")
+
+
+def test_droids_own_file_of_hooks_has_the_hook(subcog: Run) -> None:
+    hooks, other = settings_of("droid").parent / "hooks.json", '{"hooks": [{"type": "command", "command": "date"}]}'
+    hooks.parent.mkdir()
+    for text in (f'{{"Stop": [{other}]}}', "{\n}\n", f'{{\n  "hooks": {{\n    "Stop": [{other}]\n  }}\n}}\n'):
+        hooks.write_text(text)
+        assert subcog("init", "--for", "droid").code == 0
+        written = json.loads(hooks.read_text())
+        assert {*HOOKED["droid"].events} <= {*written.get("hooks", written)}
+        assert (f"hook in {hooks}" in subcog("doctor").out, settings_of("droid").exists()) == (True, False)
+        assert subcog("uninstall", "--for", "droid").code == 0
+        assert hooks.read_text() == text
 
 
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:

@@ -93,6 +93,13 @@ def test_no_note_ends_the_block_of_a_client_that_escapes(bare: Machine) -> None:
         assert text.count("[/subcog-memories]") == 1
 
 
+def test_claude_codes_hook_leaves_cursor_to_its_own(noted: Machine) -> None:
+    payload = json.loads(noted.beginning("startup"))
+    assert noted.answer(json.dumps(payload).encode(), "SessionStart") != ""
+    other = {**payload, "session_id": "two", "cursor_version": "3.20.17"}
+    assert noted.answer(json.dumps(other).encode(), "SessionStart") == ""
+
+
 def test_cursor_is_answered_as_its_reference_says(noted: Machine) -> None:
     # No session id and no folder, but a conversation and workspaces.
     common = {"conversation_id": "c-1", "generation_id": "g-1", "model": "m", "cursor_version": "3.20.17"}

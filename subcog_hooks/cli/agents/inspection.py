@@ -12,7 +12,7 @@ from typing import NamedTuple
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents, skills
 from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
-from subcog_hooks.clients.description import YAML, Client
+from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.redaction.masking import mask_secrets
@@ -212,8 +212,7 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
 def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
-        remedy = f"{init} {'says how to add it' if client.settings.form == YAML else 'registers it'}"
-        return good(f"{client.title} does not have the {client.kind}; {remedy}")
+        return good(f"{client.title} does not have the {client.kind}; {init} registers it")
     untried = "" if client.is_tried else " (not tried with the real client)"
     where = visible(f"{client.title}{untried}: {client.kind} in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
