@@ -92,8 +92,8 @@ class Settings(_Located):
 
     hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
     comments; beside: further members of a file with hooks that `init` makes, or of a server; key: the member with the servers;
-    next_step: for the person, after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file in
-    `folder` with the project folders that the person trusts, "" where the client asks for none; instead: the file with hooks
+    next_step: for the person, after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file
+    in `folder` with the project folders that the person trusts, "" where the client asks for none; instead: the file with hooks
     alone that the client reads in place of those in `file` where it is there, by its events at the top.
     """
 

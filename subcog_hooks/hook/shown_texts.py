@@ -32,17 +32,20 @@ def read_shown_texts(payload: Mapping[str, object], here: Project | None) -> str
     except (OSError, ValueError):  # No file system has such a name.
         return ""
     if client is None:
-        from subcog_hooks.clients.claude_instructions import read_instructions  # Other clients need not load it.
-
         # A session may go on in another folder. A trial has no transcript, and begins in the folder at hand.
         started_in = os.environ.get(STARTED_IN, "") if text_of(payload, "transcript_path") else ""
         if os.path.isdir(started_in):
             folder = os.path.realpath(started_in)
             here = project.find_project(folder)
-    else:
-        read_instructions = client.read_instructions
     root, main = (here.root, here.names[-1]) if here else (folder, folder)
-    return "\n".join([" ".join(text.split()) for text in read_instructions(Place(folder, root, main, touched))])
+    place = Place(folder, root, main, touched)
+    if client is None:
+        from subcog_hooks.clients import claude_instructions  # Other clients need not load it.
+
+        texts = claude_instructions.read_instructions(place)
+    else:
+        texts = client.read_instructions(place)
+    return "\n".join([" ".join(text.split()) for text in texts])
 
 
 def shows(texts: str, content: str) -> bool:

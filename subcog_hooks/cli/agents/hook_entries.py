@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from subcog_hooks.cues.conditions import TOOLS
+from subcog_hooks.cues.conditions import CHANGES, POWERSHELL, SHOWS, TOOLS
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
@@ -239,7 +239,9 @@ def dump_json(value: object) -> str:
 
 
 _UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
-EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
+_OTHER_TOOLS = f"mcp__.*({'|'.join((*CHANGES, *SHOWS))}).*"
+_MATCHER = f"^({'|'.join((*TOOLS, POWERSHELL, _OTHER_TOOLS))})$"
+EVENTS = {"UserPromptSubmit": "", "PreToolUse": _MATCHER, **_UNMATCHED}  # to the client's matcher, "" for all calls
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys
