@@ -64,7 +64,7 @@ class Translator:
         roots = payload.get("workspace_roots")
         if "cwd" not in payload and isinstance(roots, list) and roots:
             shared["cwd"] = roots[0]
-        if event == COMPACTED and self.contract.announces_all and payload.get("trigger") == "auto":
+        if event in _KINDS and self.contract.announces_all and payload.get("trigger") == "auto":
             return []
         if kind := _KINDS.get(event):
             return [{**shared, "hook_event_name": START_EVENT, START_KIND: kind}]

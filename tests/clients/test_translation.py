@@ -6,7 +6,7 @@ import re
 import pytest
 
 from subcog_hooks.clients.description import list_clients
-from subcog_hooks.hook.payload import FIRST, FORGET, RESUMED, START_KIND, WITHOUT_CALLS
+from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, RESUMED, START_KIND, WITHOUT_CALLS
 from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
@@ -100,7 +100,9 @@ def test_a_patch_of_many_files_is_read_for_the_first_three() -> None:
 def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None:
     prompt_event, _, compaction = EVENTS[name]
     assert [payload.get(START_KIND) for payload in read(name, prompt_event, prompt="Which rope?")] == [FIRST, None]
-    assert [payload[START_KIND] for payload in read(name, compaction, trigger="manual")] == [FORGET]
+    assert [payload[START_KIND] for payload in read(name, compaction, trigger="manual")] == [
+        COMPACTING if name == "gemini" else FORGET
+    ]
 
 
 def test_gemini_alone_announces_each_request_as_a_compaction() -> None:
