@@ -45,8 +45,8 @@ def read_instructions(place: Place) -> Iterator[str]:
     excluded = [glob for part in settings if isinstance(globs := part.get("claudeMdExcludes"), list) for glob in globs]
 
     def existing(folders: list[str], names: tuple[str, ...], rules: str) -> list[str]:
-        found = [*all_files(folders, names), *rule_files(folders, rules, ".md", lambda fields: "paths" not in fields)]
-        return [file for file in found if os.path.isfile(file) and not _is_excluded(file, excluded)]
+        paths = [*all_files(folders, names), *rule_files(folders, rules, ".md", lambda fields: "paths" not in fields)]
+        return [file for file in paths if os.path.isfile(file) and not _is_excluded(file, excluded)]
 
     own = existing([config], NAMES[:1], "rules")
     around = folders_between(os.path.abspath(os.sep), place.folder)

@@ -95,8 +95,10 @@ def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     Memories with triggers, paths or conditions are left out: their cues bring them. So are those that the client shows itself.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    found = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
-    memories = [memory for memory in found if not (is_from_instructions(memory.source) and call.shows_itself(memory.content))]
+    outlines = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    memories = [
+        memory for memory in outlines if not (is_from_instructions(memory.source) and call.shows_itself(memory.content))
+    ]
     # Memories of models that nothing has told, opened or edited for long are of no use.
     old_ms = call.now_ms - sessions.UNUSED_MS
     if old := {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}:

@@ -38,13 +38,13 @@ def read_shown_texts(payload: Mapping[str, object], here: Project | None) -> str
             folder = os.path.realpath(started_in)
             here = project.find_project(folder)
     root, main = (here.root, here.names[-1]) if here else (folder, folder)
-    place = Place(folder, root, main, touched)
+    session = Place(folder, root, main, touched)
     if client is None:
         from subcog_hooks.clients import claude_instructions  # Other clients need not load it.
 
-        texts = claude_instructions.read_instructions(place)
+        texts = claude_instructions.read_instructions(session)
     else:
-        texts = client.read_instructions(place)
+        texts = client.read_instructions(session)
     return "\n".join([" ".join(text.split()) for text in texts])
 
 

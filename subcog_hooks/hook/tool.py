@@ -74,8 +74,8 @@ def with_known_tool(payload: dict[str, object]) -> dict[str, object]:
     ):
         return payload
     name = tool.lower()
-    known = "Edit" if any(part in name for part in CHANGES) else READING if any(part in name for part in SHOWS) else tool
-    return {**payload, "tool_name": known, "tool_input": {**tool_input, "file_path": path}}
+    counterpart = "Edit" if any(part in name for part in CHANGES) else READING if any(part in name for part in SHOWS) else tool
+    return {**payload, "tool_name": counterpart, "tool_input": {**tool_input, "file_path": path}}
 
 
 def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
