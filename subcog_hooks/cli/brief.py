@@ -10,7 +10,6 @@ from rich.console import Group
 from rich.text import Text
 from typer import Argument, Option
 
-from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
@@ -55,7 +54,6 @@ def brief(
     with context.open_state(terminal.say) as state, ExitStack() as cleanup:
         cleanup.callback(close_left_open)
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
-        payload["transcript_path"] = os.path.join(claude_code.config_folder(), "projects", project.slug_of(root), "")
         call = HookCall(payload, "", here, settings, state, home, Deadline(context.STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             if author.is_agent():

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.records import record
 from subcog_hooks.recall.hits import BRIEF
-from subcog_hooks.store.memory import is_loaded_by_client
+from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.verdicts import (
     BAD,
     BELOW,
@@ -386,8 +386,8 @@ def offer_exact(
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
     hits = exact.hits()
-    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
 
         absent_files.discount_absent(hits, call)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))

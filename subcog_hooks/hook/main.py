@@ -160,6 +160,7 @@ BUDGETS_MS = {
 TOOL_EVENT_ALIAS = "PreToolCall"  # its name in other descriptions of hooks
 MAX_LOGGED_EVENT = 40  # characters
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
+OF_CURSOR = "cursor_version"  # Cursor puts it into each payload.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
 NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
 FOREIGN_NOTE_MS = 2_500.0  # Codex waits for 3 seconds.
@@ -243,8 +244,8 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     if parsed is None:
         return
     payload, event = parsed
-    if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
-        return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
+    if translator is None and (OF_CURSOR in payload or (IN_COPILOT in os.environ and "transcript_path" not in payload)):
+        return  # Both run Claude Code's hooks beside their own. Copilot drops an answer in this form.
     payloads = [payload] if translator is None else translator.read(payload)
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         if translator is None:

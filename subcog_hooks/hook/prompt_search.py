@@ -20,7 +20,7 @@ from subcog_hooks.recall.hits import ACTION, Answer
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store import lookups
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.memory import is_loaded_by_client
+from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
@@ -68,8 +68,8 @@ def open_sources(call: HookCall) -> Sources:
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
     """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
 
         absent_files.discount_absent(hits, call)
 

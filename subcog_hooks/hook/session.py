@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
+from subcog_hooks.hook.payload import (
+    COMPACTING,
+    FIRST,
+    FORGET,
+    OF_CLIENT,
+    RESUMED,
+    START_EVENT,
+    START_KIND,
+    WITHOUT_CALLS,
+    text_of,
+)
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import lookups, sessions, state_values
@@ -70,7 +80,13 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         _forget_given(call)
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
         return
-    session = sessions.find_session(call.state, call.session) if kind == RESUMED else None
+    if kind == WITHOUT_CALLS:
+        _write_unless_busy(call, lambda: sessions.forget_calls(call.state, call.session))
+        return
+    session = sessions.find_session(call.state, call.session) if kind in (RESUMED, FIRST) else None
+    if kind == FIRST and session is not None and session.source == COMPACTING:
+        _settle_compaction(call, payload)
+        session = None
     if session is not None and session.source == COMPACTING:
         source = COMPACT  # The session was ended before its new start.
     elif kind == COMPACTING or (kind and sessions.find_printed_ids(call.state, call.session) is not None):
@@ -104,6 +120,18 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         write(add_message(b"{}", remark))
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold, news))
+
+
+def _settle_compaction(call: HookCall, payload: Mapping[str, object]) -> None:
+    """Forget what the session was given before a compaction, unless that has failed. Raises StoreError."""
+    from subcog_hooks.clients.description import find_client  # Few sessions are compacted.
+
+    client = find_client(text_of(payload, OF_CLIENT))
+    was_compacted = client.contract.was_compacted if client and client.contract else None
+    if was_compacted is None or was_compacted(payload):
+        _forget_given(call)
+        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
+    _write_unless_busy(call, lambda: _record_start(call, STARTUP))
 
 
 def _hand_over_start(

@@ -89,7 +89,7 @@ def test_what_was_given_before_names_the_verdict_that_gave_it(subcog: Run, home:
     lines = [line.partition("given in")[2] for line in subcog("why").out.splitlines() if line.startswith("almost: ")]
     assert lines == [" this session before, with d1", " this session before", " this session before"]
     keep(home, decided("d4", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.LOADED)]))
-    assert "silent: the client puts the relevant memories before the model itself" in subcog("why").out
+    assert "silent: the agent puts the relevant memories before the model itself" in subcog("why").out
 
 
 @pytest.mark.usefixtures("spoken")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
+from tests.e2e.claude_client import ClientUnavailable
 from tests.e2e.machine import Machine, linux
-from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
+from tests.e2e.other_client import HARNESS, OtherClient, drive, fetched_other, settings_of, with_harness
 
 KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday of the month."
 PRICE = "x.py prints the price in cents, never in euros."
@@ -25,6 +27,13 @@ def noted(bare: Machine) -> Machine:
     for text, *cue in ((KEYS,), (PRICE, "--path", "x.py")):
         assert bare.run("remember", text, *cue, "--user").code == 0
     return bare
+
+
+def fetched_or_skipped(name: str, run_folder: Path) -> OtherClient:
+    try:
+        return fetched_other(name, run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(f"{name} is left out: {reason}")
 
 
 def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted: Machine) -> None:
@@ -68,6 +77,37 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
     answers = drive(other_client, noted, [QUESTION], *EDIT, "--assert-absent", "rotate_keys.sh", settings=settings)
     assert answers.code == 0, answers.output
     assert any(QUESTION in text for request in answers.requests for text in request)
+
+
+def test_a_note_typed_into_opencode_is_stored_and_answered(noted: Machine, run_folder: Path) -> None:
+    note = "The harbour crane is inspected on Mondays"
+    answers = drive(fetched_or_skipped("opencode", run_folder), noted, ["<wait:8>", f"remember: {note}", "<wait:5>"], "--tty")
+    assert answers.code == 0, answers.output
+    assert note in noted.stored()
+    assert any("subcog: remembered as" in text for text in answers.requests[-1])
+
+
+def test_gemini_ends_a_hook_that_sleeps(noted: Machine, run_folder: Path) -> None:
+    gemini = fetched_or_skipped("gemini", run_folder)
+    settings, sleeper = settings_of(gemini, noted), noted.root / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
+    sleeper.chmod(0o755)
+    registered = json.loads(settings.read_text())
+    for groups in registered["hooks"].values():
+        groups[0]["hooks"][0]["command"] = hook_entries.make_line([[str(sleeper)], [noted.command]], "gemini", is_windows=False)
+    settings.write_text(json.dumps(registered))
+    answers = drive(gemini, noted, [QUESTION], "--assert-absent", "rotate_keys.sh", settings=settings)
+    assert answers.code == 0, answers.output
+
+
+def test_a_resumed_session_has_each_note(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    calls = [{"edit": {"path": "{PROJECT}/x.py", "old": f"print({n})", "new": f"print({n + 1})"}} for n in (1, 2)]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([step for call in calls for step in ({"read": "{PROJECT}/x.py"}, call, {"text": "done"})]))
+    answers = drive(other_client, noted, [QUESTION, "And now the other edit."], "--script", str(script))
+    assert answers.code == 0, answers.output
+    assert answers.count("rotate_keys.sh") == 1
+    assert answers.count("price in cents") >= 1  # Gemini itself repeats the results of tools.
 
 
 def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, noted: Machine) -> None:

@@ -15,6 +15,7 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.repository_files import ask_description
 from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text, walk_folders
+from subcog_hooks.clients.claude_instructions import slug_of
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
 from subcog_hooks.store import project
@@ -362,7 +363,7 @@ def find_folder(sessions: str) -> str | None:
     except OSError:
         transcripts = []
     folders = (folder for transcript in filter(os.path.isfile, transcripts) for folder in _folders_in_transcript(transcript))
-    named = (folder for folder in folders if project.slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
+    named = (folder for folder in folders if slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
     return next(named, None) or _folder_by_slug(slug)  # A session can go on in another folder.
 
 
@@ -396,7 +397,7 @@ def _folder_by_slug(slug: str) -> str | None:
         if entries_left < 0:
             return None
         for name in names:
-            dashed, path = "-" + project.slug_of(name), os.path.join(folder, name)
+            dashed, path = "-" + slug_of(name), os.path.join(folder, name)
             if rest == dashed and os.path.isdir(path):
                 matches.append(path)
             elif rest.startswith(f"{dashed}-") and os.path.isdir(path):

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents, skills
 from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
-from subcog_hooks.clients.description import GROUPS, YAML, Client
+from subcog_hooks.clients.description import GROUPS, Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
@@ -236,6 +237,8 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
                 commands = other_agents.read_commands(client)
                 yield _judge_client(client, commands, last_activity(client.name))
                 yield from _find_older_skills(other_agents.find_skills(client), f"subcog init --for {client.name}")
+                if client.settings.trust_file and commands and not trusts_folder(client):
+                    yield note(f"{client.title} does not trust this folder yet. {client.settings.next_step}")
             except ConfigError as error:
                 yield note(visible(error.message))
 
@@ -243,8 +246,7 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
 def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
-        remedy = f"{init} {'says how to add it' if client.settings.form == YAML else 'registers it'}"
-        return good(f"{client.title} does not have the {client.kind}; {remedy}")
+        return good(f"{client.title} does not have the {client.kind}; {init} registers it")
     untried = "" if client.is_tried else " (not tried with the real client)"
     where = visible(f"{client.title}{untried}: {client.kind} in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
@@ -261,6 +263,23 @@ def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int 
         fault = _try_server(attempts[0])
         return bad(f"{where} does not start: {fault}", EXIT_CONFIG) if fault else good(f"{where}, and starts")
     return good(f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
+
+
+def trusts_folder(client: Client) -> bool:
+    """Return whether an agent that asks works in the folder at hand. The nearest folder that the person has judged decides."""
+    text = claude_code.read_settings(client.settings.path) or "{}"
+    switch = hook_entries.find_path(text, "security", "folderTrust", "enabled")[2:]
+    if switch and switch[0].value is False:
+        return True
+    path = os.path.join(client.settings.folder_path, client.settings.trust_file)
+    with claude_code.faults_named(f"{path} cannot be read"):
+        rules = json.loads(claude_code.read_settings(path) or "{}")
+    here, judged = os.path.join(os.path.realpath(working_folder()), ""), {"": "DO_NOT_TRUST"}
+    for name, rule in rules.items() if isinstance(rules, dict) else ():
+        folder = os.path.realpath(os.path.dirname(name) if rule == "TRUST_PARENT" else name)
+        if here.startswith(os.path.join(folder, "")):
+            judged[folder] = rule
+    return judged[max(judged, key=len)] != "DO_NOT_TRUST"
 
 
 def find_client_fault(client: Client, commands: other_agents.Commands) -> str:

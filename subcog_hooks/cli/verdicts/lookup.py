@@ -68,7 +68,7 @@ PHRASES = {
     outcomes.FOUND: Phrases(fate="found by a second look"),
     outcomes.POINTED: Phrases(fate="pointed at by a line"),
     outcomes.GIVEN: Phrases(fate="given in this session before"),
-    outcomes.LOADED: Phrases(fate="Claude Code puts it before the model itself"),
+    outcomes.LOADED: Phrases(fate="the agent puts it before the model itself"),
     outcomes.DUPLICATE: Phrases(fate="nearly repeats a better one"),
     outcomes.COUNT: Phrases(fate="others took the places"),
     outcomes.ROOM: Phrases(fate="others took the room"),
@@ -215,7 +215,7 @@ def sentence(verdict: RecordedVerdict) -> str:
     why = phrases_of(verdict.outcome).silence or safe(verdict.outcome)
     held_back = {candidate.outcome for candidate in verdict.candidates}
     if verdict.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
-        why = "the client puts the relevant memories before the model itself"
+        why = "the agent puts the relevant memories before the model itself"
     limits = verdict.settings
     if verdict.outcome == outcomes.INTENT and verdict.intent is not None and limits is not None:
         if verdict.intent.confidence < limits.min_confidence:
