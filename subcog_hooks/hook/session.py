@@ -123,7 +123,7 @@ def _hand_over_start(
     if any(memories.values()):
         ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
         if not ids:
-            return  # No time was left: when resumed, the session begins as if it were new.
+            return  # Nothing was printed: when resumed, the session begins as if it were new.
     if first_ids is None:
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
 
