@@ -281,23 +281,34 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     if ignored:
         _log_message(ignored)
     prompt = payloads[-1].get("prompt") if answered_event == "UserPromptSubmit" else None
-    if isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# ")):
+    message: str | None = ""
+    if isinstance(prompt, str) and _may_be_note(prompt):
         output.end_at(max(last_ms, age_ms + LATE_NOTE_MS), float("inf"))
-        if _answer_note(payloads[-1], translator, home, output):
+        message = _answer_note(payloads[-1], translator, home, output)
+        if message is None:
             return
     output.end_at(last_ms, work_ms)
-    if translator is None:
+    if translator is None and message:
+        from subcog_hooks.hook.block import answer_with_message  # Few prompts would be notes.
+
+        answer_with_message(lambda write: _answer_event(event, payload, home, write, deadline), output.write, message)
+    elif translator is None:
         _answer_event(event, payload, home, output.write, deadline)
     else:
         _answer_client(translator, event, payloads, home, output, deadline)
 
 
-def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> bool:
-    """Store the note that a person has typed, and stop the prompt. Return whether the prompt is a note."""
+def _may_be_note(prompt: str) -> bool:
+    start = prompt.lstrip()[:9].lower()
+    return start.startswith(("remember:", "remember\uff1a", "# ")) or (start[:1] == "<" and "remember" in prompt.lower())
+
+
+def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> str | None:
+    """Store the note that a person has typed, and stop the prompt. Return as `typed_note.answer_typed_note` does."""
     from subcog_hooks.hook import typed_note  # Few prompts are notes.
 
     is_attended = typed_note.is_attended(payload) if translator is None else translator.is_attended(payload)
-    return is_attended and typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message)
+    return typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message) if is_attended else ""
 
 
 def _answer_client(

@@ -91,17 +91,9 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
-    from subcog_hooks.hook.block import add_message  # Few sessions begin with a remark.
+    from subcog_hooks.hook.block import answer_with_message  # Few sessions begin with a remark.
 
-    outputs: list[bytes] = []
-
-    def write_with_remark(output: bytes) -> None:
-        outputs.append(output)
-        write(add_message(output, remark))
-
-    _hand_over_start(call, source, first_ids, facts, used, write_with_remark)
-    if not outputs:
-        write(add_message(b"{}", remark))
+    answer_with_message(lambda write: _hand_over_start(call, source, first_ids, facts, used, write), write, remark)
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold, news))
 
