@@ -83,8 +83,8 @@ def answer_typed_note(
 ) -> str | None:
     """Store the note of a prompt that a person has typed, and stop the prompt: None.
 
-    Another prompt goes on, with the returned message for the person, "" for none. prepare: sets the output for a process that is
-    ended before.
+    Another prompt goes on, with the returned message for the person, "" for none. prepare: sets the output for a process that
+    is ended before.
     """
     prompt = typed_text(text_of(payload, "prompt"))
     to_output = _stop_output if OF_CLIENT in payload else _hiding_output

@@ -45,7 +45,7 @@ class Phrases(NamedTuple):
 PHRASES = {
     outcomes.SPOKE: Phrases("memories given"),
     outcomes.LINES: Phrases("only pointed at memories"),
-    outcomes.PAUSED: Phrases("paused", "the hook was paused; `subcog resume` ends it"),
+    outcomes.PAUSED: Phrases("paused", "the hook was paused then"),
     outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
     outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
     outcomes.NOT_TYPED: Phrases(
