@@ -164,6 +164,7 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
 BUDGETS_MS = {
     "UserPromptSubmit": (200.0, WORK_MS),
     "SessionStart": (200.0, WORK_MS),
+    "SubagentStart": (200.0, WORK_MS),
     "PreToolUse": (100.0, 300.0),
     "PostToolUseFailure": (100.0, WORK_MS),
     "Stop": (50.0, 200.0),
@@ -362,6 +363,10 @@ def _answer_event(
         from subcog_hooks.hook import session
 
         session.respond(payload, home, write, deadline)
+    elif event == "SubagentStart":
+        from subcog_hooks.hook import session
+
+        session.respond_to_subagent(payload, home, write, deadline)
     else:
         note_session_activity(payload, home, deadline)
 
