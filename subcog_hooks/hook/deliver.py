@@ -106,7 +106,7 @@ def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
     return (
         sessions.find_pointed(call.state, call.ledger_key)
-        if (offer.pointer_bar or offer.line_candidates) and call.session
+        if (offer.line_bars.sole or offer.line_candidates) and call.session
         else set()
     )
 

@@ -335,12 +335,12 @@ class CueSearch:
         new = [memory for memory in rules if memory.id not in self.given]
         if not new:
             return []
-        from subcog_hooks.text.actions import FAR, closeness, singular_words
+        from subcog_hooks.text.actions import FAR, closest_rule
 
-        words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
-        score_of = {memory.id: closeness(memory.content, words, target.actions) for memory in new}
-        best = min(new, key=lambda memory: (-score_of[memory.id], *_tie_key(memory)))
-        if score_of[best.id] == FAR:
+        new.sort(key=_tie_key)
+        position, score = closest_rule([memory.content for memory in new], f"{target.file} {target.text}", target.actions)
+        best = new[position]
+        if score == FAR:
             if not float(self._call.settings["surfacing.maybe_relevance"]):
                 return []  # Only a line may point at it.
             self.distant.add(best.id)

@@ -87,7 +87,7 @@ def test_no_other_file_is_touched(subcog: Run, tmp_path: Path, name: str) -> Non
         beside.parent.mkdir(parents=True)
         beside.write_text("{ }")
     before = snapshot(tmp_path)
-    assert subcog("init", "--for", name).code == 0
+    assert subcog("init", "--for", name, *["--no-skills"] * (name in HOOKED)).code == 0
     assert snapshot(tmp_path).keys() - before.keys() == {str(settings_of(name))}
     assert subcog("uninstall", "--for", name).code == 0
     assert snapshot(tmp_path) == before
@@ -207,14 +207,55 @@ def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) ->
     assert subcog("init", "--for", "windsurf").code == 0
     now = json.loads(settings_of("windsurf").read_text())["mcpServers"]["subcog"]
     assert now == {**server, "command": claude_code.executable()[0]}
-    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}"
+    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}, and starts"
     assert found in subcog("doctor").out
+
+
+@pytest.mark.parametrize("name", HOOKED)
+def test_an_agent_gets_skills_that_go_with_the_hook(subcog: Run, name: str) -> None:
+    folder = Path(CLIENTS[name].settings.folder_path, "skills")
+    assert "would get the skills subcog-remember, -recall, -why" in subcog("init", "--for", name, "--dry-run").err
+    assert not folder.exists()
+    subcog("init", "--for", name, "--no-skills")
+    assert not folder.exists()
+    assert "has the skills subcog-remember, -recall, -why" in subcog("init", "--for", name).err
+    for skill in folder.iterdir():
+        text = (skill / "SKILL.md").read_text(encoding="utf-8")
+        assert text.startswith(f"---\nname: {skill.name}\ndescription: ")
+        assert "$ARGUMENTS" not in text
+    recall = folder / "subcog-recall" / "SKILL.md"
+    assert " search 'QUESTION' --json -n 5\n" in recall.read_text()
+    old = folder / "subcog-why" / "SKILL.md"
+    old.write_text(old.read_text().replace("subcog why list", "subcog why").rpartition("\n<!--")[0] + "\nMine.\n")
+    done = subcog("uninstall", "--for", name)
+    assert f"{folder}: no longer has the skills remember, recall" in done.err
+    assert [path.name for path in folder.iterdir()] == ["subcog-why"]
+    assert subcog("uninstall", "--for", name).code == 1
+
+
+def test_an_agent_with_a_server_gets_no_skills(subcog: Run) -> None:
+    assert "skills" not in subcog("init", "--for", "zed").err
+    assert not Path(CLIENTS["zed"].settings.folder_path, "skills").exists()
+
+
+def test_doctor_starts_a_server(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
+    assert subcog("init", "--for", "zed").code == 0
+    assert f"ok  Zed (not tried with the real client): server in {settings_of('zed')}, and starts" in subcog("doctor").out
+    (tmp_path / "mcp.py").write_text("raise ImportError('as where the extra is not installed')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subcog("doctor")
+    assert f"BAD  Zed (not tried with the real client): server in {settings_of('zed')} does not start" in done.out
+    assert ("the server needs the package mcp" in done.out, "`uv tool install" in done.out, done.code) == (True, True, 4)
 
 
 def test_init_says_how_to_install_the_servers_package(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = subcog("init", "--for", "zed")
-    assert ('install "subcog[mcp]"' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (True, 1, False)
+    assert ('`uv tool install ".[models,share,mcp]"`' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (
+        True,
+        1,
+        False,
+    )
     assert done.code != 0
 
 

@@ -295,7 +295,7 @@ AGENT = ToolCall("Task", {"description": "look", "prompt": "you are the agent", 
 
 
 def test_a_standing_memory_reaches_a_subagent(client: str, model: str, with_client: Sandbox, subcog_command: str) -> None:
-    with_client.environment.pop(NO_BRIEF, None)
+    with_client.environment = {name: value for name, value in with_client.environment.items() if name != NO_BRIEF}
     with_client.run(subcog_command, "remember", RULE, "--standing")
     with conversation(client, with_client, model) as talk:
         turn = talk.say("let an agent look", AGENT)

@@ -33,6 +33,35 @@ def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted
     assert answers.code == 0, answers.output
 
 
+def test_its_skills_are_in_a_real_request(other_client: OtherClient, noted: Machine) -> None:
+    settings = settings_of(other_client, noted)
+    folder = LEARNED_CLIENTS[other_client.name].settings.folder
+    home = Path(noted.environment["HOME"])
+    files = sorted(str(path.relative_to(home)) for path in (home / folder / "skills").glob("*/SKILL.md"))
+    assert len(files) == 3
+    answers = drive(other_client, noted, [QUESTION], *(f"--config={home / file}=~/{file}" for file in files), settings=settings)
+    assert answers.code == 0, answers.output
+    told = "\n".join(answers.requests[0])
+    for skill in ("subcog-remember", "subcog-recall", "subcog-why", "before you guess", "that later sessions will need"):
+        assert skill in told, skill
+
+
+RECALL = {"gemini": "mcp_subcog_recall", "qwen": "mcp__subcog__recall"}  # the names that the clients give to the tool
+
+
+@pytest.mark.parametrize("other_client", RECALL, indirect=True)
+def test_the_server_is_explained_and_asked(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    server = {"command": noted.command, "args": ["mcp"], "env": {"SUBCOG_HOME": str(noted.home)}}
+    settings, script = tmp_path / "settings.json", tmp_path / "script.json"
+    settings.write_text(json.dumps({"mcpServers": {"subcog": server}}))
+    call = {"name": RECALL[other_client.name], "args": {"text": QUESTION}}
+    script.write_text(json.dumps([{"tool": call}, {"text": "done"}]))
+    answers = drive(other_client, noted, ["Rotate them, please."], "--script", str(script), settings=settings)
+    assert answers.code == 0, answers.output
+    assert answers.count("Call recall with the question", 0) == 1
+    assert (answers.count("rotate_keys.sh", 0), answers.count("rotate_keys.sh")) == (0, 1)
+
+
 def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: Machine) -> None:
     settings = settings_of(other_client, noted)
     settings.write_text(settings.read_text().replace(sys.prefix, str(noted.root / "gone")))

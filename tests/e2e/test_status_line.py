@@ -53,6 +53,9 @@ def test_the_status_line_tells_of_a_hook_that_a_fault_keeps_off(bare: Machine, s
     assert " BAD  config.toml is not TOML" in told
     assert "surfacing.enabled is false: the hook is silent" in told
     assert status_line(bare, cwd=shop) == "subcog 1 note · hook off"
+    (bare.home / "config.toml").unlink()
+    assert bare.run("pause").code == 0
+    assert status_line(bare, cwd=shop) == "subcog 1 note · paused"
 
 
 def test_the_status_line_says_once_that_a_run_was_cut_off(machine: Machine) -> None:

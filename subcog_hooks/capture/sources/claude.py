@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.repository_files import ask_description
 from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text, walk_folders
 from subcog_hooks.core.errors import UsageError
@@ -333,17 +334,15 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
 def _add_topic(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     kind = (markdown.first_value(fields, "type") or "note").lower()
-    description = markdown.first_value(fields, "description")
+    description, body = markdown.add_description(fields, body)
     content = body.strip()
-    if description and description.rstrip(".").lower() not in content.lower():
-        content = f"{description}\n\n{content}".strip()
     if not content:
         reading.left_out["is empty"] += 1
         return
     topic_owner = None if kind == "user" else owner  # about the person, wherever they work
-    fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
+    more = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT, "questions": ask_description(description, AGENT)}
     standing = True if kind == "feedback" else None
-    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
+    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **more)
 
 
 def find_topic_files(folder: str) -> Iterator[str]:

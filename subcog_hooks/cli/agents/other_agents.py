@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 
-from subcog_hooks.cli.agents import claude_code, hook_entries
+from subcog_hooks.cli.agents import claude_code, hook_entries, skills
 from subcog_hooks.cli.state import missing_package
 from subcog_hooks.cli.terminal.output import terminal, visible
 from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
@@ -18,6 +18,7 @@ from subcog_hooks.settings.defaults import CLAUDE
 Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 SERVER_NAME = "subcog"
+SIGN = "the skills "  # before the name of an agent's skill, which each calls in its own way
 IS_WINDOWS = os.name == "nt"
 # Imports the package from the folder that follows, in an interpreter that heeds no variables.
 ISOLATED_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from subcog_hooks.__main__ import main; main()"
@@ -212,12 +213,22 @@ def _form_of(client: Client, text: str | None) -> Iterator[Form]:
         yield FORMS[settings.form]
 
 
-def register(client: Client) -> None:
-    """Add our hook to an agent's settings, and say so. Raises ConfigError, UsageError, ExtraMissing."""
+def find_skills(client: Client) -> list[skills.Skill]:
+    """Return our skills beside an agent's settings; none where the server tells its agent when to store and look up.
+
+    Raises ConfigError.
+    """
+    folder = os.path.join(client.settings.folder_path, "skills")
+    return skills.find_skills(folder, skills.command_of(claude_code.executable()), is_plain=True) if client.contract else []
+
+
+def register(client: Client, *, with_skills: bool = True) -> None:
+    """Add our hook and the skills to an agent, and say so. Raises ConfigError, UsageError, ExtraMissing."""
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
     command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
     before, after = claude_code.change_settings(client.settings.path, partial(add_hook, client, command))
+    skills.bring_skills(find_skills(client) if with_skills else [], SIGN, dry_run=False)
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return

@@ -185,6 +185,13 @@ def verdict_fields(verdict: RecordedVerdict) -> dict[str, object]:
     }
 
 
+def would_point(verdict: RecordedVerdict, bar: float) -> bool:
+    """Return whether a line would have come with this `surfacing.maybe_relevance`, all else being equal."""
+    possible = (outcomes.POINTED, outcomes.BELOW, outcomes.INTENT, outcomes.COUNT)
+    is_possible = bar > 0.0 and verdict.outcome in DECIDED_BY_RELEVANCE and not verdict.reason
+    return is_possible and any(found.relevance >= bar and found.outcome in possible for found in verdict.candidates)
+
+
 def would_speak(verdict: RecordedVerdict, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
     if verdict.outcome not in DECIDED_BY_RELEVANCE or verdict.reason:  # A reason other than relevance: an LLM's veto.
