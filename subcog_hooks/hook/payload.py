@@ -10,6 +10,7 @@ PROMPT_EVENT = "UserPromptSubmit"
 TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
+SUBAGENT_EVENT = "SubagentStart"
 OF_CLIENT = "subcog_client"  # the field with another client's name
 MAX_BYTES = "subcog_bytes"  # the field with the longest text that another client takes, in bytes
 START_KIND = "subcog_start"  # the field with the kind of another client's start

@@ -76,8 +76,8 @@ def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
 
 MAX_RULES = 20  # newest rules about one action, of which an order brings one
 AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
-RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
-AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
+RECALL_MS = 120.0  # Recall may need this work time on a slow machine; with less, only cues bring memories.
+AFTERWARDS_MS = 80.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
 
 

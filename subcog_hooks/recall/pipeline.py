@@ -95,7 +95,7 @@ def recall_for_parts(
     whole = recall_for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact)
     best = {hit.memory.seq: hit for hit in whole.hits}
     for part in parts:
-        if deadline.left_ms() <= 0.0:
+        if not deadline.work_left_ms():
             break
         hits = recall_for_prompt(part, sources, eligible, deadline, prompt=prompt).hits
         for hit in hits:

@@ -99,7 +99,7 @@ def is_typed(prompt: str) -> bool:
     """
     bare = prompt.strip()
     if bare.startswith("<"):
-        bare = _without_added(bare).strip()
+        bare = without_added(bare).strip()
     if not bare or is_from_client(bare):
         return False
     head = bare[:80].split(None, 1)[0]
@@ -166,7 +166,7 @@ def prepare_prompt(prompt: str) -> Prompt:
     others: list[str] = []  # lines pasted without a fence
     fence = before = ""  # before: the line above, if it was pasted
     in_diff = in_output = False  # in_output: from a shell's command to the next empty line
-    for line in _without_added(text).split("\n"):
+    for line in without_added(text).split("\n"):
         bare = line.strip()
         if fence:
             if bare.startswith(fence):
@@ -239,8 +239,8 @@ def _head_and_tail(prompt: str) -> str:
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
 
 
-def _without_added(text: str) -> str:
-    """Return `text` without an editor's additions before it."""
+def without_added(text: str) -> str:
+    """Return `text` without the elements that an editor or a client has added."""
     if text.startswith(CONTEXT):
         text = text.partition(REQUEST)[2] or text
     if "<" not in text:

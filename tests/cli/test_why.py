@@ -212,7 +212,7 @@ def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home)
         (outcomes.BELOW, [0.21] * 7, "silent: the best of 7 candidates reached 0.21, 0.25 was needed"),
         (outcomes.BELOW, [0.2499], "silent: the best of 1 candidate reached 0.2499, 0.2500 was needed"),
         (outcomes.NOTHING_FOUND, [], "silent: no memory is similar to it or shares a word with it"),
-        (outcomes.PAUSED, [], "silent: the hook was paused; `subcog resume` ends it"),
+        (outcomes.PAUSED, [], "silent: the hook was paused then"),
         (outcomes.NOMEM, [], "silent: [nomem] was in the prompt"),
         (outcomes.REPEATED, [0.5], "silent: the relevant memories were given earlier in this session"),
         ("of_another_version", [], "silent: of_another_version"),

@@ -238,7 +238,7 @@ def dump_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-_UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
+_UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "SubagentStart", "Stop", "PreCompact", "SessionEnd"), "")
 _OTHER_TOOLS = f"mcp__.*({'|'.join((*CHANGES, *SHOWS))}).*"
 _MATCHER = f"^({'|'.join((*TOOLS, POWERSHELL, _OTHER_TOOLS))})$"
 EVENTS = {"UserPromptSubmit": "", "PreToolUse": _MATCHER, **_UNMATCHED}  # to the client's matcher, "" for all calls
@@ -255,7 +255,7 @@ except BaseException:
 main()"""  # After a move of the package, as with a new Python, the script is run. Half an upgrade stays silent.
 _COMMAND_KEYS = ("command", "bash", "powershell")  # Copilot names the command by the shell that runs it.
 _MAX_COMMAND = 20_000  # Characters, two longest paths. Words in quotes take shlex quadratic time: of 2 MB, minutes.
-SECONDS = 5  # the client's time limit; the hook's own is at most 200 ms
+SECONDS = 5  # the client's time limit; the hook's own is at most 3
 
 
 def isolated_command(python: str, folder: str, script: str) -> list[str]:

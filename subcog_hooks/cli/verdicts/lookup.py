@@ -9,7 +9,7 @@ from typing import NamedTuple
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoVerdict, UsageError
-from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
+from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT, TOOL_EVENT
 from subcog_hooks.store import past_runs
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import Memory
@@ -45,7 +45,7 @@ class Phrases(NamedTuple):
 PHRASES = {
     outcomes.SPOKE: Phrases("memories given"),
     outcomes.LINES: Phrases("only pointed at memories"),
-    outcomes.PAUSED: Phrases("paused", "the hook was paused; `subcog resume` ends it"),
+    outcomes.PAUSED: Phrases("paused", "the hook was paused then"),
     outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
     outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
     outcomes.NOT_TYPED: Phrases(
@@ -92,6 +92,7 @@ EVENT_NAMES = {
     TOOL_EVENT: "a tool's call",
     FAILURE_EVENT: "a failed tool call",
     START_EVENT: "a session's start",
+    SUBAGENT_EVENT: "a subagent's start",
     LOOK_EVENT: "a second look",
 }  # events without a prompt
 
