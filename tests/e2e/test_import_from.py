@@ -219,6 +219,7 @@ def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -
     (shop / ".git" / "AGENTS.md").write_text("Git's.")
     (shop / "app" / "[id]").mkdir(parents=True)
     (shop / "app" / "[id]" / "AGENTS.md").write_text("Ids are ULIDs.")
+    (shop / "CLAUDE.md").write_text("Build with just.")  # Without one Claude Code reads AGENTS.md itself.
     for number in range(4):
         (shop / "packages" / f"p{number}").mkdir(parents=True)
         for other in range(4):
