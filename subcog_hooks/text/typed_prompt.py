@@ -246,12 +246,12 @@ def without_added(text: str) -> str:
     if "<" not in text:
         return text
     for name in ADDED:
-        begin = f"<{name}"
-        while (start := text.find(begin)) >= 0:
-            end = text.find(f"</{name}>", start)
-            if end < 0:
-                break
-            text = text[:start] + text[end + len(name) + 3 :]
+        kept: list[str] = []
+        begin, close, position = f"<{name}", f"</{name}>", 0
+        while (start := text.find(begin, position)) >= 0 and (end := text.find(close, start)) >= 0:
+            kept.append(text[position:start])
+            position = end + len(close)
+        text = "".join((*kept, text[position:]))
     return text
 
 

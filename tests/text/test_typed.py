@@ -160,6 +160,7 @@ HARD = {  # texts on which a superlinear reader would take long
 def test_only_the_ends_of_a_long_prompt_are_taken_apart(subtests: pytest.Subtests) -> None:
     for shape, prompt in HARD.items():
         with subtests.test(shape=shape):
+            assert isinstance(is_typed(prompt), bool)
             read = prepare_prompt(prompt)
             assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
             assert len(read.text) + max(map(len, read.failures), default=0) <= 3 * len(
