@@ -163,9 +163,8 @@ def test_only_the_ends_of_a_long_prompt_are_taken_apart(subtests: pytest.Subtest
             assert isinstance(is_typed(prompt), bool)
             read = prepare_prompt(prompt)
             assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
-            assert len(read.text) + max(map(len, read.failures), default=0) <= 3 * len(
-                ends_of(prompt)
-            )  # three dots for one sign at most
+            longest = max(map(len, read.failures), default=0)
+            assert len(read.text) + longest <= 3 * len(ends_of(prompt))  # three dots for one sign at most
             assert read.pasted <= len(ends_of(prompt))
 
 
