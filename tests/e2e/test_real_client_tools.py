@@ -291,7 +291,8 @@ def test_an_error_brings_its_note_into_the_next_request(client: str, model: str,
 
 
 RULE = "Never rebase a branch that is pushed."
-AGENT = ToolCall("Task", {"description": "look", "prompt": "you are the agent", "subagent_type": "general-purpose"})
+LOOK = {"description": "look", "prompt": "you are the agent", "subagent_type": "general-purpose", "run_in_background": False}
+AGENT = ToolCall("Task", LOOK)
 
 
 def test_a_standing_memory_reaches_a_subagent(client: str, model: str, with_client: Sandbox, subcog_command: str) -> None:
