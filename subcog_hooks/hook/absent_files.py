@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Hit
 
 STALE_FACTOR = 0.5  # The relevance of a memory about missing files is halved.
+MIN_ASKED = 0.05  # No hit of a lower relevance is told or pointed at. Asking for the client's files takes 1.5 ms.
 _WILDCARDS = frozenset("*?[{")
 
 
@@ -27,7 +28,7 @@ def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
     """
     for hit in hits:
         memory, here = hit.memory, call.here
-        if is_from_instructions(memory.source):
+        if hit.relevance >= MIN_ASKED and is_from_instructions(memory.source):
             hit.is_loaded = call.shows_itself(memory.content)
         if not memory.paths or here is None or not here.root or memory.project not in here.names:
             continue
