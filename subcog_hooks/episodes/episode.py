@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from subcog_hooks.learn.turn_scores import CallResult, TypedTurn
+from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import EPISODE_PREFIX, SESSION_SOURCE, hash_content
 from subcog_hooks.text.prompt_needs import split_sentences
@@ -93,9 +93,14 @@ def is_reply(text: str) -> bool:
 
 
 def read_asked(text: str) -> str:
-    """Return the typed words of a turn without code and logs, else the line that names the failure."""
+    """Return the typed words of a turn without code and logs, and the pasted line that names a failure.
+
+    >>> read_asked("why?\\n```\\nTypeError: x is undefined\\n```")
+    'why? TypeError: x is undefined'
+    """
     prepared = prepare_prompt(text)
-    return _cut_end(one_line(prepared.text or prepared.failure), MAX_ASKED)
+    typed, failure = _cut_end(one_line(prepared.text), MAX_ASKED), _cut_end(one_line(prepared.failure), MAX_ASKED // 2)
+    return f"{typed} {failure}".strip()
 
 
 def read_outcome(closing: str) -> str:
@@ -163,24 +168,24 @@ def cut_episodes(
         )
 
 
-def _files_of(calls: Sequence[CallResult], relative: Callable[[str], str]) -> list[str]:
+def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list[str]:
     """Return the files of some calls, the changed ones first."""
     paths = [call.path for call in calls if call.path and call.changed]
     paths += [call.path for call in calls if call.path and not call.changed]
     return list(filter(None, dict.fromkeys(map(relative, paths))))[:MAX_FILES]
 
 
-def _failures_of(text: str, calls: Sequence[CallResult], fixes: dict[str, str]) -> list[PastFailure]:
+def _failures_of(text: str, calls: Sequence[MadeCall], fixes: dict[str, str]) -> list[PastFailure]:
     keys = [failure_key(redact(prepare_prompt(text).failure).text)]
     keys += [_key_of(call) for call in calls if call.failure]
     return [PastFailure(key, fixes.get(key, "")) for key in dict.fromkeys(filter(None, keys))][:MAX_FAILURES]
 
 
-def _key_of(call: CallResult) -> str:
+def _key_of(call: MadeCall) -> str:
     return failure_key(redact(prepare_prompt(call.failure).failure).text)
 
 
-def _find_fixes(calls: Sequence[CallResult]) -> dict[str, str]:
+def _find_fixes(calls: Sequence[MadeCall]) -> dict[str, str]:
     """Return for each failure that was gone, when the same call was made again, the last change before that."""
     waiting: dict[tuple[str, ...], list[str]] = {}  # failures by call
     fixes: dict[str, str] = {}
@@ -192,14 +197,14 @@ def _find_fixes(calls: Sequence[CallResult]) -> dict[str, str]:
                 waiting.setdefault(same, []).append(key)
                 fixes.pop(key, None)
             continue
-        for key in waiting.pop(same, ()):
+        for key in waiting.pop(same, ()) if call.has_ended else ():
             fixes[key] = last_change or "the same call again"
         if description := _describe_change(call):
             last_change = description
     return fixes
 
 
-def _identity(call: CallResult) -> tuple[str, ...]:
+def _identity(call: MadeCall) -> tuple[str, ...]:
     """Return what two calls have in common of which the second repeats the first: the tool, and its file or programs."""
     if not call.command:
         return call.tool, call.path
@@ -209,7 +214,7 @@ def _identity(call: CallResult) -> tuple[str, ...]:
     return call.tool, *(" ".join(words) for words in programs if words and words[0] not in ("cd", "echo"))
 
 
-def _describe_change(call: CallResult) -> str:
+def _describe_change(call: MadeCall) -> str:
     if call.changed and call.path:
         return f"a change of {redact(os.path.basename(call.path)).text}"[:MAX_FIX]
     command = one_line(redact(call.command).text) if call.command else ""

@@ -21,7 +21,7 @@ from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.learn import transcript_rows
 from subcog_hooks.learn.transcript_files import find_folder, name_session, open_session, parse_time_ms
 from subcog_hooks.learn.transcript_rows import Row, object_field, text_field
-from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, CallResult, TypedTurn
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, MadeCall, TypedTurn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import ends_of
 
@@ -39,7 +39,6 @@ _WRITING_TOOLS = ("edit", "write", "replace", "patch", "create_file")  # parts o
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
 MAX_CLOSING = 8_000  # characters of an agent's last text
 MAX_CALLS_OF_TURN = 500
-MAX_COMMAND = 400  # characters of a command in the agent's work
 MAX_REPLY = 600  # characters of an agent's closing words
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
@@ -129,6 +128,7 @@ class _Reader:
         self._session = ""  # session of the last row that names one
         self._base = -1  # the stretch before this session; a prompt without a parent does not rewind it
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_MAX_CALLS)
+        self._made_calls: dict[str, MadeCall] = {}  # calls of the agent's work without a result, by their ids
         self._before = Before()
         self._count = 0
         self._characters = 0
@@ -303,24 +303,23 @@ class _Reader:
             path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
             self._before = Before(name, path, text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((text_field(block, "id"), self._before))
+            self._note_call(text_field(block, "id"), self._before, is_changing=is_changing)
+
+    def _note_call(self, identifier: str, call: Before, *, is_changing: bool) -> None:
+        """Note the beginning of a call in the agent's work."""
+        if self._with_work and self._answered is not None and len(self._answered.work.calls) < MAX_CALLS_OF_TURN:
+            made = MadeCall(call.tool, call.path, call.command, changed=is_changing)
+            self._answered.work.calls.append(made)
+            self._made_calls[identifier] = made
 
     def _note_result(self, block: Row) -> None:
         """Note the end of a call in the agent's work."""
-        if not self._with_work or self._answered is None or len(self._answered.work.calls) >= MAX_CALLS_OF_TURN:
-            return
-        identifier = text_field(block, "tool_use_id")
-        call = next((call for called, call in self._calls if called == identifier), None)
-        if call is None:
-            return
-        printed = transcript_rows.content_text(block.get("content")) if block.get("is_error") else ""
-        failure = (
-            ends_of(printed if len(printed) <= MAX_CLOSING else redact(printed).text) or CALL_FAILED
-            if block.get("is_error")
-            else ""
-        )
-        is_changing = any(part in call.tool.lower() for part in _WRITING_TOOLS)
-        result = CallResult(call.tool, call.path, call.command[:MAX_COMMAND], failure, changed=is_changing)
-        self._answered.work.calls.append(result)
+        made = self._made_calls.pop(text_field(block, "tool_use_id"), None)
+        if made is not None:
+            made.has_ended = True
+            if block.get("is_error"):
+                printed = transcript_rows.content_text(block.get("content"))
+                made.failure = ends_of(printed if len(printed) <= MAX_CLOSING else redact(printed).text) or CALL_FAILED
 
 
 def _end_of(text: str) -> str:

@@ -33,14 +33,15 @@ class Before:
 
 
 @dataclass(slots=True)
-class CallResult:
-    """A tool call that has ended. path, command: its arguments, "" for none; failure: its output if it failed."""
+class MadeCall:
+    """A tool call of the agent's. path, command: its arguments, "" for none; failure: its output if it failed."""
 
     tool: str
     path: str = ""
     command: str = ""
     failure: str = ""
     changed: bool = False
+    has_ended: bool = False
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class AgentWork:
 
     closing: str = ""
     row: str = ""
-    calls: list[CallResult] = field(default_factory=list)
+    calls: list[MadeCall] = field(default_factory=list)
 
 
 @dataclass(slots=True)
