@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,6 +15,7 @@ from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.core.files import working_folder
+from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.episodes.exchange import Exchange, make_exchange, open_exchange, render_exchange
 from subcog_hooks.recall.candidates import Request, Sources
@@ -36,7 +36,7 @@ OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "expla
 def reading_sessions() -> Iterator[EpisodeStore | None]:
     """Yield sessions.db for reading, None when there is nexchange. Raises StoreError."""
     home = context.home()
-    if not os.path.exists(home.sessions.memories_db):
+    if not episode_store.exists(home):
         yield None
         return
     with EpisodeStore.reader(home) as store:
@@ -65,7 +65,7 @@ def run_search(options: SearchOptions) -> int:
             exchanges = _exchanges_of(answer, store)
         elif store:
             exchanges = [
-                make_exchange(memory, store.rows_of([memory.id]).get(memory.id)) for memory in store.select(scope, count)
+                make_exchange(memory, store.details_of([memory.id]).get(memory.id)) for memory in store.select(scope, count)
             ]
     note = answer.note or ("" if store else f"{NONE_READ}; {READ_THEM}")
     _print_found(options, text, answer, exchanges, note, (time.perf_counter() - started) * 1000)
@@ -95,8 +95,8 @@ def _scope_of(options: SearchOptions) -> Filter:
 
 
 def _exchanges_of(answer: Answer, store: EpisodeStore) -> list[Exchange]:
-    rows = store.rows_of([hit.memory.id for hit in answer.hits])
-    return [make_exchange(hit.memory, rows.get(hit.memory.id)) for hit in answer.hits]
+    details = store.details_of([hit.memory.id for hit in answer.hits])
+    return [make_exchange(hit.memory, details.get(hit.memory.id)) for hit in answer.hits]
 
 
 def _print_found(

@@ -6,11 +6,12 @@ spans are masked.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 
 from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
+from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import EPISODE_PREFIX, SESSION_SOURCE, hash_content
 from subcog_hooks.text.prompt_needs import split_sentences
@@ -42,6 +43,7 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_SIDE_PROGRAMS = frozenset(("cd", "echo", "export", "sleep", "source"))
 _WRAPPERS = frozenset(
     "a an and at build by code command error errors exception exit exited failed failure failures fatal for in is it of on "
     "process returned run script status task test tests the there to was were with".split()
@@ -98,9 +100,9 @@ def read_asked(text: str) -> str:
     >>> read_asked("why?\\n```\\nTypeError: x is undefined\\n```")
     'why? TypeError: x is undefined'
     """
-    prepared = prepare_prompt(text)
-    typed, failure = _cut_end(one_line(prepared.text), MAX_ASKED), _cut_end(one_line(prepared.failure), MAX_ASKED // 2)
-    return f"{typed} {failure}".strip()
+    prepared = prepare_prompt(remove_private(text)[0])
+    typed, failure = (one_line(redact(part).text) for part in (prepared.text, prepared.failure))
+    return f"{_cut_end(typed, MAX_ASKED)} {_cut_end(failure, MAX_ASKED // 2)}".strip()
 
 
 def read_outcome(closing: str) -> str:
@@ -109,10 +111,14 @@ def read_outcome(closing: str) -> str:
     >>> read_outcome("Let me check.\\nThe cache key lacked the locale.\\n```\\nx\\n```\\nWant me to add a test?")
     'The cache key lacked the locale.'
     """
-    lines = [_MARKS.sub("", line).strip() for line in _CODE_BLOCK.sub("", closing).splitlines() if not _TABLE_LINE.match(line)]
+    lines = [
+        _MARKS.sub("", line).strip()
+        for line in _CODE_BLOCK.sub("", remove_private(closing)[0]).splitlines()
+        if not _TABLE_LINE.match(line)
+    ]
     sentences = [sentence for line in lines for sentence in split_sentences(line.replace("|", " "))]
     kept = [text for text in sentences if not (_NARRATION.match(text) or _PRAISE.match(text) or _OFFER.match(text))]
-    text = one_line(" ".join(kept))
+    text = one_line(redact(" ".join(kept)).text)
     return text if len(text) <= MAX_OUTCOME else text[-MAX_OUTCOME:].partition(" ")[2]
 
 
@@ -146,8 +152,8 @@ def cut_episodes(
     fixes = _find_fixes([call for group in groups for turn in group for call in turn.work.calls])
     for position, group in enumerate(groups):
         first = group[0]
-        asked = read_asked(redact(first.text).text)
-        outcome = read_outcome(redact("\n".join(turn.work.closing for turn in group)).text)
+        asked = read_asked(first.text)
+        outcome = read_outcome("\n".join(turn.work.closing for turn in group))
         if not asked or not (outcome or any(turn.work.calls for turn in group)):
             continue
         moment = first.at_ms or first.uuid or f"{first.session}:{first.offset}"
@@ -175,47 +181,47 @@ def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list
     return list(filter(None, dict.fromkeys(map(relative, paths))))[:MAX_FILES]
 
 
-def _failures_of(text: str, calls: Sequence[MadeCall], fixes: dict[str, str]) -> list[PastFailure]:
-    keys = [failure_key(redact(prepare_prompt(text).failure).text)]
-    keys += [_key_of(call) for call in calls if call.failure]
-    return [PastFailure(key, fixes.get(key, "")) for key in dict.fromkeys(filter(None, keys))][:MAX_FAILURES]
+def _failures_of(text: str, calls: Sequence[MadeCall], fixes: Mapping[str, MadeCall | None]) -> list[PastFailure]:
+    keys = [_read_key(text), *(_read_key(call.failure) for call in calls if call.failure)]
+    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(filter(None, keys))][
+        :MAX_FAILURES
+    ]
 
 
-def _key_of(call: MadeCall) -> str:
-    return failure_key(redact(prepare_prompt(call.failure).failure).text)
+@lru_cache(maxsize=1_000)
+def _read_key(printed: str) -> str:
+    """Return the normalised line that names the failure in a prompt or an output, "" for none."""
+    return failure_key(redact(prepare_prompt(remove_private(printed)[0]).failure).text)
 
 
-def _find_fixes(calls: Sequence[MadeCall]) -> dict[str, str]:
-    """Return for each failure that was gone, when the same call was made again, the last change before that."""
+def _find_fixes(calls: Sequence[MadeCall]) -> dict[str, MadeCall | None]:
+    """Return for each failure that was gone, when its call was made again, the last call before that, None for none."""
     waiting: dict[tuple[str, ...], list[str]] = {}  # failures by call
-    fixes: dict[str, str] = {}
-    last_change = ""
+    fixes: dict[str, MadeCall | None] = {}
+    last: MadeCall | None = None
     for call in calls:
-        same = _identity(call)
-        if call.failure:
-            if key := _key_of(call):
-                waiting.setdefault(same, []).append(key)
-                fixes.pop(key, None)
-            continue
-        for key in waiting.pop(same, ()) if call.has_ended else ():
-            fixes[key] = last_change or "the same call again"
-        if description := _describe_change(call):
-            last_change = description
+        if call.failure and (key := _read_key(call.failure)):
+            waiting.setdefault(_identity(call), []).append(key)
+            fixes.pop(key, None)
+        elif waiting and call.has_ended and not call.failure:
+            fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
+        if call.command or (call.path and call.changed):
+            last = call
     return fixes
 
 
 def _identity(call: MadeCall) -> tuple[str, ...]:
-    """Return what two calls have in common of which the second repeats the first: the tool, and its file or programs."""
+    """Return what a call has in common with the same call made again: the tool, and its file or programs."""
     if not call.command:
         return call.tool, call.path
-    programs = [
-        tuple(program_name(words[0]) for words in [words] if words) + tuple(words[1:2]) for words in find_commands(call.command)
-    ]
-    return call.tool, *(" ".join(words) for words in programs if words and words[0] not in ("cd", "echo"))
+    programs = [" ".join((program_name(words[0]), *words[1:2])) for words in find_commands(call.command) if words]
+    return call.tool, *(program for program in programs if program.partition(" ")[0] not in _SIDE_PROGRAMS)
 
 
-def _describe_change(call: MadeCall) -> str:
-    if call.changed and call.path:
+def _describe_fix(call: MadeCall | None) -> str:
+    """Return in a few words what was done before a failure was gone."""
+    if call is None:
+        return "the same call again"
+    if call.path:
         return f"a change of {redact(os.path.basename(call.path)).text}"[:MAX_FIX]
-    command = one_line(redact(call.command).text) if call.command else ""
-    return f"`{_cut_end(command, MAX_FIX)}`" if command else ""
+    return f"`{_cut_end(one_line(redact(call.command).text), MAX_FIX)}`"

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.episodes.episode_store import EpisodeRow, EpisodeStore
+    from subcog_hooks.episodes.episode_store import EpisodeDetails, EpisodeStore
     from subcog_hooks.store.memory import Memory
 
 MAX_EXCHANGE = 2_000  # UTF-16 units
@@ -58,10 +58,10 @@ class Exchange:
         }
 
 
-def make_exchange(memory: Memory, row: EpisodeRow | None) -> Exchange:
+def make_exchange(memory: Memory, details: EpisodeDetails | None) -> Exchange:
     """Return a stored episode as it is shown."""
     asked, _, outcome = memory.content.partition("\n\n")
-    session, client, rows = (row.session, row.client, row.rows) if row else ("", "", ())
+    session, client, rows = (details.session, details.client, details.rows) if details else ("", "", ())
     day = time.strftime("%Y-%m-%d", time.gmtime(max(0, memory.created_at // 1000)))
     asked, outcome, session, project = map(_make_harmless, (asked, outcome, session, memory.project or ""))
     files = tuple(map(_make_harmless, memory.paths))
@@ -70,12 +70,12 @@ def make_exchange(memory: Memory, row: EpisodeRow | None) -> Exchange:
 
 def open_exchange(store: EpisodeStore, memory: Memory) -> Exchange:
     """Return an episode with its neighbours. Raises StoreError."""
-    row = store.rows_of([memory.id]).get(memory.id)
-    shown = make_exchange(memory, row)
+    details = store.details_of([memory.id]).get(memory.id)
+    shown = make_exchange(memory, details)
     shown.failures = tuple((_make_harmless(key), _make_harmless(fix)) for key, fix in store.failures_of(memory.id))
-    if row is None:
+    if details is None:
         return shown
-    around = store.in_session(row.session)
+    around = store.details_in(details.transcript)
     position = next((number for number, other in enumerate(around) if other.id == memory.id), 0)
     for name, other in (("before", position - 1), ("after", position + 1)):
         if 0 <= other < len(around) and (neighbour := store.by_ids([around[other].id]).get(around[other].id)):

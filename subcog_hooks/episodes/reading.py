@@ -9,12 +9,12 @@ from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import InvalidMemory, SubcogError
 from subcog_hooks.cues import globs
 from subcog_hooks.episodes.episode import Episode, cut_episodes
-from subcog_hooks.episodes.episode_store import EpisodeRow, EpisodeStore
+from subcog_hooks.episodes.episode_store import FORGOTTEN, EpisodeDetails, EpisodeStore
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.learning import find_start
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.store.learned import ReadPosition
-from subcog_hooks.store.memory import SESSION_SOURCE, TRANSCRIPT, Memory, now_ms
+from subcog_hooks.store.memory import TRANSCRIPT, Memory, now_ms
 
 if TYPE_CHECKING:
     from subcog_hooks.learn.turn_scores import TypedTurn
@@ -42,8 +42,8 @@ class SessionReader:
         self.report = ReadingReport()
         self._store = store
         self._folders = SessionFolders(left_out)
-        self._episodes: dict[str, tuple[str, Episode]] = {}  # not yet stored, with their transcripts
-        self._read: list[tuple[str, ReadPosition]] = []
+        self._episodes: dict[str, tuple[int, Episode]] = {}  # not yet stored, by id, with the numbers of their transcripts
+        self._read: list[tuple[str, int, int, str]] = []  # transcripts whose episodes are among them
 
     def read(self, files: Sequence[TranscriptFile], progress: Callable[[int], None], pace: Pace = FULL_PACE) -> ReadingReport:
         """Read transcripts and store their episodes. `progress` is called with the number of read bytes. Raises StoreError."""
@@ -66,8 +66,8 @@ class SessionReader:
         return self.report
 
     def _read_file(self, file: TranscriptFile, pace: Pace) -> None:
-        before = self._store.position_of(file.path)
-        if find_start(file, ReadPosition(*before) if before else None) is None:
+        before = self._store.read_position(file.path)
+        if before and (before[0] == FORGOTTEN or find_start(file, ReadPosition(*before)) is None):
             self.report.unchanged += 1
             return
         turns: list[TypedTurn] = []
@@ -78,12 +78,13 @@ class SessionReader:
             end, has_more = reading.end, reading.has_more
         kept = [turn for turn in turns if not self._folders.is_excluded(turn.folder, self._folders.owner_of(turn.folder))]
         client = transcript_files.client_of(file.path)
+        number = self._store.transcript_number(file.path)
         for episode in cut_episodes(kept, client, self._project_of, self._relative):
-            self._episodes[episode.id] = (file.path, episode)
+            self._episodes.setdefault(episode.id, (number, episode))  # a fork of a session repeats its turns
             self.report.episodes += 1
             self.report.projects.add(episode.project)
         self.report.sessions += 1
-        self._read.append((file.path, ReadPosition(file.size, end, transcript_files.compute_digest(file.path, end))))
+        self._read.append((file.path, file.size, end, transcript_files.compute_digest(file.path, end)))
 
     def _project_of(self, folder: str) -> str:
         return self._folders.owner_of(folder) or os.path.normpath(folder or os.sep)
@@ -100,26 +101,35 @@ class SessionReader:
         return below
 
     def _store_episodes(self) -> None:
-        store, episodes = self._store, [episode for _, episode in self._episodes.values()]
-        ids = list(self._episodes)
-        stored = store.by_ids(ids)
-        away = store.purged_sections(ids)
-        memories = {id_: _make_memory(path, episode) for id_, (path, episode) in self._episodes.items() if id_ not in away}
-        rows = [
-            EpisodeRow(episode.id, episode.session, episode.client, episode.position, episode.rows)
-            for episode in episodes
-            if episode.id in memories
+        """Store the episodes of the transcripts that were read, and drop those that are no longer in them."""
+        store = self._store
+        stored = store.by_ids(list(self._episodes))
+        owners = {id_: detail.transcript for id_, detail in store.details_of(list(stored)).items()}
+        purged = store.purged_sections(list(self._episodes))
+        own = {
+            id_: (number, episode)
+            for id_, (number, episode) in self._episodes.items()
+            if id_ not in purged and owners.get(id_, number) == number
+        }
+        gone = [
+            detail.id
+            for path, *_ in self._read
+            for detail in store.details_in(store.transcript_number(path))
+            if detail.id not in own
         ]
-        failures = [
-            (failure.key, episode.id, failure.fix)
-            for episode in episodes
-            if episode.id in memories
-            for failure in episode.failures
-        ]
-        store.put_details(rows, failures)
-        store.add([memory for id_, memory in memories.items() if id_ not in stored])
-        store.update([memory for id_, memory in memories.items() if id_ in stored and _differs(memory, stored[id_])])
-        store.note_read(self._read)
+        if gone:
+            store.drop(gone)
+        store.put_details(
+            [_make_details(number, episode) for number, episode in own.values()],
+            [(failure.key, id_, failure.fix) for id_, (_, episode) in own.items() for failure in episode.failures],
+        )
+        memories = {id_: _make_memory(episode) for id_, (_, episode) in own.items()}
+        if new := [memory for id_, memory in memories.items() if id_ not in stored]:
+            store.add(new)
+        if changed := [memory for id_, memory in memories.items() if id_ in stored and _differs(memory, stored[id_])]:
+            store.update(changed)
+        for position in self._read:
+            store.note_read(*position)
         self._episodes, self._read = {}, []
 
 
@@ -127,7 +137,11 @@ def _differs(memory: Memory, stored: Memory) -> bool:
     return (memory.content, memory.paths, memory.project) != (stored.content, stored.paths, stored.project)
 
 
-def _make_memory(path: str, episode: Episode) -> Memory:
+def _make_details(number: int, episode: Episode) -> EpisodeDetails:
+    return EpisodeDetails(episode.id, number, episode.session, episode.client, episode.position, episode.rows)
+
+
+def _make_memory(episode: Episode) -> Memory:
     time_ms = episode.at_ms or now_ms()
     return Memory(
         id=episode.id,
@@ -136,8 +150,28 @@ def _make_memory(path: str, episode: Episode) -> Memory:
         scope="project",
         project=episode.project,
         paths=episode.files,
-        source=f"{SESSION_SOURCE}{path}:{episode.rows[0] if episode.rows else ''}",
+        standing=False,
         trust=TRANSCRIPT,
         created_at=time_ms,
         updated_at=time_ms,
     )
+
+
+def drop_gone(store: EpisodeStore, kept_ms: int, now: int) -> int:
+    """Erase the episodes whose transcript is gone. Return their number.
+
+    kept_ms: how long they stay all the same, in milliseconds; 0 for not at all.
+    """
+    gone = []
+    for path, episodes in store.episodes_by_transcript().items():
+        if not transcript_files.has_transcript(path) and _is_reachable(path):
+            gone += [id_ for id_, at_ms in episodes if not kept_ms or at_ms < now - kept_ms]
+    if gone:
+        store.drop(gone)
+    return len(gone)
+
+
+def _is_reachable(path: str) -> bool:
+    """Return whether the folder of a transcript's client is there: a disk that is away takes nothing with it."""
+    folders = [client.data.folder_path for client in transcript_files.LEARNED_CLIENTS.values()]
+    return all(os.path.isdir(folder) for folder in folders if path.startswith(os.path.join(folder, "")))

@@ -323,8 +323,9 @@ class _Reader:
 
 
 def _end_of(text: str) -> str:
-    """Return the end of a text; half a secret would not look like one."""
-    return replace_surrogates(text if len(text) <= MAX_CLOSING else redact(text).text[-MAX_CLOSING:])
+    """Return the end of a text, of a long one from a paragraph on: half a secret would not look like one."""
+    end = text if len(text) <= MAX_CLOSING else text[-MAX_CLOSING:].partition("\n\n")[2]
+    return replace_surrogates(end)
 
 
 def closing_words(text: str) -> str:
