@@ -9,15 +9,16 @@ from contextlib import contextmanager, nullcontext
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import SearchOptions
 from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, open_sources, search_sources
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import find_agent
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import EpisodeStore
-from subcog_hooks.episodes.exchange import Exchange, make_exchange, open_exchange, render_exchange
+from subcog_hooks.episodes.exchange import SAID, Exchange, frame, make_exchange, open_exchange, render_exchange
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.store.memory import Memory
@@ -76,6 +77,8 @@ def _require_fitting(options: SearchOptions) -> None:
     given = [name for name in OF_NOTES if getattr(options, name)]
     if given:
         raise UsageError(f"--sessions takes no --{given[0].replace('_', '-')}", "that is for notes")
+    if (options.all_projects or options.project or options.batch) and author.is_agent():
+        raise UsageError("an agent searches the past sessions of its own project alone", "leave the option out")
     if not options.query and not options.batch and not options.path:
         raise UsageError("no query was given", "for instance: subcog search --sessions how did we fix the login")
 
@@ -89,9 +92,15 @@ def _scope_of(options: SearchOptions) -> Filter:
         all_projects=options.all_projects,
         since=inputs.parse_since(options.since),
     )
-    if scope.audiences and not options.project and not context.here() and (folder := working_folder()):
-        return records.replace(scope, audiences=(*scope.audiences, audience_of("project", folder)))
+    if scope.audiences and not options.project:
+        return records.replace(scope, audiences=(*scope.audiences, *folder_audience()))
     return scope
+
+
+def folder_audience() -> tuple[str, ...]:
+    """Return the audience of the sessions in this folder, where it is in no project."""
+    folder = "" if context.here() else working_folder()
+    return (audience_of("project", folder),) if folder else ()
 
 
 def _exchanges_of(answer: Answer, store: EpisodeStore) -> list[Exchange]:
@@ -103,13 +112,20 @@ def _print_found(
     options: SearchOptions, text: str, answer: Answer, exchanges: list[Exchange], note: str, elapsed_ms: float
 ) -> None:
     if options.shape == results.JSON:
-        fields = {"query": text, "degraded": answer.is_degraded, "note": note or None, "elapsed_ms": round(elapsed_ms, 1)}
+        fields = {
+            "query": text,
+            "source": SAID,
+            "degraded": answer.is_degraded,
+            "note": note or None,
+            "elapsed_ms": round(elapsed_ms, 1),
+        }
         terminal.json({**fields, "results": [exchange.fields() for exchange in exchanges]}, indent=1)
         return
     if note:
         terminal.say(note)
     elif not exchanges:
         terminal.say("nothing found in past sessions; try other words, or --all-projects")
+    lines = []
     for exchange in exchanges:
         if options.shape == results.JSONL:
             terminal.json(exchange.fields())
@@ -117,7 +133,11 @@ def _print_found(
             terminal.result(exchange.id)
         else:
             head = f"{exchange.id}  {exchange.day}  {exchange.client}"
-            line = f"{head}  {cut(exchange.asked, MAX_LINE)} → {cut(exchange.outcome, MAX_LINE)}"
+            lines.append(f"{head}  {cut(exchange.asked, MAX_LINE)} → {cut(exchange.outcome, MAX_LINE)}")
+    if lines and find_agent():
+        terminal.raw(frame("\n".join(lines)) + "\n")
+    else:
+        for line in lines:
             terminal.pieces((line, ""), indent=2)
     if exchanges and options.shape == results.TABLE:
         terminal.say("`subcog show ID` shows an exchange")
@@ -149,6 +169,10 @@ def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
     """Print an episode with its neighbours. Raises NoMemory, StoreError."""
     with reading_sessions() as store:
         memory = find_episode(store, id_or_prefix)
+        here = context.here()
+        own = (*audiences_of(*(here.names if here else ())), *folder_audience())
+        if context.audience(memory) not in own and author.is_agent():
+            raise NoMemory(f"{memory.id} is of another project", "the person can show it")
         exchange = open_exchange(store, memory) if store else make_exchange(memory, None)
     if not as_json:
         terminal.result(render_exchange(exchange))

@@ -158,9 +158,8 @@ class EpisodeStore(Store):
             episodes.setdefault(path, []).append((id_, created_at))
         return episodes
 
-    def drop(self, ids: Sequence[str]) -> None:
-        """Erase episodes whose transcript is gone; should it come back, they do."""
-        self.purge(ids)
+    def may_come_again(self, ids: Sequence[str]) -> None:
+        """Let purged episodes be read again, should their turns come back."""
         self.run("DELETE FROM purged_sections WHERE id IN (SELECT value FROM json_each(?))", (light_json.dumps(ids),))
 
     def never_read(self, session: str) -> None:

@@ -118,7 +118,8 @@ class SessionReader:
             if detail.id not in own
         ]
         if gone:
-            store.drop(gone)
+            store.purge(gone)
+            store.may_come_again(gone)
         store.put_details(
             [_make_details(number, episode) for number, episode in own.values()],
             [(failure.key, id_, failure.fix) for id_, (_, episode) in own.items() for failure in episode.failures],
@@ -157,18 +158,16 @@ def _make_memory(episode: Episode) -> Memory:
     )
 
 
-def drop_gone(store: EpisodeStore, kept_ms: int, now: int) -> int:
-    """Erase the episodes whose transcript is gone. Return their number.
+def find_gone(store: EpisodeStore, kept_ms: int, now: int) -> list[str]:
+    """Return the ids of the episodes that go with their transcript. Raises StoreError.
 
-    kept_ms: how long they stay all the same, in milliseconds; 0 for not at all.
+    kept_ms: how long they stay without it, in milliseconds; 0 for not at all.
     """
     gone = []
     for path, episodes in store.episodes_by_transcript().items():
         if not transcript_files.has_transcript(path) and _is_reachable(path):
             gone += [id_ for id_, at_ms in episodes if not kept_ms or at_ms < now - kept_ms]
-    if gone:
-        store.drop(gone)
-    return len(gone)
+    return gone
 
 
 def _is_reachable(path: str) -> bool:
