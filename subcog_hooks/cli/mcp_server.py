@@ -49,6 +49,7 @@ from subcog_hooks.core.paths import IN_AN_AGENT, Home, find_home
 from subcog_hooks.hook import show_command
 from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
+MAX_QUERY = 4_000  # characters of a search in past sessions
 MAX_TEXT = 50_000  # characters of an argument
 NOTHING_KNOWN = "Nothing is known about this."
 UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode")
@@ -65,13 +66,14 @@ _READS_ONLY = ToolAnnotations(read_only_hint=True)
 TOOLS = [  # Each session's context holds their texts.
     Tool(
         name="recall",
-        description="Find notes from earlier work on a question or task. Ask before you guess how things are done here.",
-        input_schema={"type": "object", "properties": {"text": _TEXT}, "required": ["text"]},
+        description="Find notes from earlier work on a question or task. Ask before you guess how things are done here. "
+        "sessions: find what was asked and found in past sessions instead.",
+        input_schema={"type": "object", "properties": {"text": _TEXT, "sessions": {"type": "boolean"}}, "required": ["text"]},
         annotations=_READS_ONLY,
     ),
     Tool(
         name="show",
-        description="Print notes by id, as recall names them; 25,000 characters fit.",
+        description="Print notes or past exchanges by id, as recall names them; 25,000 characters fit.",
         input_schema={"type": "object", "properties": {"ids": _TEXTS}, "required": ["ids"]},
         annotations=_READS_ONLY,
     ),
@@ -190,6 +192,9 @@ def _folder_of(roots: Sequence[Root]) -> str:
 
 
 async def _recall(arguments: Arguments, folder: str) -> str:
+    if arguments.get("sessions") is True:
+        query = _checked_text(arguments.get("text"), "text", MAX_QUERY)
+        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NOTHING_KNOWN)
     block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NOTHING_KNOWN)
     head, end, notes = block.partition("\n")
     return f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"
