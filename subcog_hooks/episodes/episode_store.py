@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 UNREAD, FORGOTTEN = -1, -2  # sizes of a transcript that is being read, and of one that is never read again
 
+MAX_KEY = 160  # characters of a normalised error line
+MIN_KEY_WORDS = 3  # A shorter error line, such as BUILD FAILED, says nothing.
+_WRAPPERS = frozenset(
+    "a an and at build by code command error errors exception exit exited failed failure failures fatal for in is it of on "
+    "process returned run script status task test tests the there to was were with".split()
+)
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS transcripts (
   number INTEGER PRIMARY KEY,
@@ -107,11 +114,11 @@ class EpisodeStore(Store):
         return [id_ for (id_,) in self.run("SELECT id FROM episodes WHERE session = ?", (session,))]
 
     def failures_of(self, id: str) -> list[tuple[str, str]]:
-        """Return an episode's errors, normalised, each with its fix, "" for ndetail."""
+        """Return an episode's errors, normalised, each with its fix, "" for none."""
         return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
 
     def find_failure(self, key: str, projects: Sequence[str]) -> tuple[str, str, int] | None:
-        """Return the newest episode of these projects that had an error and got past it, None for ndetail.
+        """Return the newest episode of these projects that had an error and got past it, None for none.
 
         key: the normalised line, from `failure_key`. The answer is the id, the fix, and the time in milliseconds.
         """
@@ -123,7 +130,7 @@ class EpisodeStore(Store):
         return rows[0] if rows else None
 
     def read_position(self, path: str) -> tuple[int, int, str] | None:
-        """Return size, read bytes and digest of a transcript when it was read, None for a new detail."""
+        """Return size, read bytes and digest of a transcript when it was read, None for a new one."""
         rows = self.run("SELECT size, read, digest FROM transcripts WHERE path = ?", (path,))
         return rows[0] if rows else None
 
@@ -166,6 +173,17 @@ class EpisodeStore(Store):
         """Let the transcripts of a session never be read again."""
         sql = "UPDATE transcripts SET size = ? WHERE number IN (SELECT transcript FROM episodes WHERE session = ?)"
         self.run(sql, (FORGOTTEN, session))
+
+
+def failure_key(line: str) -> str:
+    """Return an error's line without all that changes between two runs, "" for a line that says nothing.
+
+    >>> failure_key("E   ModuleNotFoundError: No module named 'yaml' (line 12)"), failure_key("BUILD FAILED in 3s")
+    ('modulenotfounderror no module named yaml line', '')
+    """
+    letters = "".join([character if character.isalpha() else " " for character in line.lower()])
+    words = [word for word in letters.split() if len(word) > 1]
+    return " ".join(words)[:MAX_KEY] if len({*words} - _WRAPPERS) >= MIN_KEY_WORDS else ""
 
 
 def exists(home: Home) -> bool:
