@@ -44,6 +44,10 @@ _OFFER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SIDE_PROGRAMS = frozenset(("cd", "echo", "export", "sleep", "source"))
+_WITH_TASKS = frozenset(  # programs that do different things by their first word
+    "bun bundle cargo docker dotnet git go gradle just kubectl make mix mvn node npm npx pnpm poetry python python3 uv "
+    "yarn".split()
+)
 _WRAPPERS = frozenset(
     "a an and at build by code command error errors exception exit exited failed failure failures fatal for in is it of on "
     "process returned run script status task test tests the there to was were with".split()
@@ -149,7 +153,7 @@ def cut_episodes(
             groups[-1].append(turn)
         else:
             groups.append([turn])
-    fixes = _find_fixes([call for group in groups for turn in group for call in turn.work.calls])
+    fixes = _find_fixes(turns)
     for position, group in enumerate(groups):
         first = group[0]
         asked = read_asked(first.text)
@@ -194,19 +198,31 @@ def _read_key(printed: str) -> str:
     return failure_key(redact(prepare_prompt(remove_private(printed)[0]).failure).text)
 
 
-def _find_fixes(calls: Sequence[MadeCall]) -> dict[str, MadeCall | None]:
-    """Return for each failure that was gone, when its call was made again, the last call before that, None for none."""
+def _find_fixes(turns: Sequence[TypedTurn]) -> dict[str, MadeCall | None]:
+    """Return for each failure that was gone the last call before that, None for none.
+
+    A failed call's is gone when the call is made again with success, a pasted one when the next turn does not paste it.
+    """
     waiting: dict[tuple[str, ...], list[str]] = {}  # failures by call
+    pasted = ""
     fixes: dict[str, MadeCall | None] = {}
     last: MadeCall | None = None
-    for call in calls:
-        if call.failure and (key := _read_key(call.failure)):
-            waiting.setdefault(_identity(call), []).append(key)
+    for turn in turns:
+        key = _read_key(turn.text)
+        if pasted and key != pasted and last:
+            fixes[pasted] = last
+        if key:
             fixes.pop(key, None)
-        elif waiting and call.has_ended and not call.failure:
-            fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
-        if call.command or (call.path and call.changed):
-            last = call
+            last = None
+        pasted = key
+        for call in turn.work.calls:
+            if call.failure and (key := _read_key(call.failure)):
+                waiting.setdefault(_identity(call), []).append(key)
+                fixes.pop(key, None)
+            elif waiting and call.has_ended and not call.failure:
+                fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
+            if call.command or (call.path and call.changed):
+                last = call
     return fixes
 
 
@@ -214,8 +230,13 @@ def _identity(call: MadeCall) -> tuple[str, ...]:
     """Return what a call has in common with the same call made again: the tool, and its file or programs."""
     if not call.command:
         return call.tool, call.path
-    programs = [" ".join((program_name(words[0]), *words[1:2])) for words in find_commands(call.command) if words]
-    return call.tool, *(program for program in programs if program.partition(" ")[0] not in _SIDE_PROGRAMS)
+    programs = []
+    for words in find_commands(call.command):
+        program = program_name(words[0]) if words else ""
+        task = next((word for word in words[1:] if not word.startswith("-")), "") if program in _WITH_TASKS else ""
+        if program and program not in _SIDE_PROGRAMS:
+            programs.append(f"{program} {task}")
+    return call.tool, *programs
 
 
 def _describe_fix(call: MadeCall | None) -> str:
