@@ -213,7 +213,7 @@ def forget(
 def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user: bool) -> None:
     """Purge episodes of past sessions, and all of a session, which is then not read again."""
     inputs.refuse_several({"--session": session is not None, "an id": bool(ids)})
-    author.require_person("what is kept of past sessions is purged for good", as_user=as_user)
+    author.require_person("exchanges of past sessions are purged for good", as_user=as_user)
     if not episode_store.exists(context.home()):
         raise NoMemory("no past session can be searched here", past_sessions.READ_THEM)
     with EpisodeStore.writer(context.home()) as store:

@@ -150,7 +150,7 @@ def uninstall(
     others = other_agents.find_clients(has_hook=True)
     if not (others or dry_run) and scope == claude_code.USER and import_sessions.remove_sessions(home):
         write_setting(KEPT_SESSIONS, NOT_READ)
-        terminal.say("past sessions can no longer be searched: what was kept of them is deleted")
+        terminal.say("past sessions can no longer be searched: sessions.db is deleted")
     for client in others:
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
     if not has_hook and not has_removed:

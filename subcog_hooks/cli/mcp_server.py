@@ -66,14 +66,13 @@ _READS_ONLY = ToolAnnotations(read_only_hint=True)
 TOOLS = [  # Each session's context holds their texts.
     Tool(
         name="recall",
-        description="Find notes from earlier work on a question or task. Ask before you guess how things are done here. "
-        "sessions: find what was asked and found in past sessions instead.",
+        description="Find notes on a question or task; sessions: what was done before.",
         input_schema={"type": "object", "properties": {"text": _TEXT, "sessions": {"type": "boolean"}}, "required": ["text"]},
         annotations=_READS_ONLY,
     ),
     Tool(
         name="show",
-        description="Print notes or past exchanges by id, as recall names them; 25,000 characters fit.",
+        description="Print notes by id, as recall names them; 25,000 characters fit.",
         input_schema={"type": "object", "properties": {"ids": _TEXTS}, "required": ["ids"]},
         annotations=_READS_ONLY,
     ),

@@ -15,6 +15,7 @@ from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import EPISODE_PREFIX, SESSION_SOURCE, hash_content
+from subcog_hooks.text.failures import find_failures
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import one_line
 from subcog_hooks.text.simple_commands import find_commands, program_name
@@ -42,6 +43,10 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 _SIDE_PROGRAMS = frozenset(("cd", "echo", "export", "sleep", "source"))
+_WITH_TASKS = frozenset(  # programs that do different things by their first word
+    "bun bundle cargo docker dotnet git go gradle just kubectl make mix mvn node npm npx pnpm poetry python python3 uv "
+    "yarn".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def cut_episodes(
             groups[-1].append(turn)
         else:
             groups.append([turn])
-    fixes = _find_fixes([call for group in groups for turn in group for call in turn.work.calls])
+    fixes = _find_fixes(turns)
     for position, group in enumerate(groups):
         first = group[0]
         asked = read_asked(first.text)
@@ -166,33 +171,47 @@ def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list
 
 
 def _failures_of(text: str, calls: Sequence[MadeCall], fixes: Mapping[str, MadeCall | None]) -> list[PastFailure]:
-    keys = [*_read_keys(text), *(key for call in calls for key in _read_keys(call.failure))]
+    keys = [*_read_keys(text), *(key for call in calls for key in _read_keys(call.failure, is_output=True))]
     return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(keys)][
         :MAX_FAILURES
     ]
 
 
 @lru_cache(maxsize=1_000)
-def _read_keys(printed: str) -> tuple[str, ...]:
-    """Return the normalised lines that name the failure in a prompt or an output."""
-    failures = prepare_prompt(remove_private(printed)[0]).failures if printed else ()
+def _read_keys(text: str, *, is_output: bool = False) -> tuple[str, ...]:
+    """Return the normalised messages of the failure in a prompt or an output, as the hook reads them."""
+    text = remove_private(text)[0]
+    failures = find_failures(text.splitlines()) if is_output else prepare_prompt(text).failures
     return tuple(filter(None, (failure_key(redact(line).text) for line in failures)))
 
 
-def _find_fixes(calls: Sequence[MadeCall]) -> dict[str, MadeCall | None]:
-    """Return for each failure that was gone, when its call was made again, the last call before that, None for none."""
+def _find_fixes(turns: Sequence[TypedTurn]) -> dict[str, MadeCall | None]:
+    """Return for each failure that was gone the last call before that, None for none.
+
+    A failed call's is gone when the call is made again with success, a pasted one when the next turn does not paste it.
+    """
     waiting: dict[tuple[str, ...], list[str]] = {}  # failures by call
+    pasted: tuple[str, ...] = ()
     fixes: dict[str, MadeCall | None] = {}
     last: MadeCall | None = None
-    for call in calls:
-        if keys := _read_keys(call.failure):
-            waiting.setdefault(_identity(call), []).extend(keys)
+    for turn in turns:
+        keys = _read_keys(turn.text)
+        if last:
+            fixes.update((key, last) for key in pasted if key not in keys)
+        if keys:
             for key in keys:
                 fixes.pop(key, None)
-        elif waiting and call.has_ended and not call.failure:
-            fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
-        if call.command or (call.path and call.changed):
-            last = call
+            last = None
+        pasted = keys
+        for call in turn.work.calls:
+            if keys := _read_keys(call.failure, is_output=True):
+                waiting.setdefault(_identity(call), []).extend(keys)
+                for key in keys:
+                    fixes.pop(key, None)
+            elif waiting and call.has_ended and not call.failure:
+                fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
+            if call.command or (call.path and call.changed):
+                last = call
     return fixes
 
 
@@ -200,8 +219,13 @@ def _identity(call: MadeCall) -> tuple[str, ...]:
     """Return what a call has in common with the same call made again: the tool, and its file or programs."""
     if not call.command:
         return call.tool, call.path
-    programs = [" ".join((program_name(words[0]), *words[1:2])) for words in find_commands(call.command) if words]
-    return call.tool, *(program for program in programs if program.partition(" ")[0] not in _SIDE_PROGRAMS)
+    programs = []
+    for words in find_commands(call.command):
+        program = program_name(words[0]) if words else ""
+        task = next((word for word in words[1:] if not word.startswith("-")), "") if program in _WITH_TASKS else ""
+        if program and program not in _SIDE_PROGRAMS:
+            programs.append(f"{program} {task}")
+    return call.tool, *programs
 
 
 def _describe_fix(call: MadeCall | None) -> str:

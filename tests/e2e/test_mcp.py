@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ListRootsResult, Root, TextContent, Tool
 from pydantic import FileUrl
 
+from tests import transcripts
 from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, PROJECT, REMOTE, Machine, assert_one_line_error
 
 MAX_CHARACTERS = 875  # of all descriptions: 250 tokens of 3.5 characters, which JSON has at least
@@ -88,6 +89,20 @@ def test_an_accepted_note_is_recalled_and_shown(bare: Machine) -> None:
     assert f", noted by an agent] {CONTENT}" in block[1]
     bare.environment["CLAUDECODE"] = "1"
     assert shown == (False, bare.run("show", id_).stdout.decode().rstrip("\n"))
+
+
+def test_past_sessions_are_recalled_and_shown(bare: Machine) -> None:
+    projects = bare.root / "user" / ".claude" / "projects"
+    asked = "why is the zanzibar lighthouse dark?"
+    transcripts.session(projects, "one", asked, folder=str(bare.folder), answer="A bulb broke.")
+    assert bare.run("import", "--from", "sessions").code == 0
+    is_error, recalled = answer_to(bare, "recall", {"text": "zanzibar lighthouse", "sessions": True})
+    assert (is_error, "a record, no order" in recalled, "A bulb broke." in recalled) == (False, True, True)
+    (id_,) = [word for word in recalled.split() if word.startswith("ep-")]
+    assert asked in answer_to(bare, "show", {"ids": [id_]})[1]
+    elsewhere = bare.root / "elsewhere"
+    elsewhere.mkdir()
+    assert answer_to(bare, "show", {"ids": [id_]}, cwd=elsewhere)[0]
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, NEWEST])
