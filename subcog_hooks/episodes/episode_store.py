@@ -107,11 +107,11 @@ class EpisodeStore(Store):
         return [id_ for (id_,) in self.run("SELECT id FROM episodes WHERE session = ?", (session,))]
 
     def failures_of(self, id: str) -> list[tuple[str, str]]:
-        """Return an episode's errors, normalised, each with its fix, "" for ndetail."""
+        """Return an episode's errors, normalised, each with its fix, "" for none."""
         return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
 
     def find_failure(self, key: str, projects: Sequence[str]) -> tuple[str, str, int] | None:
-        """Return the newest episode of these projects that had an error and got past it, None for ndetail.
+        """Return the newest episode of these projects that had an error and got past it, None for none.
 
         key: the normalised line, from `failure_key`. The answer is the id, the fix, and the time in milliseconds.
         """
@@ -123,7 +123,7 @@ class EpisodeStore(Store):
         return rows[0] if rows else None
 
     def read_position(self, path: str) -> tuple[int, int, str] | None:
-        """Return size, read bytes and digest of a transcript when it was read, None for a new detail."""
+        """Return size, read bytes and digest of a transcript when it was read, None for a new one."""
         rows = self.run("SELECT size, read, digest FROM transcripts WHERE path = ?", (path,))
         return rows[0] if rows else None
 
