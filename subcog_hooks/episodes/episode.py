@@ -172,9 +172,7 @@ def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list
 
 def _failures_of(text: str, calls: Sequence[MadeCall], fixes: Mapping[str, MadeCall | None]) -> list[PastFailure]:
     keys = [*_read_keys(text), *(key for call in calls for key in _read_keys(call.failure, is_output=True))]
-    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(keys)][
-        :MAX_FAILURES
-    ]
+    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(keys)][:MAX_FAILURES]
 
 
 @lru_cache(maxsize=1_000)

@@ -90,6 +90,11 @@ class EpisodeStore(Store):
 
             remove_file(home.sessions.memories_db)
             store = super().writer(home.sessions, busy_ms)
+        if not os.path.exists(home.memories_db):
+            from subcog_hooks.store import index_writer  # The hook, which reads, never needs it.
+
+            with Store.writer(home, busy_ms) as notes:  # Hooks answer only where notes can be searched.
+                index_writer.bring_up_to_date(home, notes)
         if not store.run("SELECT 1 FROM sqlite_schema WHERE name = 'failures_by_episode'"):
             store.run(_TABLES)
         return store
@@ -117,16 +122,18 @@ class EpisodeStore(Store):
         """Return an episode's errors, normalised, each with its fix, "" for none."""
         return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
 
-    def find_failure(self, key: str, projects: Sequence[str]) -> tuple[str, str, int] | None:
+    def find_failure(self, key: str, projects: Sequence[str], but_session: str) -> tuple[str, str, int] | None:
         """Return the newest episode of these projects that had an error and got past it, None for none.
 
-        key: the normalised line, from `failure_key`. The answer is the id, the fix, and the time in milliseconds.
+        key: the normalised line, from `failure_key`; but_session: a session that does not count. The answer is the id, the fix,
+        and the time in milliseconds.
         """
         sql = (
             "SELECT memories.id, fix, created_at FROM failures JOIN memories ON memories.id = failures.episode"
-            " WHERE key = ? AND fix <> '' AND project IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC LIMIT 1"
+            " JOIN episodes ON episodes.id = failures.episode WHERE key = ? AND fix <> '' AND session <> ?"
+            " AND project IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC LIMIT 1"
         )
-        rows = self.run(sql, (key, light_json.dumps(projects)))
+        rows = self.run(sql, (key, but_session, light_json.dumps(projects)))
         return rows[0] if rows else None
 
     def read_position(self, path: str) -> tuple[int, int, str] | None:
