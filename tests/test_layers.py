@@ -12,7 +12,9 @@ import subcog_hooks
 ROOT = Path(subcog_hooks.__file__).parent
 LAYERS = (  # a package imports from those behind it, and packages of one layer not from each other
     ("cli",),
-    ("hook", "learn", "share"),
+    ("hook", "share"),
+    ("episodes",),
+    ("learn",),
     ("capture",),
     ("recall",),
     ("intent",),

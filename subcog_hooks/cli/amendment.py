@@ -208,7 +208,7 @@ def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> 
 
 def erase(store: Store, memories: Sequence[Memory]) -> None:
     """Erase memories from the store, its log, the index, the vectors and edited texts. Raises StoreError."""
-    home = context.home()
+    home = store.home
     store.purge([memory.id for memory in memories])
     with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
         cleanup.callback(remove_edits, home, [memory.id for memory in memories])

@@ -6,17 +6,19 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
-from subcog_hooks.cli import amendment, embedding, state
+from subcog_hooks.cli import amendment, embedding, past_sessions, state
 from subcog_hooks.cli.amendment import edit_in_editor
 from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
-from subcog_hooks.cli.terminal.output import count_memories, nothing_found, safe, terminal
-from subcog_hooks.core.errors import UsageError
+from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
+from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.cues import condition_checks
+from subcog_hooks.episodes import episode_store
+from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.store import memory_checks
-from subcog_hooks.store.memory import AGENT, STATUSES, Memory, now_ms
+from subcog_hooks.store.memory import AGENT, EPISODE_PREFIX, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_VERSIONS = 100_000  # versions of other memories that are searched
@@ -155,7 +157,11 @@ def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
 
 
 def forget(
-    ids: _Ids,
+    ids: Annotated[list[str] | None, Argument(metavar="ID...", help="The ids of the memories, or their beginnings.")] = None,
+    session: Annotated[
+        str | None,
+        Option("--session", metavar="ID", help="Purge all that can be searched of this past session, which is not read again."),
+    ] = None,
     purge: Annotated[bool, Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")] = False,
     everywhere: Annotated[
         bool,
@@ -170,9 +176,16 @@ def forget(
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before memories are purged. An agent needs --as-user for the person's own memories.
+    What `search --sessions` finds is always purged, by the id of the exchange or by --session.
 
     Example: subcog forget 1m7x59 1m7x60
     """
+    ids = ids or []
+    if session is not None or any(id_.startswith(EPISODE_PREFIX) for id_ in ids):
+        _forget_episodes(ids, session, yes=yes, as_user=as_user)
+        return
+    if not ids:
+        raise UsageError("no id was given", "`subcog list` shows the ids")
     with context.writing() as store:
         memories = context.find_memories(store, ids)
         lost_versions: list[Memory] = []
@@ -197,6 +210,28 @@ def forget(
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
 
+def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user: bool) -> None:
+    """Purge episodes of past sessions, and all of a session, which is then not read again."""
+    inputs.refuse_several({"--session": session is not None, "an id": bool(ids)})
+    author.require_person("exchanges of past sessions are purged for good", as_user=as_user)
+    if not episode_store.exists(context.home()):
+        raise NoMemory("no past session can be searched here", past_sessions.READ_THEM)
+    with EpisodeStore.writer(context.home()) as store:
+        names = store.ids_of_session(session) if session is not None else ids
+        episodes = context.find_memories(store, names)
+        if not episodes:
+            raise NoMemory(
+                f"nothing is kept of a session {safe(session or '')[:80]!r}", "`search --sessions --json` names them"
+            )
+        if not yes:
+            _confirm_purge(episodes, "exchange")
+        if session is not None:
+            store.never_read(session)
+        amendment.erase(store, episodes)
+    for episode in episodes:
+        terminal.say(f"purged: {episode.id} {safe(episode.content)[:80]}")
+
+
 def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> list[Memory]:
     """Return the versions kept beside these memories, with ids of this prefix. Their texts may be the same."""
     ids = {memory.id for memory in memories}
@@ -204,8 +239,9 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
     return [version for version in versions if version.superseded_by in ids and version.id not in ids]
 
 
-def _confirm_purge(memories: list[Memory]) -> None:
-    count = count_memories(len(memories))
+def _confirm_purge(memories: list[Memory], noun: str = "") -> None:
+    """Ask whether to purge. noun: for episodes, in the singular."""
+    count = pluralize(len(memories), noun) if noun else count_memories(len(memories))
     if not terminal.interactive:
         raise UsageError(f"purging {count} cannot be undone", "give --yes")
     for memory in memories:

@@ -39,7 +39,7 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
 
     afresh: check every memory again, and rebuild a damaged file. Without sqlite-vec a message says so.
     """
-    home = context.home()
+    home = store.home
     try:
         count = sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:

@@ -12,7 +12,7 @@ from subcog_hooks.cli.terminal.output import ACCENT, terminal
 from subcog_hooks.core.errors import UsageError
 
 FOLDER = os.path.join(os.path.dirname(__file__), "topics")
-ORDER = "noting deciding cues searching settings llm embedding sharing privacy performance metrics scripts".split()
+ORDER = "noting deciding cues searching sessions settings llm embedding sharing privacy performance metrics scripts".split()
 MIN_SIMILARITY = 0.5  # `difflib` ratio: a topic at least this similar counts as misspelt
 _SUFFIX = ".md"
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # comments for editors of the file

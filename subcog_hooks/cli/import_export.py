@@ -12,7 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli import embedding, import_from, state
+from subcog_hooks.cli import embedding, import_from, import_sessions, state
 from subcog_hooks.cli.command_table import AsUser, project_option
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
@@ -41,8 +41,9 @@ def import_(
         Option(
             "--from",
             metavar="NAME",
-            help=f"Import the notes of another program: {', '.join(catalogue.SOURCE_NAMES)}. `list` shows the notes that "
-            "are here. SOURCE is then the file or folder, if it is not the usual one.",
+            help=f"Import the notes of another program: {', '.join(catalogue.SOURCE_NAMES)}. `list` shows those that are here; "
+            "`sessions` makes the past sessions of your agents searchable. SOURCE is then the file or folder, if it is not the "
+            "usual one.",
         ),
     ] = None,
     replace: Annotated[
@@ -71,8 +72,10 @@ def import_(
 
     Example: subcog import docs/adr --dry-run
     """
-    if origin == catalogue.LIST:
-        raise typer.Exit(import_from.list_sources())
+    if origin in (catalogue.LIST, import_sessions.SESSIONS):
+        inputs.refuse_several({f"--from {origin}": True, "--dry-run": dry_run, "--again": again, "--user": user})
+        is_list = origin == catalogue.LIST
+        raise typer.Exit(import_from.list_sources() if is_list else import_sessions.import_sessions(source, wait=wait))
     _check_options(source, origin, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
     if again:

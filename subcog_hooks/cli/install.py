@@ -11,15 +11,16 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli import setup
+from subcog_hooks.cli import import_sessions, setup
 from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, permission_rules, skills
+from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.core.repository_variables import is_accepted_home, record_path, remember_home
-from subcog_hooks.settings.defaults import CLAUDE
+from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
 from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 
 MAX_REPEATED = 60  # characters of a line in a diff that came before
@@ -128,7 +129,7 @@ def uninstall(
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Take the hook out of an agent's settings. The file is then as it was before `init`: the rules of notes and the
-    skills are gone, too. Your memories stay.
+    skills are gone, too. Your memories stay. With the last agent, what is kept of past sessions goes.
 
     Example: subcog uninstall
     """
@@ -147,7 +148,11 @@ def uninstall(
     if not has_hook:
         terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
-    for client in other_agents.find_clients(has_hook=True):
+    others = other_agents.find_clients(has_hook=True)
+    if not (others or dry_run) and scope == claude_code.USER and import_sessions.remove_sessions(home):
+        write_setting(KEPT_SESSIONS, NOT_READ)
+        terminal.say("past sessions can no longer be searched: sessions.db is deleted")
+    for client in others:
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
     if not has_hook and not has_removed:
         raise typer.Exit(EXIT_NOTHING_FOUND)

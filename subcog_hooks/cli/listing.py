@@ -6,12 +6,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.cli import past_sessions
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.command_table import Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.cues import triggers
-from subcog_hooks.store.memory import PERSON, STATUSES, Memory
+from subcog_hooks.store.memory import EPISODE_PREFIX, PERSON, STATUSES, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.standing_rules import certainty_of, is_standing
@@ -136,6 +137,9 @@ def show(
 
     Example: subcog show 1m7x59
     """
+    if id_.startswith(EPISODE_PREFIX):
+        past_sessions.show_episode(id_, as_json=as_json)
+        return
     with context.reading() as store:
         memory = context.find_memory(store, id_)
         wrong_for = [mark.verdict for mark in store.marks([memory.seq])] if store else []

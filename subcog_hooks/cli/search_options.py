@@ -66,6 +66,7 @@ class SearchOptions:
     no_tags = False
     explain = False
     rank = False
+    sessions = False
     batch: str | None = None
 
 

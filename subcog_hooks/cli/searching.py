@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import _thread
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 
-from subcog_hooks.capture.jsonl import parse_time
-from subcog_hooks.cli import results
+from subcog_hooks.cli import past_sessions, results
 from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
+from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, open_sources, search_sources
 from subcog_hooks.cli.terminal import context, inputs
-from subcog_hooks.cli.terminal.output import count_memories, prefer_utf8, terminal
+from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ModelError, ProviderError, StoreError, UsageError
-from subcog_hooks.embed import models
-from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ProviderError, UsageError
 from subcog_hooks.intent.query_type import classify_query
-from subcog_hooks.recall import fusion
-from subcog_hooks.recall import search as recall_search
-from subcog_hooks.recall import vectors as recall_vectors
-from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
+from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import index_writer
-from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
-from subcog_hooks.store.vector_reader import ExtensionMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from subcog_hooks.embed.static_encoder import Encode
     from subcog_hooks.llm.providers import Provider
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
@@ -48,144 +36,6 @@ if TYPE_CHECKING:
 MIN_SIMILARITY = "search.min_similarity"
 RANK_S = 60.0  # timeout of the ranking by a model
 RANK_DEPTH = 15  # hits that the model sees (S3)
-LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
-
-
-@dataclass(slots=True)
-class ModelLoading:
-    """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
-
-    max_ms: float
-    taken_ms: float = 0.0
-
-
-@contextmanager
-def open_sources(
-    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: ModelLoading | None = None
-) -> Iterator[Sources]:
-    """Yield the sources of a search, brought up to date.
-
-    fast: embed the query as the hook does, with the static encoder. Otherwise a neural model embeds it; `loading` limits the
-    wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
-    """
-    index = context.index_of(store)
-    numbers = fusion.tuning_from_settings(settings)
-    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
-        yield Sources(index, store, None, numbers)
-        return
-    space, note = _open_space(store, settings, fast=fast, loading=loading)
-    if space is None:
-        yield Sources(index, store, None, numbers, note)
-        return
-    with space.vectors:
-        yield Sources(index, store, space, numbers, note)
-
-
-def _open_space(
-    store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
-) -> tuple[recall_vectors.SearchSpace | None, str | None]:
-    missed: list[str] = []
-    openers: list[Callable[[], recall_vectors.SearchSpace]] = []
-    if not fast:
-        try:
-            chosen = models.find_space(context.home(), str(settings[models.SETTING]))
-        except ModelError as error:
-            missed.append(error.message)
-            chosen = PACKAGED
-        openers = [partial(_open_neural, store, candidate, loading) for candidate in dict.fromkeys((chosen, PACKAGED))]
-    openers.append(partial(_open_static, store))
-    for open_space in openers:
-        try:
-            space = open_space()
-            if not missed and space.vectors.watermark() < store.revision():
-                missed.append("the newest memories have no vectors yet, and are found by words alone")
-            return space, missed[0] if missed else None
-        except ExtensionMissing as error:  # no other model can do without it
-            return None, error.message
-        except (StoreError, ModelError) as error:
-            missed.append(error.message)
-    return None, f"found by words alone: {missed[-1]}"
-
-
-def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
-    """Return a space whose query is embedded by its neural model, which is loaded last.
-
-    Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
-    """
-    if lacking := models.missing_files(space):
-        raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
-    vectors = context.vectors_of(store, space)
-    try:
-        final, pending = vectors.counts()
-        if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
-            memories = count_memories(final + pending)
-            raise ModelError(f"not embedded with {space.name} yet: {pending} of {memories}")
-        encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
-        return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)
-    except BaseException:
-        vectors.close()
-        raise
-
-
-def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
-    """Return the function that embeds a query. Raises ModelError also where loading exceeds its time.
-
-    Loading then goes on in a thread, and the process must not wait for it.
-    """
-    loaded: list[Encode] = []
-    failed: list[Exception] = []
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def load() -> None:
-        try:
-            loaded.append(_load_query_encoder(space))
-        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
-            failed.append(error)
-        finally:
-            done.release()
-
-    started = time.perf_counter()
-    terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
-    _thread.start_new_thread(load, ())
-    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
-    loading.taken_ms += (time.perf_counter() - started) * 1000.0
-    if not is_loaded:
-        raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
-    terminal.has_left_work = False
-    if failed:
-        raise failed[0]
-    return loaded[0]
-
-
-def _load_query_encoder(space: Space) -> Encode:
-    from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 200 ms with its libraries
-
-    try:
-        encode = DocumentEmbedder(space).query
-    except ModelError as error:
-        raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
-    return encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
-
-
-def _open_static(store: Store) -> recall_vectors.SearchSpace:
-    encoder = StaticEncoder.open()
-    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), encode_by_language(encoder.encode))
-
-
-def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
-    try:
-        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
-    except IndexUnusable:
-        with Store.reader(context.home()) as store:
-            recall_sources.index = index_writer.rebuild_index(context.home(), store)
-        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
-    if recall_sources.index.watermark() < recall_sources.store.revision():
-        lag = "the index is being written by another process; the newest memories may be missing"
-        answer.note = "; ".join(filter(None, (answer.note, lag)))
-        answer.is_degraded = True
-    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +66,8 @@ def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> in
     meanwhile: a context for the time of the search, such as a preview by words. Raises UsageError, StoreError, ConfigError,
     ProviderError, and the errors of printing.
     """
+    if options.sessions:
+        return past_sessions.run_search(options)
     settings = context.settings(obeys_variables=True)
     if options.min_similarity is not None:
         settings = _with_min_similarity(settings, options.min_similarity)
@@ -226,7 +78,7 @@ def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> in
         paths=inputs.files_of(options.path, context.root_of(options.project)),
         project_name=options.project,
         all_projects=options.all_projects,
-        since=_parse_since(options.since),
+        since=inputs.parse_since(options.since),
         statuses=inputs.statuses(options.status),
     )
     text = inputs.readable(" ".join(options.query))
@@ -331,15 +183,6 @@ def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -
 
 def _search_ms(settings: Settings) -> float:
     return float(settings["search.timeout_ms"])
-
-
-def _parse_since(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
 def _run_batch(source: str, template: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:

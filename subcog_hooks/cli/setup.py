@@ -9,7 +9,7 @@ from typer import Option
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli import embedding, import_from
+from subcog_hooks.cli import embedding, import_from, import_sessions
 from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.jobs import background_jobs
@@ -18,6 +18,7 @@ from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError
+from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.learn.quoting import MAX_NOTES
 from subcog_hooks.learn.transcript import MAX_REPLY
@@ -30,11 +31,14 @@ from subcog_hooks.settings.defaults import (
     DECLINED_AGENTS,
     DEFAULTS,
     ENRICH,
+    KEPT_SESSIONS,
     LEARNED_IN_BACKGROUND,
     LLM_LEARNS,
     NO_LLM,
+    NOT_READ,
     NOTES_SETTING,
     SESSIONS_SETTING,
+    WITH_TRANSCRIPT,
     Settings,
 )
 from subcog_hooks.store import home_files, learned, state_values
@@ -57,11 +61,13 @@ def setup(
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
     if no:
-        for setting in (NOTES_SETTING, SESSIONS_SETTING, BACKGROUND_LLM, AGENT_WORDS):
+        for setting in (NOTES_SETTING, KEPT_SESSIONS, SESSIONS_SETTING, BACKGROUND_LLM, AGENT_WORDS):
             write_setting(setting, DEFAULTS[setting])  # All are off unless somebody switched them on.
     elif yes or terminal.interactive:
         _ask_for_agents(frozenset(), is_sure=yes)
         _ask_for_notes(is_sure=yes)
+        if context.settings()[KEPT_SESSIONS] == NOT_READ:
+            _ask_for_sessions(is_sure=yes)
         _ask_for_model(is_sure=yes)
     _show_choices()
     if not no:
@@ -80,6 +86,8 @@ def ask_once(*, yes: bool, no: bool) -> None:
         write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=yes) else 0)
     if not settings.is_set(NOTES_SETTING):
         _ask_for_notes(is_sure=yes)
+    if not settings.is_set(KEPT_SESSIONS):
+        _ask_for_sessions(is_sure=yes)
     refuses_models = settings.is_set(BACKGROUND_LLM) and settings[BACKGROUND_LLM] == NO_LLM
     if not (settings.is_set(AGENT_WORDS) or refuses_models):
         _ask_for_model(is_sure=yes)
@@ -170,6 +178,35 @@ def _import_here(name: str, reading: SourceReading) -> None:
     terminal.say(f"added {report.added} of {name}")
 
 
+def _ask_for_sessions(*, is_sure: bool) -> None:
+    """Ask whether past sessions may be made searchable, and read them after a yes. Nothing is asked where there are none."""
+    try:
+        transcripts, _ = learning_runs.find_idle_transcripts(None, None)
+    except SubcogError as error:
+        terminal.say(f"past sessions cannot be searched: {error}")
+        return
+    if not transcripts:
+        return
+    count = pluralize(len(transcripts), "past session")
+    projects = pluralize(import_sessions.count_projects(transcripts), "project")
+    question = (
+        f"Found {count} of {projects}. Make them searchable on this machine, and new ones when they are over? Nothing is sent. "
+        f"A session goes when its agent deletes it (Claude Code: after 30 days), unless {KEPT_SESSIONS} is an age such as 365d."
+    )
+    is_wanted = _confirm(question, is_sure=is_sure)
+    write_setting(KEPT_SESSIONS, WITH_TRANSCRIPT if is_wanted else NOT_READ)
+    if not is_wanted:
+        return
+    try:
+        with EpisodeStore.writer(context.home()) as store:
+            report = import_sessions.read_with_progress(store, transcripts)
+    except SubcogError as error:
+        terminal.complain(f"subcog: {error.message}")
+        return
+    terminal.say(f"{pluralize(report.episodes, 'exchange')} of {pluralize(report.sessions, 'session')} can be searched")
+    embedding.start_background_jobs()
+
+
 def _ask_for_model(*, is_sure: bool) -> None:
     """Ask whether a model may read finished sessions, unless it does. Your own Claude is asked about where none is chosen."""
     settings = context.settings()
@@ -243,6 +280,7 @@ def _show_choices() -> None:
         ("a model at rest", asked),
         *(("", line) for line in background_jobs.describe_calls(context.home())),
         ("your sessions", meaning.get(sessions, sessions)),
+        ("search of sessions", str(settings[KEPT_SESSIONS])),
         ("other agents", agents or "none"),
     ):
         terminal.result(f"{name:<23}{choice}")

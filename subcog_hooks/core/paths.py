@@ -68,6 +68,18 @@ class Home:
         """Make the folder, for the user alone. Raises StoreError on failure."""
         make_private_folder(self.root)
 
+    @property
+    def sessions(self) -> SessionsHome:
+        """The home in which the modules of notes find past sessions instead."""
+        return SessionsHome(self.root)
+
+
+class SessionsHome(Home):
+    """The same folder, but its store and index hold what past sessions were about."""
+
+    memories_db = _Inside("sessions.db")
+    index = _Inside("index-sessions")
+
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
 ANY_AGENT = "AI_AGENT"  # several clients set it, Claude Code too

@@ -109,14 +109,33 @@ def open_block(ids: Sequence[str], folder: str, session: str) -> str:
     The text is "" unless all of them may be handed over in this folder. session: "" for none.
     """
     from subcog_hooks.hook.block import Entry, render_block
-    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.memory import EPISODE_PREFIX, now_ms
 
     now = now_ms()
+    if any(id_.startswith(EPISODE_PREFIX) for id_ in ids):
+        return _open_episodes(list(dict.fromkeys(ids)), folder)
     entries = [
         Entry(memory.namespace, min(memory.created_at, now), memory.id, memory.content, memory.noted)
         for memory in _open_memories(list(dict.fromkeys(ids)), folder, session, now)
     ]
     return render_block(entries, attributes={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS).text
+
+
+def _open_episodes(ids: Sequence[str], folder: str) -> str:
+    """Return the exchanges of past sessions, "" unless all of them are of this folder's project. Raises StoreError."""
+    from subcog_hooks.episodes.episode_store import EpisodeStore, exists
+    from subcog_hooks.episodes.exchange import open_exchange, render_exchange
+    from subcog_hooks.store.store_reader import audience_of
+
+    home, _ = find_home(folder)
+    if not exists(home):
+        return ""
+    audiences = (*_audiences_in(folder, home), audience_of("project", folder))
+    with EpisodeStore.reader(home) as store:
+        episodes = store.by_ids(ids)
+        if any(id_ not in episodes or audience_of("project", episodes[id_].project) not in audiences for id_ in ids):
+            return ""
+        return "\n".join(render_exchange(open_exchange(store, episodes[id_])) for id_ in ids)
 
 
 def _start_teaching() -> None:

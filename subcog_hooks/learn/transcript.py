@@ -21,7 +21,9 @@ from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.learn import transcript_rows
 from subcog_hooks.learn.transcript_files import find_folder, name_session, open_session, parse_time_ms
 from subcog_hooks.learn.transcript_rows import Row, object_field, text_field
-from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
+from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, MadeCall, TypedTurn
+from subcog_hooks.redaction.redact import redact
+from subcog_hooks.text.typed_prompt import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ MAX_BEGINNING = 4 * 1024 * 1024  # bytes; a session's first prompt lies within t
 _MAX_CALLS = 50  # tool calls that wait for their results
 _WRITING_TOOLS = ("edit", "write", "replace", "patch", "create_file")  # parts of the names of tools that change files
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
+MAX_CLOSING = 8_000  # characters of an agent's last text
+MAX_CALLS_OF_TURN = 500
 MAX_REPLY = 600  # characters of an agent's closing words
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
@@ -51,11 +55,14 @@ class TranscriptReading(NamedTuple):
     has_more: bool
 
 
-def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
-    """Read the turns of rows from `start` on, in bytes. Raises OSError. pace: asked for a pause before each row."""
-    reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
+def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE, *, with_work: bool = False) -> TranscriptReading:
+    """Read the turns of rows from `start` on, in bytes. Raises OSError.
+
+    pace: asked for a pause before each row. with_work: read also the agent's answers.
+    """
+    reader = _read_from(path, max(0, start - LOOK_BACK), start, pace, with_work=with_work)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
-        reader = _read_from(path, 0, start, pace)
+        reader = _read_from(path, 0, start, pace, with_work=with_work)
     return TranscriptReading(reader.final_turns(), max(reader.end, start), reader.damaged, reader.is_full)
 
 
@@ -64,9 +71,9 @@ def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> lis
     return _read_from(path, max(0, row_offset - look_back), row_offset, FULL_PACE, reads_on=False).final_turns()
 
 
-def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool = True) -> _Reader:
+def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool = True, with_work: bool = False) -> _Reader:
     """Read a transcript from `begin` on, in bytes. start: offset of the new rows; reads_on: the row there is not the last."""
-    reader = _Reader(path, is_whole=not begin or not reads_on)
+    reader = _Reader(path, is_whole=not begin or not reads_on, with_work=with_work)
     with open_session(path) as file:
         reader.read_beginning(file, begin)
         file.seek(begin)
@@ -105,8 +112,9 @@ def parse_row(line: bytes) -> Row | None:
 class _Reader:
     """The state of reading one transcript. A stretch is a prompt with its rows up to the next prompt."""
 
-    def __init__(self, path: str, *, is_whole: bool) -> None:
+    def __init__(self, path: str, *, is_whole: bool, with_work: bool = False) -> None:
         """Begin a reading. is_whole: it begins with the file, so that an unknown parent is an unreadable row."""
+        self._with_work = with_work
         self.end = 0
         self.damaged = 0
         self.misses_parent = False  # a prompt's parent lies before the read part
@@ -120,6 +128,7 @@ class _Reader:
         self._session = ""  # session of the last row that names one
         self._base = -1  # the stretch before this session; a prompt without a parent does not rewind it
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_MAX_CALLS)
+        self._made_calls: dict[str, MadeCall] = {}  # calls of the agent's work without a result, by their ids
         self._before = Before()
         self._count = 0
         self._characters = 0
@@ -180,6 +189,8 @@ class _Reader:
         self._folder = text_field(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
         self._note_exclusion(row)
+        if transcript_rows.is_marked_off(row):
+            self._answered = None  # nor is the answer to a turn before
         typed = transcript_rows.typed_texts(row)
         words = [(kind, text) for kind, text in typed if kind != ANSWER or self._may_hold_answer(row)]
         self._assign_stretch(row, begins=bool(words) and words[0][0] != ANSWER)
@@ -271,6 +282,7 @@ class _Reader:
             for block in _message_blocks(row):
                 if block.get("type") == "tool_result":
                     before.outcome = CALL_FAILED if block.get("is_error") else ""
+                    self._note_result(block)
         elif row.get("type") == "assistant":
             for block in _message_blocks(row):
                 self._note_agent_block(block, text_field(row, "uuid"))
@@ -282,6 +294,8 @@ class _Reader:
             before.asked = text.rstrip(" \n*_").endswith("?")
             if self._answered and (words := closing_words(text)):
                 self._answered.reply, self._answered.reply_uuid = words, uuid
+                if self._with_work:
+                    self._answered.work.closing, self._answered.work.row = _end_of(text), uuid
         elif block.get("type") == "tool_use":
             fields, name = object_field(block, "input"), text_field(block, "name")
             is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
@@ -289,6 +303,29 @@ class _Reader:
             path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
             self._before = Before(name, path, text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((text_field(block, "id"), self._before))
+            self._note_call(text_field(block, "id"), self._before, is_changing=is_changing)
+
+    def _note_call(self, identifier: str, call: Before, *, is_changing: bool) -> None:
+        """Note the beginning of a call in the agent's work."""
+        if self._with_work and self._answered is not None and len(self._answered.work.calls) < MAX_CALLS_OF_TURN:
+            made = MadeCall(call.tool, call.path, call.command, changed=is_changing)
+            self._answered.work.calls.append(made)
+            self._made_calls[identifier] = made
+
+    def _note_result(self, block: Row) -> None:
+        """Note the end of a call in the agent's work."""
+        made = self._made_calls.pop(text_field(block, "tool_use_id"), None)
+        if made is not None:
+            made.has_ended = True
+            if block.get("is_error"):
+                printed = transcript_rows.content_text(block.get("content"))
+                made.failure = ends_of(printed if len(printed) <= MAX_CLOSING else redact(printed).text) or CALL_FAILED
+
+
+def _end_of(text: str) -> str:
+    """Return the end of a text, of a long one from a paragraph on: half a secret would not look like one."""
+    end = text if len(text) <= MAX_CLOSING else text[-MAX_CLOSING:].partition("\n\n")[2]
+    return replace_surrogates(end)
 
 
 def closing_words(text: str) -> str:

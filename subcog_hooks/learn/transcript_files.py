@@ -27,7 +27,7 @@ from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
 from subcog_hooks.core.repository_variables import is_users_own
-from subcog_hooks.learn.transcript_rows import MESSAGE_ID, Row, answer_rows, call_row, result_row, typed_row
+from subcog_hooks.learn.transcript_rows import MESSAGE_ID, Row, answer_rows, call_row, result_row, typed_row, writer_of
 from subcog_hooks.store import project
 
 SUFFIX = ".jsonl"
@@ -198,6 +198,19 @@ def name_session(path: str) -> str:
     return os.path.basename(folder) if name == "events.jsonl" else name.removesuffix(".jsonl")
 
 
+def client_of(path: str) -> str:
+    """Return the name of the client whose session a transcript holds. Raises OSError."""
+    if database_of(path):
+        return OPENCODE
+    with open(path, "rb") as file:
+        for line in islice(file, MAX_ROWS_OF_CLIENT):
+            with suppress(ValueError, RecursionError):
+                row = json.loads(line)
+                if isinstance(row, dict) and (name := writer_of(row)):
+                    return name
+    return CLAUDE
+
+
 def find_folder(path: str) -> str:
     """Return the folder of a session of Gemini CLI, whose rows name none: its list of projects does; "" for other sessions."""
     chats = os.path.dirname(path)
@@ -209,6 +222,8 @@ def find_folder(path: str) -> str:
     return next((folder for folder, name in names if name == os.path.basename(project)), "")
 
 
+CLAUDE, OPENCODE = "claude", "opencode"  # clients whose rows do not say so
+MAX_ROWS_OF_CLIENT = 20  # rows that may tell the client
 DATABASE = "opencode.db"
 MAX_PRINTED = 2_000  # characters of a tool's output
 _SESSION_COLUMNS = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")

@@ -37,6 +37,11 @@ def read_client_row(row: Row) -> Iterator[Row]:
     return next((read(row) for wrote, read in READERS.values() if wrote(row)), iter((row,)))
 
 
+def writer_of(row: Row) -> str:
+    """Return the name of the client that wrote a row, "" for Claude Code and unknown ones."""
+    return next((name for name, (wrote, _) in READERS.items() if wrote(row)), "")
+
+
 def typed_row(text: str, located: Row) -> Row:
     """Return the row of a typed prompt. located: fields for the row's time, folder and position."""
     author = {"origin": {"kind": "human"}, "promptSource": "typed"}

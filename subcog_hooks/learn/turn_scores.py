@@ -33,13 +33,34 @@ class Before:
 
 
 @dataclass(slots=True)
+class MadeCall:
+    """A tool call of the agent's. path, command: its arguments, "" for none; failure: its output if it failed."""
+
+    tool: str
+    path: str = ""
+    command: str = ""
+    failure: str = ""
+    changed: bool = False
+    has_ended: bool = False
+
+
+@dataclass(slots=True)
+class AgentWork:
+    """The agent's answer to a turn: its last text, that text's row, and its calls in their order."""
+
+    closing: str = ""
+    row: str = ""
+    calls: list[MadeCall] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class TypedTurn:
     """A turn that the person typed.
 
     kind: how it was entered; uuid: of its row, "" if rows have none; session: its id; at_ms: milliseconds since the epoch, 0
     for unknown; folder: the session's; position: the number of turns before it; offset: of its row, bytes from the beginning.
-    reply: the agent's closing words before the next turn, without code; reply_uuid: of their row. Lone surrogates become
-    U+FFFD.
+    reply: the agent's closing words before the next turn, without code; reply_uuid: of their row; work: the agent's answer, for
+    a reader that asks for it. Lone surrogates become U+FFFD.
     """
 
     text: str
@@ -54,6 +75,7 @@ class TypedTurn:
     offset: int = 0
     reply: str = ""
     reply_uuid: str = ""
+    work: AgentWork = field(default_factory=AgentWork)
 
     def __post_init__(self) -> None:
         self.text = replace_surrogates(self.text)

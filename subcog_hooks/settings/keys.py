@@ -5,10 +5,11 @@ from typing import NamedTuple, TypeGuard
 from urllib.parse import unquote, urlsplit
 
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.settings.defaults import DEFAULTS, ROWS, TUNED_SECTIONS, Value
+from subcog_hooks.settings.defaults import DEFAULTS, NOT_READ, ROWS, TUNED_SECTIONS, WITH_TRANSCRIPT, Value
 
 MAX_NAME = 200  # characters
 MAX_PATH = 1_000  # characters of a path, or of a list
+MAX_AGE = 5  # characters of an age
 MAX_SHOWN = 80  # characters of a value that is refused
 
 _SWITCH, _NUMBER, _ONE, _SOME, _LIST, _NAMES = "switch", "number", "one", "some", "list", "names"
@@ -177,6 +178,10 @@ def _is_path(text: str) -> bool:
     return _is_long_text(text) and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
 
 
+def _is_age(text: str) -> bool:
+    return text in (NOT_READ, WITH_TRANSCRIPT) or (text[:-1].isdecimal() and len(text) <= MAX_AGE and text[-1] in "dwmy")
+
+
 def _is_long_text(text: str) -> bool:
     """Return whether a text can be a list. Its names are checked when they are used."""
     return text.isprintable() and len(text) <= MAX_PATH
@@ -187,6 +192,7 @@ _FORMS = {
     "address": _is_address,
     "server": _is_server,
     "path": _is_path,
+    "age": _is_age,
     _SOME: _is_name,
     _LIST: _is_long_text,
     _NAMES: _is_long_text,

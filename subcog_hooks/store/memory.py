@@ -34,6 +34,7 @@ AUTHOR_PHRASES = {  # by trust, except the user's
 }
 
 SECTION_PREFIX = "md-"  # the prefix of the ids of imported sections, which derive from their position
+EPISODE_PREFIX = "ep-"  # the prefix of the ids of past sessions' episodes
 SESSION_SOURCE = "session:"  # the prefix of the source of a memory from a session
 SAID = "said in a session"  # the author phrase of a memory from a session; its date is the day on which it was said
 WRITTEN_BY_MODEL = "written by a model"  # the author phrase of a model's memory, which has the trust of an agent

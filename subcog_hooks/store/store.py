@@ -10,14 +10,14 @@ import apsw
 
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreError
-from subcog_hooks.store.memory import SECTION_PREFIX, Memory, now_ms, questions_to_json
+from subcog_hooks.store.memory import EPISODE_PREFIX, SECTION_PREFIX, Memory, now_ms, questions_to_json
 from subcog_hooks.store.memory_checks import check_memory
 from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, SCHEMA, Filter, Mark, StoreReader, audience_of, filter_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any  # Any: the STRICT tables guarantee the column types
+    from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.paths import Home
 
@@ -57,10 +57,10 @@ class Store(StoreReader):
     __slots__ = ()
 
     @classmethod
-    def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> Store:
+    def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> Self:
         """Open the store for writing; the home and the file are made as needed."""
         home.create()
-        return cls(database.open_writer(home.memories_db, SCHEMA, busy_ms), home.memories_db)
+        return cls(database.open_writer(home.memories_db, SCHEMA, busy_ms), home)
 
     # reading
 
@@ -247,7 +247,7 @@ class Store(StoreReader):
             if not rows:
                 raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
             self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
-            if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
+            if id_.startswith((SECTION_PREFIX, EPISODE_PREFIX)):  # its file may still have it, and may be imported again
                 self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
     def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:

@@ -216,17 +216,18 @@ class Mark:
 class StoreReader:
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "path")
+    __slots__ = ("_connection", "home", "path")
 
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(self, connection: apsw.Connection, home: Home) -> None:
         self._connection = connection
-        self.path = path
+        self.home = home
+        self.path = home.memories_db
         connection.create_scalar_function("is_met", _glob_matches, 2, deterministic=True)
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> Self:
         """Open the store read-only. Raises StoreError, also when there is none yet."""
-        return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
+        return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home)
 
     def close(self) -> None:
         self._connection.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.cli import searching
+from subcog_hooks.cli import search_sources, searching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.static_encoder import StaticEncoder
@@ -114,7 +114,7 @@ def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Ru
 
 
 def test_where_meaning_has_no_share_no_model_is_loaded(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(search_sources, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
     for key, value in (("fusion.alpha", "0"), ("fusion.preset", "lexical-only")):
         with_memories("config", "set", key, value)
         record = with_memories("search", QUERY, "--json").json

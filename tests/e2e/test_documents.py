@@ -18,6 +18,13 @@ from tests.e2e.subcog_client import BLOCK, readme_commands
 SHELL = shutil.which("sh")
 ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
 NOT_RUN_HERE = {  # document, and what a block of it needs
+    ("README.md", "past sessions"): ['subcog search --sessions "why did the login fail?"'],
+    ("sessions.md", "past sessions"): [
+        "subcog import --from sessions",
+        'subcog search --sessions "why did the login fail last time"',
+        "subcog search --sessions --path src/login.py     # sessions that worked on a file",
+        "subcog show ep-5f0c2a7e91d4                      # an exchange, with the one before and behind it",
+    ],
     ("README.md", "the network"): ["uv tool install ."],
     ("README.md", "Claude Code, in a clone"): ["claude plugin marketplace add ./", "claude plugin install subcog@subcog"],
     ("embedding.md", "the network"): [

@@ -8,6 +8,7 @@ from tests.e2e.machine import Machine, assert_one_line_error, posix, write_progr
 from tests.e2e.screen import OnTerminal
 from tests.e2e.test_import_from import notes_of, topic
 
+PAST = "Make them searchable on this machine, and new ones when they are over? Nothing is sent."
 VALUES = ("capture.claude_memory", "llm.at_rest", "llm.agent_words", "capture.sessions")
 OFF, ON = ["false", "none", "false", "off"], ["true", "claude", "true", "auto"]
 ADR = "# 1. Use PostgreSQL\n\n## Status\n\nAccepted\n\n## Decision\n\nAll services store their data in PostgreSQL.\n"
@@ -90,11 +91,13 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     for number in range(3):
         with_session(bare, f"s{number}")
     bare.run("config", "set", "llm.calls_a_day", "2")
-    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((RECORDS, ""), (MAY_IT, "y"), (AT_ONCE, "n")))
+    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((RECORDS, ""), (PAST, "n"), (MAY_IT, "y"), (AT_ONCE, "n")))
     assert MODEL_WORDS in shown
     assert "3 sessions of the last 30 days can be read, the newest first; at 2 calls a day (llm.calls_a_day)" in shown
     assert "that takes about 2 days. Later it is about 2 small calls a day." in shown
     assert values(bare) == ["false", "claude", "true", "on"]
+    assert "Found 3 past sessions of 1 project." in shown
+    assert (bare.home / "sessions.db").exists() is False
     again = answer_on_terminal(bare, "init", "--no-skills")
     assert ("Found" in again, "May it?" in again, "has the hook already" in again) == (False, False, True)
 
@@ -104,14 +107,19 @@ def test_setup_asks_only_what_is_open_and_shows_the_choices(bare: Machine) -> No
     with_claude(bare)
     with_verdict(bare)
     with_session(bare, "one")
-    answer_on_terminal(bare, "setup", answers=((RECORDS, "n"), (MAY_IT, "n")))
+    answer_on_terminal(bare, "setup", answers=((RECORDS, "n"), (PAST, "y"), (MAY_IT, "n")))
     assert values(bare) == OFF
     assert "Found" not in answer_on_terminal(bare, "init", "--no-skills")
     answer_on_terminal(bare, "setup", answers=((RECORDS, "y"), (MAY_IT, "y"), (AT_ONCE, "y")))
     shown = answer_on_terminal(bare, "setup")
     assert "[" not in shown
     assert b"\n  setup " in bare.run("--help").stdout
-    for choice in ("project adr", "claude, 0 of 50 calls today, 1 session to read", "act at once"):
+    for choice in (
+        "search of sessions transcript",
+        "project adr",
+        "claude, 0 of 50 calls today, 1 session to read",
+        "act at once",
+    ):
         assert choice in shown
     with_note_of_claude(bare)
     (bare.root / "user" / ".codex").mkdir()
@@ -166,3 +174,19 @@ def test_an_agent_does_not_answer_for_the_person(bare: Machine) -> None:
     for command in (("setup", "--yes"), ("init", "--yes"), ("setup", "--no")):
         assert_one_line_error(bare.run(*command), 2)
     assert values(bare) == OFF
+
+
+@posix
+def test_a_yes_makes_past_sessions_searchable(bare: Machine) -> None:
+    projects = bare.root / "user" / ".claude" / "projects"
+    transcripts.session(
+        projects, "one", "why is the zanzibar lighthouse dark?", folder=str(bare.folder), answer="A bulb broke."
+    )
+    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((PAST, ""),))
+    assert "Found 1 past session of 1 project." in shown
+    assert "1 exchange of 1 session can be searched" in shown
+    assert b"A bulb broke." in bare.run("search", "--sessions", "zanzibar").stdout
+    assert bare.run("uninstall").code == 0
+    kept = [path.read_bytes() for path in bare.home.rglob("*") if path.is_file()]
+    assert not any(b"zanzibar" in data for data in kept)
+    assert bare.run("config", "get", "sessions.keep").stdout.decode().strip() == "off"

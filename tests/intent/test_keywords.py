@@ -21,6 +21,7 @@ from subcog_hooks.intent.keywords import (
     NAMES,
     NONE,
     OFF,
+    RECENT,
     SEEKING,
     TROUBLESHOOT,
     TYPES,
@@ -281,7 +282,7 @@ ROWS = read_rows(keywords.__file__, "signals.tsv")
 PATTERNS = [row[0] for row in ROWS]
 
 
-STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
+STRENGTHS = {"3.5", "1.5", "1.0", "0.5", "0.0"}
 
 
 def signals_of(prompt: str) -> set[str]:
@@ -304,7 +305,7 @@ def test_a_signal_fires_on_its_example_alone() -> None:
 
 
 def test_a_row_has_a_family_a_strength_and_a_weight() -> None:
-    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING}
+    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING, RECENT}
     assert {strength for _, _, strength, _ in ROWS} == STRENGTHS
     assert min(float(weight) for _, _, _, weight in ROWS) >= 0.0
 

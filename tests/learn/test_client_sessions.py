@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,9 +13,8 @@ from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile,
 from subcog_hooks.learn.turn_scores import CALL_FAILED, TypedTurn
 from subcog_hooks.settings.keys import KEYS
 from tests import client_sessions
-from tests.client_sessions import FOLDER, WRITERS
+from tests.client_sessions import FOLDER, RECORDED, WRITERS, place_recorded
 
-RECORDED = Path(__file__).parents[2].parent / "shared" / "clients" / "sessions"
 TYPED = ("hello there", "don't use npm here, we're on pnpm")
 
 
@@ -226,25 +223,7 @@ def _with_each_field(row: dict[str, object], value: object) -> Iterator[dict[str
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded sessions are not part of this repository")
 def test_recorded_sessions_have_three_typed_prompts(tmp_path: Path) -> None:
-    places = {
-        "codex": (".codex/sessions/2026/11/25/rollout-1.jsonl", "rollout.jsonl"),
-        "gemini": (".gemini/tmp/project/chats/session-1.jsonl", "chat.jsonl"),
-        "qwen": (".qwen/projects/-home-dev-project/chats/1.jsonl", "chat.jsonl"),
-        "copilot": (".copilot/session-state/1/events.jsonl", "events.jsonl"),
-    }
-    for client, (place, name) in places.items():
-        (tmp_path / place).parent.mkdir(parents=True)
-        shutil.copyfile(RECORDED / client / name, tmp_path / place)
-    shutil.copyfile(RECORDED / "gemini" / "projects.json", tmp_path / ".gemini" / "projects.json")
-    database = tmp_path / ".local/share/opencode/opencode.db"
-    database.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(database)) as opened:
-        opened.executescript((RECORDED / "opencode" / "schema.sql").read_text(encoding="utf-8"))
-        for line in map(json.loads, (RECORDED / "opencode" / "rows.jsonl").read_text(encoding="utf-8").splitlines()):
-            row = {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in line["row"].items()}
-            marks = ", ".join("?" * len(row))
-            opened.execute(f"INSERT INTO {line['table']} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
-        opened.commit()
+    place_recorded(tmp_path)
     for client in LEARNED_CLIENTS:
         (file,) = found(client)
         turns = read(file.path)

@@ -359,8 +359,17 @@ def _run_later(name: str) -> Callable[[Home, JobPace], str]:
 
 
 def _embed_memories(home: Home, pace: JobPace) -> str:
-    count = catch_up.embed_all_pending(home, pace)
+    counts = [catch_up.embed_all_pending(place, pace) for place in (home, home.sessions) if os.path.exists(place.memories_db)]
+    count = sum(counts)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
+
+
+def _is_embedding_due(home: Home) -> bool:
+    return catch_up.is_embedding_due(home) or catch_up.is_embedding_due(home.sessions)
+
+
+def _may_have_sessions(home: Home) -> bool:
+    return os.path.exists(home.sessions.memories_db) or loading.load(home)[defaults.KEPT_SESSIONS] != defaults.NOT_READ
 
 
 def _always(_: object) -> bool:
@@ -397,6 +406,14 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         _always,
         _run_later("proposals.learning_runs.learn_in_background"),
     ),
+    Job(
+        "past sessions",
+        6 * HOUR_S,
+        TEN_MINUTES_S,
+        _always,
+        _may_have_sessions,
+        _run_later("import_sessions.follow_in_background"),
+    ),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job(
         "sessions by a model",
@@ -431,7 +448,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         _always,
         _run_later("team.sharing.synchronise_in_background"),
     ),
-    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, catch_up.is_embedding_due, _embed_memories, LIGHT_S),
+    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, _is_embedding_due, _embed_memories, LIGHT_S),
 )
 
 

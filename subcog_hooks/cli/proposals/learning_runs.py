@@ -103,7 +103,7 @@ def time_of_age(text: str | None, now: int) -> int:
 
 def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return the options of a run by the settings. Raises UsageError, ConfigError."""
-    left_out = _names_in(LEFT_OUT)
+    left_out = names_in(LEFT_OUT)
     for name in left_out:
         if is_ambiguous_name(name):
             hint = "give a folder's whole path, or a project as github.com/acme/shop"
@@ -113,13 +113,14 @@ def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
 
 
 def _names_among(setting: str, choices: Sequence[str], meaning: str) -> list[str]:
-    for name in (names := _names_in(setting)):
+    for name in (names := names_in(setting)):
         if name not in choices:
             raise ConfigError(f"{setting} has {safe(name)!r}", f"the {meaning} are {', '.join(choices)}")
     return names
 
 
-def _names_in(setting: str) -> list[str]:
+def names_in(setting: str) -> list[str]:
+    """Return the names that a setting lists, between commas. Raises ConfigError."""
     names = [name.strip() for name in str(context.settings()[setting]).split(",")]
     return [name for name in names if name]
 

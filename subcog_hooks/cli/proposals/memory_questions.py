@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from subcog_hooks.capture.duplicates import word_share
 from subcog_hooks.cli.amendment import amend, apply_changes
-from subcog_hooks.cli.searching import open_sources
+from subcog_hooks.cli.search_sources import open_sources
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories
 from subcog_hooks.cli.verdicts import past_prompts

@@ -192,10 +192,9 @@ def open_state(tell: Callable[[str], None] | None = None) -> closing[State]:
 
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
     """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
-    folder = home()
-    if not os.access(folder.root, os.W_OK):
+    if not os.access(store.home.root, os.W_OK):
         return index_writer.index_in_memory(store)
-    return index_writer.bring_up_to_date(folder, store, progress)
+    return index_writer.bring_up_to_date(store.home, store, progress)
 
 
 def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:
@@ -222,7 +221,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
 
     Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
     """
-    folder = home()
+    folder = store.home
     if not os.access(folder.root, os.W_OK):
         return VectorStore.reader(folder, space.name, space.dimension)
     try:

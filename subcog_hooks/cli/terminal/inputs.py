@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
@@ -187,6 +188,16 @@ def decode(raw: bytes, name: str) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
+
+
+def parse_since(text: str | None) -> int | None:
+    """Return the time of `--since` in milliseconds, None for none. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
 def read_expiry(text: str, now: int) -> int:

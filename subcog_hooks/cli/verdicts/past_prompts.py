@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from subcog_hooks.cli import searching
+from subcog_hooks.cli.search_sources import open_sources
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.hook.payload import PROMPT_EVENT
@@ -29,7 +29,7 @@ def find_coming(prompts: Sequence[RecordedVerdict], store: Store, statuses: tupl
 
     A prompt keeps the intent and the limits of its verdict. statuses: of the memories. Raises StoreError.
     """
-    with searching.open_sources(store, context.settings(), fast=True) as sources:
+    with open_sources(store, context.settings(), fast=True) as sources:
         return [_find_coming_to(prompt, sources, statuses) for prompt in prompts]
 
 

@@ -1,0 +1,185 @@
+"""`subcog search --sessions` and `subcog show` of an episode: what past sessions asked and found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from subcog_hooks.cli import results
+from subcog_hooks.cli.search_options import SearchOptions
+from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, open_sources, search_sources
+from subcog_hooks.cli.terminal import author, context, inputs
+from subcog_hooks.cli.terminal.output import terminal
+from subcog_hooks.core import records
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
+from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.paths import find_agent
+from subcog_hooks.episodes import episode_store
+from subcog_hooks.episodes.episode_store import EpisodeStore
+from subcog_hooks.episodes.exchange import SAID, Exchange, frame, make_exchange, open_exchange, render_exchange
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.hits import Answer
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.project import resolve_identity
+from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
+from subcog_hooks.text.sanitise import cut
+
+SHOWN = 5  # episodes, without `-n`
+MAX_LINE = 150  # characters of each text in a line
+NONE_READ = "no past session is searchable yet"
+READ_THEM = "`subcog import --from sessions` reads those of your agents; nothing is sent"
+OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "explain", "no_tags", "min_similarity")  # options
+
+
+@contextmanager
+def reading_sessions() -> Iterator[EpisodeStore | None]:
+    """Yield sessions.db for reading, None when there is nexchange. Raises StoreError."""
+    home = context.home()
+    if not episode_store.exists(home):
+        yield None
+        return
+    with EpisodeStore.reader(home) as store:
+        yield store
+
+
+def run_search(options: SearchOptions) -> int:
+    """Run a search in past sessions and print the answer; return the exit code. Raises UsageError, StoreError, ConfigError."""
+    _require_fitting(options)
+    settings = context.settings(obeys_variables=True)
+    text = inputs.readable(" ".join(options.query))
+    scope = _scope_of(options)
+    count = options.limit or SHOWN
+    request = Request(text, scope, mode=options.mode, is_typed=True)
+    started = time.perf_counter()
+    with reading_sessions() as store:
+        if options.batch:
+            _run_batch(options, request, store, count)
+            return 0
+        answer, exchanges = Answer([], ()), []
+        if store and text.strip():
+            loading = ModelLoading(LOADING_SHARE * float(settings["search.timeout_ms"]))
+            with open_sources(store, settings, options.mode, fast=options.fast, loading=loading) as sources:
+                deadline = Deadline(float(settings["search.timeout_ms"]) - loading.taken_ms)
+                answer = search_sources(request, sources, deadline, count, (options.page - 1) * count)
+            exchanges = _exchanges_of(answer, store)
+        elif store:
+            exchanges = [
+                make_exchange(memory, store.details_of([memory.id]).get(memory.id)) for memory in store.select(scope, count)
+            ]
+    note = answer.note or ("" if store else f"{NONE_READ}; {READ_THEM}")
+    _print_found(options, text, answer, exchanges, note, (time.perf_counter() - started) * 1000)
+    return 0 if exchanges else EXIT_NOTHING_FOUND
+
+
+def _require_fitting(options: SearchOptions) -> None:
+    given = [name for name in OF_NOTES if getattr(options, name)]
+    if given:
+        raise UsageError(f"--sessions takes no --{given[0].replace('_', '-')}", "that is for notes")
+    if (options.all_projects or options.project or options.batch) and author.is_agent():
+        raise UsageError("an agent searches the past sessions of its own project alone", "leave the option out")
+    if not options.query and not options.batch and not options.path:
+        raise UsageError("no query was given", "for instance: subcog search --sessions how did we fix the login")
+
+
+def _scope_of(options: SearchOptions) -> Filter:
+    scope = context.filter_of_options(
+        namespaces=(),
+        tags=(),
+        paths=inputs.files_of(options.path, context.root_of(options.project)),
+        project_name=options.project,
+        all_projects=options.all_projects,
+        since=inputs.parse_since(options.since),
+    )
+    if scope.audiences and not options.project:
+        return records.replace(scope, audiences=(*scope.audiences, *folder_audience()))
+    return scope
+
+
+def folder_audience() -> tuple[str, ...]:
+    """Return the audience of the sessions in this folder, where it is in no project."""
+    folder = "" if context.here() else working_folder()
+    return (audience_of("project", folder),) if folder else ()
+
+
+def _exchanges_of(answer: Answer, store: EpisodeStore) -> list[Exchange]:
+    details = store.details_of([hit.memory.id for hit in answer.hits])
+    return [make_exchange(hit.memory, details.get(hit.memory.id)) for hit in answer.hits]
+
+
+def _print_found(
+    options: SearchOptions, text: str, answer: Answer, exchanges: list[Exchange], note: str, elapsed_ms: float
+) -> None:
+    if options.shape == results.JSON:
+        fields = {
+            "query": text,
+            "source": SAID,
+            "degraded": answer.is_degraded,
+            "note": note or None,
+            "elapsed_ms": round(elapsed_ms, 1),
+        }
+        terminal.json({**fields, "results": [exchange.fields() for exchange in exchanges]}, indent=1)
+        return
+    if note:
+        terminal.say(note)
+    elif not exchanges:
+        terminal.say("nothing found in past sessions; try other words, or --all-projects")
+    lines = []
+    for exchange in exchanges:
+        if options.shape == results.JSONL:
+            terminal.json(exchange.fields())
+        elif options.shape == results.IDS:
+            terminal.result(exchange.id)
+        else:
+            head = f"{exchange.id}  {exchange.day}  {exchange.client}"
+            lines.append(f"{head}  {cut(exchange.asked, MAX_LINE)} → {cut(exchange.outcome, MAX_LINE)}")
+    if lines and find_agent():
+        terminal.raw(frame("\n".join(lines)) + "\n")
+    else:
+        for line in lines:
+            terminal.pieces((line, ""), indent=2)
+    if exchanges and options.shape == results.TABLE:
+        terminal.say("`subcog show ID` shows an exchange")
+
+
+def _run_batch(options: SearchOptions, template: Request, store: EpisodeStore | None, count: int) -> None:
+    """Answer each query of a JSONL source, as for notes."""
+    settings = context.settings()
+    rows = list(inputs.read_rows(str(options.batch), "query", "project"))
+    with open_sources(store, settings, template.mode, fast=options.fast) if store else nullcontext() as sources:
+        for key, text, owner in rows:
+            scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
+            exchanges: list[Exchange] = []
+            if store and isinstance(sources, Sources):
+                deadline = Deadline(float(settings["search.timeout_ms"]))
+                request = records.replace(template, text=text, scope=scope)
+                exchanges = _exchanges_of(search_sources(request, sources, deadline, count), store)
+            terminal.json({"id": key, "results": [exchange.fields() for exchange in exchanges]})
+
+
+def find_episode(store: EpisodeStore | None, id_or_prefix: str) -> Memory:
+    """Return the episode with this id or unique prefix. Raises NoMemory, UsageError."""
+    if store is None:
+        raise NoMemory(f"no episode has the id {id_or_prefix[:80]}", READ_THEM)
+    return context.find_memory(store, id_or_prefix)
+
+
+def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
+    """Print an episode with its neighbours. Raises NoMemory, StoreError."""
+    with reading_sessions() as store:
+        memory = find_episode(store, id_or_prefix)
+        here = context.here()
+        own = (*audiences_of(*(here.names if here else ())), *folder_audience())
+        if context.audience(memory) not in own and author.is_agent():
+            raise NoMemory(f"{memory.id} is of another project", "the person can show it")
+        exchange = open_exchange(store, memory) if store else make_exchange(memory, None)
+    if not as_json:
+        terminal.result(render_exchange(exchange))
+        return
+    around = [other for other in (exchange.before, exchange.after) if other]
+    rows = [*exchange.rows, *(row for other in around for row in other.rows)]
+    failures = [{"error": key, "gone_after": fix or None} for key, fix in exchange.failures]
+    terminal.json(
+        {**exchange.fields(), "rows": rows, "failures": failures, "around": [neighbour.fields() for neighbour in around]}
+    )

@@ -1,0 +1,172 @@
+"""The sources of a search in the terminal: store, index and vectors, and the encoder of the query."""
+
+from __future__ import annotations
+
+import _thread
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import count_memories, terminal
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import ModelError, StoreError
+from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
+from subcog_hooks.recall import fusion
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import vectors as recall_vectors
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources
+from subcog_hooks.recall.hits import LEXICAL, Answer
+from subcog_hooks.settings.defaults import Settings
+from subcog_hooks.store import index_writer
+from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_reader import ExtensionMissing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.embed.static_encoder import Encode
+
+LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
+
+
+@dataclass(slots=True)
+class ModelLoading:
+    """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
+
+    max_ms: float
+    taken_ms: float = 0.0
+
+
+@contextmanager
+def open_sources(
+    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: ModelLoading | None = None
+) -> Iterator[Sources]:
+    """Yield the sources of a search, brought up to date.
+
+    fast: embed the query as the hook does, with the static encoder. Otherwise a neural model embeds it; `loading` limits the
+    wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
+    """
+    index = context.index_of(store)
+    numbers = fusion.tuning_from_settings(settings)
+    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
+        yield Sources(index, store, None, numbers)
+        return
+    space, note = _open_space(store, settings, fast=fast, loading=loading)
+    if space is None:
+        yield Sources(index, store, None, numbers, note)
+        return
+    with space.vectors:
+        yield Sources(index, store, space, numbers, note)
+
+
+def _open_space(
+    store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
+) -> tuple[recall_vectors.SearchSpace | None, str | None]:
+    missed: list[str] = []
+    openers: list[Callable[[], recall_vectors.SearchSpace]] = []
+    if not fast:
+        try:
+            chosen = models.find_space(context.home(), str(settings[models.SETTING]))
+        except ModelError as error:
+            missed.append(error.message)
+            chosen = PACKAGED
+        openers = [partial(_open_neural, store, candidate, loading) for candidate in dict.fromkeys((chosen, PACKAGED))]
+    openers.append(partial(_open_static, store))
+    for open_space in openers:
+        try:
+            space = open_space()
+            if not missed and space.vectors.watermark() < store.revision():
+                missed.append("the newest memories have no vectors yet, and are found by words alone")
+            return space, missed[0] if missed else None
+        except ExtensionMissing as error:  # no other model can do without it
+            return None, error.message
+        except (StoreError, ModelError) as error:
+            missed.append(error.message)
+    return None, f"found by words alone: {missed[-1]}"
+
+
+def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
+    """Return a space whose query is embedded by its neural model, which is loaded last.
+
+    Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
+    """
+    if lacking := models.missing_files(space):
+        raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
+    vectors = context.vectors_of(store, space)
+    try:
+        final, pending = vectors.counts()
+        if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
+            memories = count_memories(final + pending)
+            raise ModelError(f"not embedded with {space.name} yet: {pending} of {memories}")
+        encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
+        return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)
+    except BaseException:
+        vectors.close()
+        raise
+
+
+def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
+    """Return the function that embeds a query. Raises ModelError also where loading exceeds its time.
+
+    Loading then goes on in a thread, and the process must not wait for it.
+    """
+    loaded: list[Encode] = []
+    failed: list[Exception] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def load() -> None:
+        try:
+            loaded.append(_load_query_encoder(space))
+        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
+            failed.append(error)
+        finally:
+            done.release()
+
+    started = time.perf_counter()
+    terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
+    _thread.start_new_thread(load, ())
+    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
+    loading.taken_ms += (time.perf_counter() - started) * 1000.0
+    if not is_loaded:
+        raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
+    terminal.has_left_work = False
+    if failed:
+        raise failed[0]
+    return loaded[0]
+
+
+def _load_query_encoder(space: Space) -> Encode:
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 200 ms with its libraries
+
+    try:
+        encode = DocumentEmbedder(space).query
+    except ModelError as error:
+        raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
+    return encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
+
+
+def _open_static(store: Store) -> recall_vectors.SearchSpace:
+    encoder = StaticEncoder.open()
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), encode_by_language(encoder.encode))
+
+
+def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
+    try:
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    except IndexUnusable:
+        home = recall_sources.store.home
+        with Store.reader(home) as store:
+            recall_sources.index = index_writer.rebuild_index(home, store)
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    if recall_sources.index.watermark() < recall_sources.store.revision():
+        lag = "the index is being written by another process; the newest memories may be missing"
+        answer.note = "; ".join(filter(None, (answer.note, lag)))
+        answer.is_degraded = True
+    return answer

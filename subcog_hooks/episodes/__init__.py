@@ -1,0 +1,1 @@
+"""Past sessions: their turns become episodes, which can be searched and shown."""
