@@ -133,6 +133,25 @@ def test_what_nobody_has_typed_is_not_read() -> None:
         assert (reading.fired, reading.words()) == ([], [])
 
 
+def test_later_in_a_session_some_forms_mean_the_session_itself() -> None:
+    table = (
+        ("how did we fix the login?", True, True),
+        ("which port did we agree on last time", True, True),
+        ("why did credo complain about line endings?", True, False),
+        ("what was the final process loop?", True, False),
+        ("what is the port again?", True, False),
+        ("same error as before: the store is not started", True, False),
+        ("undo the previous step", True, False),
+        ("test it again", False, False),
+        ("did you push the changes?", False, False),
+    )
+    for prompt, early, late in table:
+        reading = read_prompt(prompt)
+        assert reading.is_seeking is early, prompt
+        reading.is_late = True
+        assert reading.is_seeking is late, prompt
+
+
 @pytest.mark.parametrize(
     ("plain", "seeking"),
     [
