@@ -301,15 +301,12 @@ class Offer:
         return judgements
 
     def new_session_lines(self, judgements: Sequence[Judgement], pointed: AbstractSet[str]) -> list[Pointer]:
-        """Return the lines about past sessions that the session has not had. Notes come first.
+        """Return the lines about past sessions that the session has not had, none beside a memory that surely answers.
 
-        There is none beside a memory that surely answers; where one line may come at most, none beside a memory's line.
         pointed: ids of earlier lines.
         """
         told = [judgement.hit for judgement in injected_judgements(judgements)]
         if any(hit.relevance >= SURE or hit.is_pinned for hit in told):
-            return []
-        if self.max_lines == 1 and pointer_judgements(judgements):
             return []
         return [line for line in self.session_lines if line.id not in pointed]
 

@@ -70,12 +70,13 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
     line_bar = max(line_bar, choose.SOLE_LINE) if line_bar else 0.0
     session_lines = []
-    if line_bar and settings[SESSION_LINES] and os.path.exists(call.home.sessions.memories_db):
-        from subcog_hooks.hook import past_sessions  # Not everybody keeps past sessions.
+    if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
+        if line_bar and settings[SESSION_LINES] and os.path.exists(call.home.sessions.memories_db):
+            from subcog_hooks.hook import past_sessions  # Not everybody keeps past sessions.
 
-        session_lines = past_sessions.find_lines_for_failure(messages, call)
-    if not session_lines and not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
-        return None
+            session_lines = past_sessions.find_lines_for_failure(messages, call)
+        if not session_lines:
+            return None
     offer = Offer(
         pipeline.sort_by_relevance(answer.hits),
         choose.relevance_threshold(bar, is_enough=True, is_seeking=False),

@@ -148,7 +148,7 @@ def _may_point_at_sessions(reading: PromptReading, verdict: Verdict) -> bool:
     settings, examined = reading.call.settings, verdict.examined
     return (
         examined is not None
-        and examined.is_seeking
+        and reading.detected.reading.is_about_past
         and not examined.is_vetoed
         and bool(settings[SESSION_LINES] and settings["surfacing.maybe_relevance"])
         and os.path.exists(reading.call.home.sessions.memories_db)

@@ -379,9 +379,14 @@ class Reading:
     is_late: bool = False
 
     @property
-    def is_seeking(self) -> bool:
-        """True for a prompt that asks for a memory."""
+    def is_about_past(self) -> bool:
+        """True for a prompt that asks about an earlier session."""
         return any(signal.family == SEEKING or (signal.family == RECENT and not self.is_late) for signal in self.fired)
+
+    @property
+    def is_seeking(self) -> bool:
+        """True for a prompt that asks for a memory, so that a memory needs less relevance: by a signal with a weight."""
+        return self.is_about_past and any(signal.family in (SEEKING, RECENT) and signal.weight for signal in self.fired)
 
     @property
     def is_unclear(self) -> bool:

@@ -147,9 +147,9 @@ def test_later_in_a_session_some_forms_mean_the_session_itself() -> None:
     )
     for prompt, early, late in table:
         reading = read_prompt(prompt)
-        assert reading.is_seeking is early, prompt
+        assert reading.is_about_past is early, prompt
         reading.is_late = True
-        assert reading.is_seeking is late, prompt
+        assert reading.is_about_past is late, prompt
 
 
 @pytest.mark.parametrize(
