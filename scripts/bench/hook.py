@@ -132,12 +132,12 @@ def _options() -> argparse.Namespace:
 def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
     """Return all figures of one store size."""
     subcog, runs = plan.subcog, plan.runs
-    home, project, environment, took = _import(subcog, size, folder, plan.stores)
+    home, project, environment, took = import_store(subcog, size, folder, plan.stores)
     bare = [subcog.python, "-c", "pass"]
-    cases = _cases(project)
+    cases = hook_cases(project)
     hooks: dict[str, list[Run]] = {case.key: [] for case in cases}
     bares: list[Run] = []
-    with _busy(plan.load, subcog.python):
+    with keep_busy(plan.load, subcog.python):
         for number in range(-1, runs):  # the first is the warm-up
             for at in range(len(cases)):
                 case = cases[(at + number) % len(cases)]
@@ -163,7 +163,7 @@ def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
     return _figures(size, took, hooks, bares, searches, fast) | silent | {"late": late}
 
 
-def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[str, str, dict[str, str], float]:
+def import_store(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[str, str, dict[str, str], float]:
     """Return a home with `size` memories, a project, the environment for both, and the seconds that the import took.
 
     stores: the folder in which it is kept, and taken from where it is there; the import took no time then.
@@ -186,7 +186,7 @@ def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[s
 
 
 @contextmanager
-def _busy(processes: int, python: str) -> Iterator[None]:
+def keep_busy(processes: int, python: str) -> Iterator[None]:
     """Keep the processors busy meanwhile."""
     started = [subprocess.Popen([python, "-c", "while True: pass"]) for _ in range(processes)]
     try:
@@ -197,7 +197,7 @@ def _busy(processes: int, python: str) -> Iterator[None]:
             process.wait()
 
 
-def _cases(project: str) -> list[Case]:
+def hook_cases(project: str) -> list[Case]:
     def edit(path: str) -> dict[str, object]:
         given = {"file_path": os.path.join(project, path), "old_string": "x", "new_string": edit_text()}
         return {"tool_name": "Edit", "tool_input": given}
@@ -212,7 +212,8 @@ def _cases(project: str) -> list[Case]:
     ]
 
 
-def _hook(command: list[str], case: Case, number: int | str, folder: str, environment: dict[str, str]) -> Run:
+def hook_payload(case: Case, number: int | str, folder: str) -> bytes:
+    """Return the payload of a run of its own session."""
     payload = {
         "session_id": f"bench-{case.key}-{number}",
         "transcript_path": os.path.join(folder, f"bench-{number}.jsonl"),
@@ -221,7 +222,11 @@ def _hook(command: list[str], case: Case, number: int | str, folder: str, enviro
         "hook_event_name": case.event,
         **case.asked,
     }
-    done = _run(command, json.dumps(payload).encode() + b"\n", folder, environment)
+    return json.dumps(payload).encode() + b"\n"
+
+
+def _hook(command: list[str], case: Case, number: int | str, folder: str, environment: dict[str, str]) -> Run:
+    done = _run(command, hook_payload(case, number, folder), folder, environment)
     if done.output and case.brings is not None and (TARGET_ID.encode() in done.output) != case.brings:
         wanted = "bring the memory" if case.brings else "bring nothing"
         raise Failed(f"run {number} of {case.title!r} did not {wanted}; it printed {done.output[:300]!r}")

@@ -5,6 +5,7 @@ Two notes with different values never say the same. The newer one contradicts th
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product, takewhile
 from typing import NamedTuple
 
 from subcog_hooks.core.files import read_rows
@@ -35,7 +36,11 @@ _CLAUSE = re.compile(
 # #411, 2.0.0b8, 10.244.0.0 and 2026-03-02 are names, not numbers
 _TOKEN = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?:\s?(%)|([A-Za-zµ]{1,3}\b))?(?![\w/-]|[.,]\d)|[^\W\d_][\w'’-]*")
 _TABLE = read_rows(__file__, "duplicates.tsv")
-_NEGATIONS, _CHOOSING, _CONTRASTS, _DAYS, _FILLERS = (frozenset(words.split()) for role, _, words in _TABLE if role == "words")
+_NEGATIONS, _CONTRASTS, _KEEPING, _DAYS, _FILLERS, _ARTICLES, _JOINTS = (
+    frozenset(words.split()) for role, _, words in _TABLE if role == "words"
+)
+_DENIALS = _NEGATIONS | _CONTRASTS
+_RELATIONS = {word: relation for role, relation, words in _TABLE if role == "relation" for word in words.split()}
 _LONG_FORMS = {short: long for role, long, words in _TABLE if role == "short" for short in words.split()}
 _UNITS = {word: unit for role, unit, words in _TABLE if role == "unit" for word in words.split()}
 _UNIT_BEHIND = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?=[a-zµ%]{1,3}\b)", re.IGNORECASE)  # 30 of 30s
@@ -52,22 +57,53 @@ class Claim(NamedTuple):
 class _FrameWord(NamedTuple):
     """A word of a note in its place.
 
-    is_value: another value may stand there; is_denied: a negation or contrast precedes it in its clause.
+    before: the word before it but for articles, in lower case; is_value: another value may stand there; is_denied: a negation
+    or contrast precedes it in its clause; clause: its number, which a denial behind a comma shares with the clause before;
+    begins: no word of its phrase stands before it.
     """
 
     text: str
     stem: str
+    before: str
     is_value: bool
     is_denied: bool
+    clause: int
+    begins: bool
+
+
+class _Choice(NamedTuple):
+    """A value that a note chooses or denies, such as Kafka in "use NATS, not Kafka".
+
+    relation: to its clause; context: the stems of its clause without the value and its alternatives; size: the number of such
+    stems in the whole note.
+    """
+
+    words: Sequence[_FrameWord]
+    relation: str
+    context: frozenset[str]
+    size: int
+
+    @property
+    def value(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(word.stem for word in self.words)
+
+    @property
+    def is_denied(self) -> bool:
+        return self.words[0].is_denied
+
+    def __str__(self) -> str:
+        return " ".join([*["not"] * self.is_denied, *(word.text for word in self.words)])
 
 
 class Statement(NamedTuple):
-    """A note, read for a comparison: its text in lower case, the names in it, and the claims and words of a short one."""
+    """A note, read for a comparison: its text in lower case, its names, and the claims, words and choices of a short one."""
 
     text: str
     names: tuple[str, ...]
     claims: list[Claim]
     words: list[_FrameWord]
+    choices: list[_Choice]
 
 
 class Difference(NamedTuple):
@@ -82,10 +118,11 @@ def parse_statement(note: str, stems: Stems) -> Statement:
     spaced = _UNIT_BEHIND.sub(r"\1 ", note[:MAX_COMPARED])
     names = tuple(find_names(spaced))
     if len(note) > MAX_NOTE:
-        return Statement(spaced.casefold(), names, [], [])
+        return Statement(spaced.casefold(), names, [], [], [])
     clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
     claims = [_parse_claim(clause, stems) for clause in clauses]
-    return Statement(spaced.casefold(), names, claims, list(_read_words(spaced, names, stems)))
+    words = list(_read_words(spaced, names, stems))
+    return Statement(spaced.casefold(), names, claims, words, list(_find_choices(words)))
 
 
 def find_difference(new: Statement, old: Statement) -> Difference | None:
@@ -110,6 +147,9 @@ def find_difference(new: Statement, old: Statement) -> Difference | None:
     differences = (_difference(claim, other, length) for claim in new.claims for other in old.claims)
     if description := next(filter(None, differences), None):
         return Difference(description, is_contradiction=True)
+    for choice, other in product(new.choices, old.choices):
+        if choice.relation == other.relation and (_denies_choice(choice, other) or _chooses_another(choice, other)):
+            return Difference(f"{other} there, {choice} here", is_contradiction=True)
     names, others = _own_names(new, old), _own_names(old, new)
     if names and others and not difference:
         return Difference(f"{others[0]} there, {names[0]} here", is_contradiction=False)
@@ -121,17 +161,66 @@ def _own_names(note: Statement, other: Statement) -> list[str]:
 
 
 def _read_words(note: str, names: Sequence[str], stems: Stems) -> Iterator[_FrameWord]:
-    before, is_first, is_denied = "", True, False
+    before, is_first, is_denied, begins, clause, ends_clause = "", True, False, True, 0, False
+    denials = _DENIALS if "prefer" in note.lower() else _DENIALS - {"over"}  # calls go over gRPC
     for token in note.split():
         text = token.strip(EDGES)
         word = text.casefold().replace("’", "").replace("'", "")
-        is_denied |= word in _NEGATIONS or word in _CONTRASTS
-        if word and word not in _NEGATIONS and not _is_function_word(text, word):
+        is_denial = word in denials
+        is_denied |= is_denial
+        clause += word in _JOINTS or (ends_clause and not is_denial)
+        is_content = bool(word) and word not in _NEGATIONS and not _is_function_word(text, word)
+        if is_content:
             is_name = word.removesuffix("s") in _DAYS or (text.casefold() in names and text[0] != "#")  # #411 is a subject
-            yield _FrameWord(text, " ".join(stems(text)), before in _CHOOSING or (is_name and not is_first), is_denied)
+            is_value = before in _RELATIONS or (is_name and not is_first)
+            yield _FrameWord(text, " ".join(stems(text)), before, is_value, is_denied, clause, begins or ends_clause)
             is_first = False
-        before = word
-        is_denied &= token[-1] not in ".,;:!?"
+        if word not in _ARTICLES:
+            before = "" if _RELATIONS.get(word) == "in" and before not in _KEEPING else word
+        begins = not is_content or word in _RELATIONS
+        ends_clause = token[-1] in ".,;:!?"
+        is_denied &= not ends_clause
+
+
+def _find_choices(words: Sequence[_FrameWord]) -> Iterator[_Choice]:
+    """Yield the choices of a note. A denial without a relation of its own has the last one: "use NATS, not Kafka"."""
+    relation, runs = "use", []
+    for position, word in enumerate(words):
+        relation = _RELATIONS.get(word.before, relation)
+        is_verb = word.text.casefold() in _RELATIONS or (word.before == "to" and word.text.islower())
+        if not is_verb and (word.before in _RELATIONS or (word.before in _DENIALS and word.is_denied)):
+            runs.append((relation, [word, *takewhile(lambda other: not other.begins, words[position + 1 :])]))
+    for relation, run in runs:
+        alternatives = {word.stem for _, other in runs for word in other if word.is_denied != run[0].is_denied}
+        own = [word for word in words if word.text.casefold() not in _RELATIONS and word.stem not in alternatives]
+        rest = {word.stem for word in own} - {word.stem for word in run}
+        context = frozenset(rest & {word.stem for word in own if word.clause == run[0].clause})
+        yield _Choice(run, relation, context, len(rest))
+
+
+def _denies_choice(new: _Choice, old: _Choice) -> bool:
+    """Return whether one note denies what the other chooses, for its subject or in general."""
+    if new.is_denied == old.is_denied or new.value != old.value:
+        return False
+    denial = new if new.is_denied else old
+    return _have_one_subject(new, old, 1 if denial.context else 0)
+
+
+def _chooses_another(new: _Choice, old: _Choice) -> bool:
+    """Return whether two notes choose different values for one subject, of which one is a name."""
+    if new.is_denied or old.is_denied or new.value & (old.value | old.context) or old.value & new.context:
+        return False
+    is_name = any(word.text != word.text.lower() for choice in (new, old) for word in choice.words)
+    return is_name and _have_one_subject(new, old, MIN_SHARED_WORDS)
+
+
+def _have_one_subject(new: _Choice, old: _Choice, min_shared: int) -> bool:
+    """Return whether two choices share their contexts, but for words of one of them, and one note says little else."""
+    shared = new.context & old.context
+    if len(shared) < min_shared or (min_shared and shared <= EVERYDAY):
+        return False
+    has_own_subjects = not (new.context - shared <= EVERYDAY or old.context - shared <= EVERYDAY)
+    return not has_own_subjects and len(shared) >= MIN_NOTE_SHARE * min(new.size, old.size)
 
 
 def _denies_other_words(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> bool:
@@ -149,7 +238,7 @@ def _difference_in_frame(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -
     shared = len(pairs) - len(changed)
     if not changed or len(new) != len(old) or shared < len(changed):
         return None
-    starts = [pairs[position] for position in changed if position - 1 not in changed]
+    starts = [pairs[position] for position in changed if position - 1 not in changed or new[position].begins]
     has_values = all(word.is_value and other.is_value for word, other in starts)
     here, there = (" ".join(words[position].text for position in changed) for words in (new, old))
     changed_words = {*f"{here} {there}".casefold().split()}

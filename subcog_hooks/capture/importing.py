@@ -19,8 +19,24 @@ from subcog_hooks.capture.import_changes import (
     section_file,
 )
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
-from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, read_text_file
-from subcog_hooks.capture.sections import LIVE, MARKDOWN_SUFFIXES, find_absence, find_sections, keep_section_ids, section_id
+from subcog_hooks.capture.repository_files import (
+    UTF16_MARKS,
+    ask_description,
+    find_holder,
+    limit_to_repository,
+    narrow_globs,
+    read_rule_cues,
+    read_text_file,
+)
+from subcog_hooks.capture.sections import (
+    LIVE,
+    MARKDOWN_SUFFIXES,
+    RULE_SUFFIX,
+    find_absence,
+    find_sections,
+    keep_section_ids,
+    section_id,
+)
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
@@ -176,6 +192,7 @@ def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[
     """
     document, project = read_document(text, file_name), options.project
     document_ms = document.date
+    paths, standing = read_rule_cues(document.fields, file_name) if file_name.endswith(RULE_SUFFIX) else ([], None)
     counts: Counter[str] = Counter()
     for number, section in enumerate(document.sections):
         group = "\x00".join((project or "", file_name, *section.heading_path, ""))
@@ -191,6 +208,9 @@ def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[
             project=project,
             tags=document.tags,
             keywords=() if number else document.aliases,
+            questions=() if number else ask_description(document.description),
+            paths=tuple(narrow_globs(paths)),
+            standing=standing,
             source=f"{file_name}:{section.line}",
             status=HIDDEN_STATUSES.get(document.status.kind, "active"),
             trust=USER if options.trusted else FILE,
@@ -200,7 +220,7 @@ def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[
         remark = "" if document.status.is_certain else document.status.rest
         row = jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
         if project and options.is_repositorys:
-            row.limit(limit_to_repository(memory, project))
+            row.limit(limit_to_repository(memory, project, memory.paths))
         yield row
 
 

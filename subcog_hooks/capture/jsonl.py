@@ -19,7 +19,6 @@ from subcog_hooks.store.memory import (
     USER,
     AnsweredQuestion,
     Memory,
-    is_loaded_by_client,
     questions_from_json,
     questions_to_json,
 )
@@ -126,8 +125,6 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
     values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else IMPORTED)
-    if not trusted and is_loaded_by_client(values.get("source", "")):
-        values["source"] = ""  # It would hide similar memories.
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in _CHECKS and name not in DERIVED_FIELDS)

@@ -106,12 +106,27 @@ def parse_front_matter(text: str, *, with_nested: bool = True) -> tuple[dict[str
     """
     lines = _split_lines(text)
     end = _count_front_matter(lines)
-    return _parse_fields(lines[1 : end - 1], with_nested=with_nested) if end else {}, "\n".join(lines[end:])
+    return _parse_fields(lines[: end - 1], with_nested=with_nested) if end else {}, "\n".join(lines[end:])
 
 
 def first_value(fields: Mapping[str, list[str]], name: str) -> str:
     """Return the first value of a field of front matter, "" for none."""
     return next(iter(fields.get(name, [])), "")
+
+
+def add_description(fields: Mapping[str, list[str]], body: str) -> tuple[str, str]:
+    """Return the description in front matter, "" for none, and the text with it below its title, unless it says so itself.
+
+    >>> add_description({"description": ["How migrations are undone"]}, "# Steps\\n\\nEach has a reverse.")
+    ('How migrations are undone', '# Steps\\n\\nHow migrations are undone\\n\\nEach has a reverse.')
+    """
+    description = " ".join(first_value(fields, "description").split())
+    if not description or description.rstrip(".").lower() in " ".join(body.split()).lower():
+        return description, body
+    title, _, rest = body.lstrip("\n").partition("\n")
+    if not title.startswith("# "):
+        title, rest = "", body
+    return description, "\n\n".join(filter(None, (title, description, rest.strip("\n"))))
 
 
 def split_sections(text: str, *, title: str) -> list[Section]:
@@ -181,10 +196,11 @@ _MAX_FRONT_MATTER = 200  # lines
 def _count_front_matter(lines: list[str]) -> int:
     """Return the number of lines of the leading YAML blocks with their `---` lines; 0 without a block."""
     count = start = 0
-    while more := _count_yaml_block(lines[start:]):
-        count = start + more
+    while True:
         start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
-    return count
+        if not (more := _count_yaml_block(lines[start:])):
+            return count
+        count = start + more
 
 
 def _count_yaml_block(lines: list[str]) -> int:

@@ -294,7 +294,8 @@ _MIN_NAME_WORD = 3  # letters; a file's name without such a word is no title
 class Document(NamedTuple):
     """A document as memories. date: of the document, in milliseconds since the epoch, None where nobody wrote one.
 
-    aliases: other titles in its front matter. Sections of a changelog have dates of their own.
+    aliases: other titles in its front matter; description: of the text, there. Sections of a changelog have dates of their own.
+    fields: its front matter.
     """
 
     sections: list[Section]
@@ -303,15 +304,21 @@ class Document(NamedTuple):
     aliases: tuple[str, ...]
     date: int | None
     status: Status
+    description: str
+    fields: Mapping[str, list[str]]
 
 
 def read_document(text: str, file_name: str) -> Document:
     """Parse a document. file_name: with its folders."""
-    lists, _ = markdown.parse_front_matter(text, with_nested=False)
+    lists, body = markdown.parse_front_matter(text, with_nested=False)
+    description, described = markdown.add_description(lists, body)
     fields = {name: values[0] for name, values in lists.items() if values}
     stem = os.path.splitext(os.path.basename(file_name))[0]
     parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
-    title, root = fields.get("title", ""), parts[0]
+    root = parts[0]
+    title = fields.get("title", "") or (fields.get("name", "") if description and root.is_named_by_file else "")
+    if described is not body:
+        root.blocks.insert(0, Block(root.line, description))
     if title and not set(fold_words(title)) <= set(fold_words(root.heading)):
         if root.heading and not root.is_named_by_file:
             root.blocks.insert(0, Block(root.line, root.heading))  # Another heading at the top stays as text.
@@ -323,12 +330,12 @@ def read_document(text: str, file_name: str) -> Document:
         content, status, date = read_record(file_name, parts, fields)
         sections = [] if content == root.heading else [Section((), content, 1)]
         namespace = REJECTED if status.kind == "rejected" else DECISIONS
-        return Document(sections, namespace, tags, aliases, date, status)
+        return Document(sections, namespace, tags, aliases, date, status, description, lists)
     written = (parse_date_ms(fields.get(name, "")) for name in ("date", "created"))
     date = next(filter(None, written), None) or file_name_date_ms(stem)
     namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE
     status = parse_status(fields.get("status", "")) if fields.get("status") else NO_STATUS
-    return Document(markdown.cut_sections(parts), namespace, tags, aliases, date, status)
+    return Document(markdown.cut_sections(parts), namespace, tags, aliases, date, status, description, lists)
 
 
 def section_date_ms(section: Section) -> int | None:

@@ -3,13 +3,14 @@
 import codecs
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from subcog_hooks.capture import markdown
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import NotRegular, account_folder, find_repository, leads_out, read_regular
 from subcog_hooks.core.repository_variables import is_users_own
 from subcog_hooks.cues import globs
-from subcog_hooks.store.memory import FILE, Memory
+from subcog_hooks.store.memory import FILE, MAX_QUESTION, PERSON, AnsweredQuestion, Memory
 from subcog_hooks.store.project import Project, find_project
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
@@ -69,6 +70,9 @@ def decode_text(raw: bytes) -> tuple[str, str]:
 
 CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words
 LIMITED_FIELDS = (*CUE_FIELDS, "keywords", "priority")  # are not for a repository's file to choose
+RULE_GLOBS = ("globs", "glob", "applyto")  # the fields with globs in the front matter of tools' rules
+MIN_DESCRIPTION = 3  # words of a description that can be asked for
+_ON_REQUEST = ("model_decision", "manual")  # triggers of Windsurf's rules that the model or the person asks for
 
 
 def find_holder(path: str, usual: str = "") -> Project | None:
@@ -103,10 +107,64 @@ def clear_fields(memory: Memory, names: Iterable[str]) -> Memory:
 def limit_to_repository(memory: Memory, repository: str, paths: Iterable[str] = ()) -> Memory:
     """Return the text that a repository's file gives: about that repository, and a file's word.
 
-    repository: its identity. paths: the globs in the front matter of the text's own file.
+    Questions that the text has in these words stay, and a rule may be for fewer sessions than its words say. repository: its
+    identity. paths: the globs in the front matter of the text's own file.
     """
+    kept = {
+        "paths": tuple(narrow_globs(paths)),
+        "questions": tuple(question for question in memory.questions if question.text in memory.content),
+        "standing": False if memory.standing is False else None,
+    }
     owner = {"scope": "project", "project": repository, "trust": FILE}
-    return clear_fields(memory, LIMITED_FIELDS).with_changes(**owner, paths=tuple(narrow_globs(paths)))
+    return clear_fields(memory, LIMITED_FIELDS).with_changes(**owner, **kept)
+
+
+def read_rule_cues(fields: Mapping[str, list[str]], location: str) -> tuple[list[str], bool | None]:
+    """Return the globs of a rule's files from the repository's root, and False for a rule that its tool's model asks for.
+
+    fields: its front matter. location: of its file, from the root: globs of a package's rule hold below the package.
+
+    >>> read_rule_cues({"globs": ["src/**, *.css"]}, "web/.cursor/rules/a.mdc"), read_rule_cues({"globs": ["*.css"]}, "a.mdc")
+    ((['web/src/**', 'web/**/*.css'], None), (['*.css'], None))
+    >>> read_rule_cues({"description": ["Releases"], "alwaysapply": ["false"]}, ".cursor/rules/a.mdc")
+    ([], False)
+    """
+    patterns = [pattern for key in RULE_GLOBS for value in fields.get(key, []) for pattern in markdown.split_list(value)]
+    trigger, always = (markdown.first_value(fields, name).lower() for name in ("trigger", "alwaysapply"))
+    is_asked_for = trigger in _ON_REQUEST or always == "false" or (bool(fields.get("description")) and not trigger)
+    is_for_all = bool(patterns) or always == "true"
+    folder = package_of(location)
+    if folder:
+        base = escape_glob(folder) + "/"
+        below = (pattern.removeprefix("./") for pattern in patterns if not globs.is_absolute(pattern))
+        patterns = [
+            pattern if pattern.startswith(base) else base + ("" if "/" in pattern else "**/") + pattern for pattern in below
+        ]
+    return patterns, False if is_asked_for and not is_for_all else None
+
+
+def ask_description(description: str, by: str = PERSON) -> tuple[AnsweredQuestion, ...]:
+    """Return the description of a text as the question that it answers; none for a word or two. by: its author."""
+    is_phrase = len(description.split()) >= MIN_DESCRIPTION
+    return (AnsweredQuestion(description[:MAX_QUESTION].strip(), by),) if is_phrase else ()
+
+
+def package_of(location: str) -> str:
+    """Return the folder whose files a rule file is about, "" for the repository: around its tool's folder, else its own.
+
+    >>> package_of("web/.cursor/rules/a.mdc"), package_of("web/AGENTS.md"), package_of("docs/rules/a.mdc")
+    ('web', 'web', '')
+    """
+    folders = location.split("/")[:-1]
+    hidden = next((position for position, name in enumerate(folders) if name.startswith(".")), None)
+    if hidden is None and location.endswith(".mdc"):
+        return ""
+    return "/".join(folders[:hidden])
+
+
+def escape_glob(path: str) -> str:
+    """Return the glob of a path alone."""
+    return "".join(f"[{character}]" if character in "*?[{" else character for character in path)
 
 
 def narrow_globs(paths: Iterable[str]) -> list[str]:

@@ -14,7 +14,8 @@ from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, Memory, hash_cont
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 
-MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
+RULE_SUFFIX = ".mdc"  # of Cursor's rules: Markdown with globs in its front matter
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", RULE_SUFFIX)
 LIVE = ("active", PENDING)
 
 MAX_COMPARED = 100  # sections of a heading that are compared by their words

@@ -26,7 +26,7 @@ from subcog_hooks.store.state import delete_damaged
 from subcog_hooks.store.verdicts import SPOKE
 
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
-MIN_RELEVANCE = "surfacing.min_relevance"
+MIN_RELEVANCE, MAYBE_RELEVANCE = "surfacing.min_relevance", "surfacing.maybe_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
 MAX_PREVIEWED = 100  # latest prompts
 LOCK_WAIT_MS = 5_000
@@ -84,7 +84,7 @@ def set_(
     value: Annotated[str, Argument(metavar="VALUE", help="The new value; `default` removes the setting from the file.")],
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
+    """Change one setting. For a relevance that memories or lines need it says how many prompts would have got some.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
@@ -99,8 +99,8 @@ def set_(
     if not dry_run:
         write_setting(key, None if value == "default" else new)
     terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")
-    if key == MIN_RELEVANCE:
-        _preview_threshold(float(new))
+    if key in (MIN_RELEVANCE, MAYBE_RELEVANCE):
+        _preview_threshold(float(new), is_for_lines=key == MAYBE_RELEVANCE)
     if dry_run:
         return
     if key == LOG_PROMPTS and not new:
@@ -144,7 +144,7 @@ def _forget_learned_questions() -> None:
         memory_questions.forget_all(state)
 
 
-def _preview_threshold(min_relevance: float) -> None:
+def _preview_threshold(bar: float, *, is_for_lines: bool) -> None:
     try:
         with context.existing_state(context.home(), tell=terminal.say) as state:
             past_verdicts = past_runs.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
@@ -152,11 +152,12 @@ def _preview_threshold(min_relevance: float) -> None:
         terminal.say(error.message)
         return
     if past_verdicts:
-        would_speak_count = sum(lookup.would_speak(verdict, min_relevance) for verdict in past_verdicts)
-        spoke_count = sum(verdict.outcome == SPOKE for verdict in past_verdicts)
+        would_come = lookup.would_point if is_for_lines else lookup.would_speak
+        came = [bool(verdict.pointed) if is_for_lines else verdict.outcome == SPOKE for verdict in past_verdicts]
         terminal.say(
-            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(past_verdicts), 'prompt')}; "
-            f"they came to {spoke_count}"
+            f"with it, {'lines' if is_for_lines else 'memories'} would have come to"
+            f" {sum(would_come(verdict, bar) for verdict in past_verdicts)} of the last"
+            f" {pluralize(len(past_verdicts), 'prompt')}; they came to {sum(came)}"
         )
 
 

@@ -58,7 +58,9 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
         names = sorted(os.path.basename(file) for file in loaded)
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
         subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
-        report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
+        report.remarks.append(
+            f"{subject} in Claude Code's context anyway: the hook gives it to other agents, and `search` finds it"
+        )
         report.remarks += _describe_left_out(reading)
     return report
 

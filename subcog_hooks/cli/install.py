@@ -53,8 +53,8 @@ def init(
     """Register the hook with Claude Code or another agent. It asks once about subcog's own background work.
     The rest of the agent's settings stays as it is. Questions are asked on a terminal only; `subcog setup` asks what is open.
 
-    The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
-    so on. The client asks you before anything is stored.
+    The agent gets skills to store your statements and to look up notes. In Claude Code you call them, and others, as
+    /subcog-remember and so on. The client asks you before anything is stored.
 
     Where the plugin runs the hook already, nothing is registered: it would run twice.
 
@@ -62,8 +62,8 @@ def init(
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
     if for_ != CLAUDE:
-        has_claude_options = any((user, project, local, beside_plugin, no_skills))
-        _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)
+        client = _find_client(for_, has_claude_options=any((user, project, local, beside_plugin)))
+        _register_elsewhere(client, with_skills=not no_skills, diff=diff, dry_run=dry_run)
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
     if message := claude_code.describe_old_client():
@@ -102,7 +102,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     elif not dry_run:
         claude_code.change_settings(path, change)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
-    _write_skills(all_skills, dry_run=dry_run)
+    skills.bring_skills(all_skills, "/", dry_run=dry_run)
     if is_new and not dry_run:
         terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
         terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
@@ -135,7 +135,8 @@ def uninstall(
     """
     if for_ != CLAUDE:
         client = _find_client(for_, has_claude_options=any((user, project, local)))
-        if not _put_back(client.settings.path, functools.partial(other_agents.remove_hook, client), dry_run=dry_run):
+        has_hook = _put_back(client.settings.path, functools.partial(other_agents.remove_hook, client), dry_run=dry_run)
+        if not (skills.take_skills_away(other_agents.find_skills(client), dry_run=dry_run) or has_hook):
             raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
@@ -180,16 +181,17 @@ def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run:
     return after != before
 
 
-def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
-    client = _find_client(name, has_claude_options=has_claude_options)
+def _register_elsewhere(client: Client, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
     if diff or dry_run:
         before = claude_code.read_settings(client.settings.path)
         after = other_agents.add_hook(client, other_agents.command_for(client), before)
         _show_change(client.settings.path, before or "", after)
     if dry_run:
+        if with_skills:
+            skills.bring_skills(other_agents.find_skills(client), other_agents.SIGN, dry_run=True)
         return
     _prepare_home()
-    other_agents.register(client)
+    other_agents.register(client, with_skills=with_skills)
     _warn_about_path()
 
 
@@ -197,22 +199,10 @@ def _find_client(name: str, *, has_claude_options: bool) -> Client:
     client = other_agents.find_client(name)
     if has_claude_options:
         raise UsageError(
-            f"--for {name} changes your own settings of {client.title} alone", "give no option but --diff and --dry-run with it"
+            f"--for {name} changes your own settings of {client.title} alone",
+            "give no option but --no-skills, --diff and --dry-run with it",
         )
     return client
-
-
-def _write_skills(all_skills: Sequence[skills.Skill], *, dry_run: bool) -> None:
-    written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
-    if written and not dry_run:
-        skills.write_skills(written)
-    if written:
-        names = ", ".join(f"-{skill.name}" for skill in written)
-        terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
-    for skill in all_skills:
-        if skill.state in (skills.CHANGED, skills.FOREIGN):
-            reason = "you changed it" if skill.state == skills.CHANGED else "it is not ours"
-            terminal.say(f"{skill.path} is left alone: {reason}")
 
 
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:
@@ -222,16 +212,7 @@ def _remove_skills(scope: str, *, dry_run: bool) -> bool:
     except UsageError as error:
         terminal.say(f"{error.message}; no skills are looked for there")
         return False
-    removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
-    if removed:
-        if not dry_run:
-            skills.remove_skills(removed)
-        names = ", ".join(skill.name for skill in removed)
-        terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
-    for skill in all_skills:
-        if skill.state == skills.CHANGED:
-            terminal.say(f"{skill.path} stays: you changed it")
-    return bool(removed)
+    return skills.take_skills_away(all_skills, dry_run=dry_run)
 
 
 def _find_skills(scope: str) -> list[skills.Skill]:

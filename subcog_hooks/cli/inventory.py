@@ -19,7 +19,7 @@ from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreErr
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import sessions
-from subcog_hooks.store.memory import PENDING, STATUSES, Memory, is_loaded_by_client, now_ms
+from subcog_hooks.store.memory import PENDING, STATUSES, Memory, is_from_instructions, now_ms
 from subcog_hooks.store.project import find_project
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
@@ -183,7 +183,7 @@ def _find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, froz
     findings = []
     for memory in memories:
         words = _in_one_line(memory.content)
-        if len(words) < MIN_TEXT_LENGTH or is_loaded_by_client(memory.source):
+        if len(words) < MIN_TEXT_LENGTH or is_from_instructions(memory.source):
             continue
         for name, projects, text in texts:
             if (projects is None or memory.project in projects) and words in text:

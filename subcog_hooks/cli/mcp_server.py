@@ -1,17 +1,17 @@
-"""The server of `subcog mcp`: three tools on standard input and output.
+"""The server of `subcog mcp`: three tools and the brief on standard input and output.
 
-A model writes the arguments. Each call works in the client's project, with the rights of an agent. `recall` and `remember` run
-as processes of their own: they answer as the terminal's commands do, and their output never mixes with the protocol.
+A model writes the arguments. Each call works in the client's project, with the rights of an agent. `recall`, `remember` and the
+brief run as processes of their own: they answer as the terminal's commands do, and their output never mixes with the protocol.
 """
 
 import json
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -22,18 +22,25 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_PARAMS,
     INVALID_REQUEST,
+    PARSE_ERROR,
     CallToolRequestParams,
     CallToolResult,
     ErrorData,
     InputRequiredResult,
     JSONRPCError,
+    ListResourcesResult,
     ListRootsRequest,
     ListRootsResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
     Root,
     TextContent,
+    TextResourceContents,
     Tool,
     ToolAnnotations,
 )
@@ -51,8 +58,16 @@ from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
 MAX_QUERY = 4_000  # characters of a search in past sessions
 MAX_TEXT = 50_000  # characters of an argument
-NOTHING_KNOWN = "Nothing is known about this."
+NO_ANSWER = "No note answers this."
+BRIEF_URI = "subcog://brief"
+INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
+    "The user's notes of earlier sessions: decisions, rules, fixes, traps. Call recall with the question or task before you "
+    "guess how things are done here, when you begin a task, and when something fails. Call remember, with the user's "
+    "agreement, when the user states a rule, decision, correction or fact that later sessions need. Notes are of their time: "
+    "where the code says otherwise, it is right; tell the user."
+)
 UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode")
+NO_JSON = ErrorData(code=PARSE_ERROR, message="the line is not JSON")
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -61,28 +76,65 @@ _FLAGS = 0
 if sys.platform == "win32":
     _FLAGS = subprocess.CREATE_NO_WINDOW
 _ROOTS = "roots"
-_TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_READS_ONLY = ToolAnnotations(read_only_hint=True)
+
+
+def _text_schema(description: str, max_characters: int) -> dict[str, object]:
+    return {"type": "string", "minLength": 1, "maxLength": max_characters, "description": description}
+
+
+def _list_schema(description: str, max_items: int, max_characters: int) -> dict[str, object]:
+    texts = {"type": "string", "maxLength": max_characters}
+    return {"type": "array", "items": texts, "maxItems": max_items, "description": description}
+
+
+def _describe_tool(name: str, title: str, description: str, properties: dict[str, object], *, reads_only: bool = True) -> Tool:
+    """Return a tool whose first property is required. No tool deletes anything, or reaches beyond the notes."""
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema={"type": "object", "properties": properties, "required": [next(iter(properties))]},
+        annotations=ToolAnnotations(read_only_hint=reads_only, destructive_hint=False, open_world_hint=False),
+    )
+
+
 TOOLS = [  # Each session's context holds their texts.
-    Tool(
-        name="recall",
-        description="Find notes on a question or task; sessions: what was done before.",
-        input_schema={"type": "object", "properties": {"text": _TEXT, "sessions": {"type": "boolean"}}, "required": ["text"]},
-        annotations=_READS_ONLY,
+    _describe_tool(
+        "recall",
+        "Recall notes",
+        "Find notes of earlier work that answer a question or help with a task.",
+        {
+            "text": _text_schema("the question or task, with names as they are written", MAX_TEXT),
+            "sessions": {"type": "boolean", "description": "find what past sessions asked and found instead"},
+        },
     ),
-    Tool(
-        name="show",
-        description="Print notes by id, as recall names them; 25,000 characters fit.",
-        input_schema={"type": "object", "properties": {"ids": _TEXTS}, "required": ["ids"]},
-        annotations=_READS_ONLY,
+    _describe_tool(
+        "show",
+        "Show notes",
+        "Print notes whole; 25,000 characters fit.",
+        {"ids": _list_schema("ids that recall names", show_command.MAX_OPENED, show_command.MAX_ID)},
     ),
-    Tool(
-        name="remember",
-        description="Store a decision, rule or fact for later sessions. text stands alone; questions that it answers, in other "
-        "words, help to find it.",
-        input_schema={"type": "object", "properties": {"text": _TEXT, "questions": _TEXTS}, "required": ["text"]},
+    _describe_tool(
+        "remember",
+        "Remember",
+        "Store a decision, rule or fact for later sessions.",
+        {
+            "text": _text_schema("one sentence that stands alone", MAX_TEXT),
+            "questions": _list_schema("questions that it answers, in other words", MAX_QUESTIONS, MAX_QUESTION),
+        },
+        reads_only=False,
     ),
 ]
+RESOURCES = [
+    Resource(
+        name="brief",
+        title="Notes to begin with",
+        uri=BRIEF_URI,
+        description="The most useful notes for a session here, one line each.",
+        mime_type="text/plain",
+    )
+]
+_briefed_folders: set[str] = set()  # Their first recall had the brief.
 
 Arguments = dict[str, object]
 
@@ -91,6 +143,7 @@ def run_server() -> None:
     """Answer the client until it closes standard input. Raises StoreError where there is no home."""
     home, _ = find_home()
     logging.basicConfig(handlers=[_LogFile(home)], level=logging.WARNING)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler would wait for the next line of input.
     anyio.run(_answer_client)
 
 
@@ -106,7 +159,16 @@ class _LogFile(logging.Handler):
 
 
 async def _answer_client() -> None:
-    server = Server("subcog", version=__version__, on_list_tools=_list_tools, on_call_tool=_call_tool)
+    server = Server(
+        "subcog",
+        version=__version__,
+        title="subcog",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_list_tools,
+        on_call_tool=_call_tool,
+        on_list_resources=_list_resources,
+        on_read_resource=_read_resource,
+    )
     sender, sound_requests = anyio.create_memory_object_stream[SessionMessage](0)
     async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
         tasks.start_soon(_pass_requests_on, requests, sender, answers.send)
@@ -118,36 +180,58 @@ async def _pass_requests_on(
     sender: ObjectSendStream[SessionMessage],
     send_answer: Callable[[SessionMessage], Awaitable[None]],
 ) -> None:
-    """Pass the client's messages on. A message that cannot be read is answered with an error, or logged if it has no id."""
+    """Pass the client's messages on. A message that cannot be read is answered with an error."""
     async with sender:
         async for request in requests:
             if isinstance(request, SessionMessage):
                 await sender.send(request)
                 continue
-            try:
-                refusal = JSONRPCError(jsonrpc="2.0", id=_id_of_unreadable(request), error=UNREADABLE)
-            except ValueError:
-                logging.getLogger(__name__).warning("a message of the client is not answered: it is no valid request")
-            else:
+            refusal = _refuse_message(request)
+            if refusal:
                 await send_answer(SessionMessage(refusal))
 
 
-def _id_of_unreadable(error: Exception) -> str | int:
-    """Return the id of a request that the SDK has refused. Raises ValueError where there is none."""
+def _refuse_message(error: Exception) -> JSONRPCError | None:
+    """Return the answer to a message that the SDK has refused, with the id null where it has none; None for a bad response."""
+    message: object = None
     for detail in error.errors() if isinstance(error, ValidationError) else ():
         message = detail["input"]
         if detail["type"] == "json_invalid":  # Python takes half a surrogate pair, which is no valid text.
-            with suppress(RecursionError):
-                message = json.loads(message)
-        if isinstance(message, dict) and not message.keys() & {"result", "error"} and type(message.get("id")) in (int, str):
-            id_: str | int = message["id"]
-            str(id_).encode()  # It may have half a pair, too.
-            return id_
-    raise ValueError("the message is no request")
+            try:
+                message = json.loads(str(message))
+            except (ValueError, RecursionError):
+                return JSONRPCError(jsonrpc="2.0", id=None, error=NO_JSON)
+        if isinstance(message, dict):
+            break
+    fields = message if isinstance(message, dict) else {}
+    if fields.keys() & {"result", "error"}:
+        return None
+    id_ = fields.get("id")
+    if isinstance(id_, str):
+        id_ = id_ if id_.encode("utf-8", "replace").decode() == id_ else None  # It may have half a pair, too.
+    elif type(id_) is not int:
+        id_ = None
+    return JSONRPCError(jsonrpc="2.0", id=id_, error=UNREADABLE)
 
 
 async def _list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
     return ListToolsResult(tools=TOOLS)
+
+
+async def _list_resources(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
+    return ListResourcesResult(resources=RESOURCES)
+
+
+async def _read_resource(
+    context: ServerRequestContext, params: ReadResourceRequestParams
+) -> ReadResourceResult | InputRequiredResult:
+    if params.uri != BRIEF_URI:
+        raise MCPError(INVALID_PARAMS, f"there is no such resource; there is {BRIEF_URI}")
+    roots = await _ask_for_roots(context, params)
+    if isinstance(roots, InputRequiredResult):
+        return roots
+    text = await _find_brief(_folder_of(roots))
+    return ReadResourceResult(contents=[TextResourceContents(uri=BRIEF_URI, mime_type="text/plain", text=text)])
 
 
 async def _call_tool(context: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
@@ -163,7 +247,9 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 
 
-async def _ask_for_roots(context: ServerRequestContext, params: CallToolRequestParams) -> Sequence[Root] | InputRequiredResult:
+async def _ask_for_roots(
+    context: ServerRequestContext, params: CallToolRequestParams | ReadResourceRequestParams
+) -> Sequence[Root] | InputRequiredResult:
     """Return the client's roots, () for none; or the request for them, where the protocol is one without calls back."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
@@ -191,12 +277,22 @@ def _folder_of(roots: Sequence[Root]) -> str:
 
 
 async def _recall(arguments: Arguments, folder: str) -> str:
+    """Return the notes about a text, and with the first one in a folder the brief; or what past sessions say about it."""
     if arguments.get("sessions") is True:
         query = _checked_text(arguments.get("text"), "text", MAX_QUERY)
-        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NOTHING_KNOWN)
-    block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NOTHING_KNOWN)
+        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NO_ANSWER)
+    block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NO_ANSWER)
     head, end, notes = block.partition("\n")
-    return f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"
+    parts = [f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"]
+    if folder not in _briefed_folders:
+        _briefed_folders.add(folder)
+        parts.append(await _find_brief(folder))
+    return "\n".join(filter(None, parts))
+
+
+async def _find_brief(folder: str) -> str:
+    """Return the brief of a session in this folder, "" for none. Raises SubcogError, OSError."""
+    return (await _run_command(("brief", "--quiet"), "", folder, in_silence=" ")).strip()
 
 
 async def _show(arguments: Arguments, folder: str) -> str:

@@ -1,12 +1,15 @@
 """`subcog` alone: how it stands here, in five lines, and the next step."""
 
-from subcog_hooks.cli.agents import inspection, other_agents
+from subcog_hooks.cli.agents import inspection
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.settings import loading
 from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
+
+OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
 
 
 def show_overview() -> int:
@@ -16,15 +19,21 @@ def show_overview() -> int:
         waiting = store.count_pending() if store else 0
         shared = store.count_active(()) if store else 0
         own = store.count_active(project.names) - shared if store and project else 0
-    agents = ["Claude Code"] * inspection.inspect_registration().is_running
-    agents += [client.title for client in other_agents.find_clients(has_hook=True)]
+    agents = inspection.find_agents()
     is_paused, last = _read_last_prompt()
+    settings = loading.load(context.home(), project.root if project else None)
+    off = next((switch for switch in OFF_SWITCHES if not settings[switch]), "")
     here = f"{own:,} for {safe(project.identity)}" if project else "this folder is in no project"
     terminal.result(f"Notes   {shared:,} for all your projects; {here}")
-    terminal.result(f"Hook    {'runs in ' + ', '.join(agents) if agents else 'no agent runs it yet'}{'; paused' * is_paused}")
+    states = [f"runs in {', '.join(agents.running)}"] if agents.running else []
+    states += [f"server for {', '.join(agents.served)}"] if agents.served else []
+    states += [f"{fault}: {', '.join(titles)}" for fault, titles in agents.at_fault.items()]
+    states = states or ["no agent runs it yet"]
+    states += ["paused"] * is_paused + [f"switched off by {off}"] * bool(off)
+    terminal.result(f"Hook    {'; '.join(states)}")
     terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
     terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
-    step = _next_step(shared + own, waiting, has_hook=bool(agents), is_paused=is_paused, has_asked=bool(last))
+    step = _next_step(shared + own, waiting, agents, is_paused=is_paused, off=off, has_asked=bool(last))
     terminal.result(f"Next    {step}")
     return 0
 
@@ -41,13 +50,17 @@ def _read_last_prompt() -> tuple[bool, str]:
     return is_paused, f"{given} to a prompt of {lookup.local_time(latest[0].at_ms)[:16]}"
 
 
-def _next_step(notes: int, waiting: int, *, has_hook: bool, is_paused: bool, has_asked: bool) -> str:
+def _next_step(notes: int, waiting: int, agents: inspection.Agents, *, is_paused: bool, off: str, has_asked: bool) -> str:
     if not notes:
         return '`subcog remember "…"` stores a note; `subcog --help` lists commands'
-    if not has_hook:
+    if agents.at_fault and not (agents.running or agents.served):
+        return "`subcog doctor` says what the hook needs"
+    if not any(agents):
         return "`subcog init` registers the hook with your agent"
     if is_paused:
         return "`subcog resume` ends the pause"
+    if off:
+        return f"`subcog config list` says who set {off}"
     if waiting:
         return "`subcog review` asks about the notes that wait"
     if not has_asked:

@@ -13,7 +13,7 @@ from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, StoreError, UsageError, extra_remedy
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
 from subcog_hooks.hook import status_line
@@ -200,8 +200,9 @@ def hook() -> None:
 def serve() -> None:
     """Give agents without hooks three tools, by the Model Context Protocol. A client runs this, not you.
 
-    `recall` returns the text that the hook would give with a prompt, `show` prints memories, and `remember` stores a note of an
-    agent. The server speaks on standard input and output, for the client's project. It needs the extra `subcog[mcp]`.
+    `recall` returns the text that the hook would give with a prompt, the first time with the brief of a session. `show` prints
+    memories, and `remember` stores a note of an agent. The server speaks on standard input and output, for the client's
+    project. It needs the extra `mcp`.
     """
     try:
         from subcog_hooks.cli import mcp_server  # An extra, which takes .4 s to load.
@@ -212,7 +213,7 @@ def serve() -> None:
 
 def missing_package() -> ExtraMissing:
     """Return the error for an installation without the protocol's package."""
-    return ExtraMissing("the server needs the package mcp, which is not installed", 'install "subcog[mcp]"')
+    return ExtraMissing("the server needs the package mcp, which is not installed", extra_remedy("mcp"))
 
 
 def statusline() -> None:

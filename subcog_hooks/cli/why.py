@@ -18,11 +18,11 @@ from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.cli.verdicts.verdict_view import compare_words
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import past_runs, sessions
+from subcog_hooks.store import past_runs, sessions, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.store_reader import Filter, audiences_of
-from subcog_hooks.store.verdicts import GIVEN, RecordedVerdict
+from subcog_hooks.store.verdicts import GIVEN, PAUSED, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 TYPE_CHECKING = False
@@ -167,6 +167,7 @@ def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) ->
         givers = {id_: sessions.find_giving_verdict(state, selected.session, id_) for id_ in repeated_ids}
         look = past_runs.find_second_look(state, selected)
         opened = {id_ for id_, verdict in sessions.find_openings(state) if verdict == selected.id}
+        is_still_paused = selected.outcome == PAUSED and state_values.is_paused(state, now_ms())
     if as_json:
         record = {**lookup.verdict_fields(selected), "opened": sorted(opened)}
         if look:
@@ -192,3 +193,5 @@ def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) ->
         terminal.page(verdict_view.verdict_view(selected, data))
     if hidden:
         terminal.say(results.hidden_remark(hidden))
+    if is_still_paused:
+        terminal.say("the hook is paused; `subcog resume` ends it")

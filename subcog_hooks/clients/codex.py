@@ -6,11 +6,14 @@ After a compaction it asks for a new start with the next prompt, but not where t
 from __future__ import annotations
 
 from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings
+from subcog_hooks.clients.instructions import first_files, read_texts
 from subcog_hooks.core import light_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from subcog_hooks.clients.instructions import Place
 
 ON_TERMINAL = "cli"  # `codex exec` writes another source into its session.
 MAX_FIRST_LINE = 256 * 1024  # bytes; the line has Codex's instructions for the model, of 20 kB.
@@ -28,6 +31,12 @@ def is_on_terminal(payload: Mapping[str, object]) -> bool:
         return False
     fields = session.get("payload") if isinstance(session, dict) else None
     return isinstance(fields, dict) and fields.get("source") == ON_TERMINAL
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the AGENTS.md files that Codex puts before the model, of which another may stand in for each."""
+    names = ("AGENTS.override.md", "AGENTS.md")
+    return read_texts(first_files([CLIENT.settings.folder_path, *place.folders()], names))
 
 
 CLIENT = Client(
@@ -58,4 +67,5 @@ CLIENT = Client(
         sees_person=is_on_terminal,
     ),
     "sessions/*/*/*/rollout-*.jsonl",
+    read_instructions=read_instructions,
 )

@@ -1,6 +1,7 @@
 """GitHub Copilot CLI: the text stands at the top of the output, and no event follows a compaction.
 
-The hooks of SessionStart and of the first prompt run side by side, and a resumed session loses a text of SessionStart.
+The hooks of SessionStart and of the first prompt run side by side. A resumed session loses a text of SessionStart, and those of
+its tool calls.
 """
 
 from __future__ import annotations
@@ -8,6 +9,27 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Settings, has_terminal
+from subcog_hooks.clients.instructions import all_files, read_texts, rule_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the texts of the rule files of all tools that Copilot CLI puts before the model, and those of the person."""
+    folders, own = place.folders_read(), CLIENT.settings.folder_path
+    rules = [
+        *rule_files([own], "instructions", ".instructions.md", lambda _: True),
+        *rule_files(folders, ".github/instructions", ".instructions.md", lambda fields: fields.get("applyTo", "**") == "**"),
+        *rule_files(folders, ".claude/rules", ".md", lambda fields: "paths" not in fields),
+    ]
+    yield from read_texts([*all_files(folders, ["GEMINI.md", ".github/copilot-instructions.md"]), *rules])
+    yield from read_texts(all_files([own], ["copilot-instructions.md"]))
+    yield from read_texts(all_files(folders, ["AGENTS.md", "CLAUDE.md"]), place.root)
+
 
 CLIENT = Client(
     "copilot",
@@ -23,6 +45,7 @@ CLIENT = Client(
     ),
     Contract(
         {
+            "SessionStart": "SessionStart",
             "UserPromptSubmit": "UserPromptSubmit",
             "PreToolUse": "PreToolUse",
             "PostToolUseFailure": "PostToolUseFailure",
@@ -33,8 +56,10 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
+        drops_calls=True,
         heeds_permission=True,
         sees_person=has_terminal,
     ),
     "session-state/*/events.jsonl",
+    read_instructions=read_instructions,
 )

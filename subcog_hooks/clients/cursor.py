@@ -7,6 +7,20 @@ which newer versions take. A text of more than 10,000 characters is dropped.
 from __future__ import annotations
 
 from subcog_hooks.clients.description import COMPACTED, ENTRIES, SNAKE_CASE, Client, Contract, Settings
+from subcog_hooks.clients.instructions import all_files, read_texts, rule_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the AGENTS.md files and the rules that Cursor puts before the model in any case."""
+    rules = rule_files(place.folders_read(), ".cursor/rules", ".mdc", lambda fields: fields.get("alwaysApply") == "true")
+    return read_texts([*all_files(place.folders_read(), ["AGENTS.md"]), *all_files([place.root], [".cursorrules"]), *rules])
+
 
 CLIENT = Client(
     "cursor",
@@ -34,5 +48,6 @@ CLIENT = Client(
         begins_at_prompt=True,
         keeps_start=True,
     ),
+    read_instructions=read_instructions,
     is_tried=False,
 )

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from subcog_hooks.clients.instructions import Place
+
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
 # A compaction after which the client asks for no new start, and one before which it says so.
@@ -36,10 +38,11 @@ class Contract:
     events: our event for each of the client's, or a compaction; tools: our tool for each of the client's; fields: our field for
     each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
-    the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
-    `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
-    counts; heeds_permission: a hook may allow a command; sees_person: returns whether a
-    person has typed a prompt, None where the client cannot stop a prompt and say why.
+    the session; keeps_start: a resumed session still has the text of its start; drops_calls: it has lost those of its tool
+    calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every
+    request, so that only a person's counts; was_compacted: returns at the next prompt whether an announced compaction has come
+    about; heeds_permission: a hook may allow a command; sees_person: returns whether a person has typed a prompt, None where
+    the client can neither stop a prompt nor show why.
     """
 
     events: Mapping[str, str]
@@ -50,8 +53,10 @@ class Contract:
     escapes: bool = False
     begins_at_prompt: bool = False
     keeps_start: bool = False
+    drops_calls: bool = False
     shows_messages: bool = False
     announces_all: bool = False
+    was_compacted: Callable[[Mapping[str, object]], bool] | None = None
     heeds_permission: bool = False
     sees_person: Callable[[Mapping[str, object]], bool] | None = None
 
@@ -88,8 +93,10 @@ class Settings(_Located):
     """Where a client reads which hooks to run or servers to start, and in which form.
 
     hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
-    comments; beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person,
-    after `init`; has_trust: the client runs a hook once the person trusts it.
+    comments; beside: further members of a file with hooks that `init` makes, or of a server; key: the member with the servers;
+    next_step: for the person, after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file
+    in `folder` with the project folders that the person trusts, "" where the client asks for none; instead: the file with hooks
+    alone that the client reads in place of those in `file` where it is there, by its events at the top.
     """
 
     folder: str
@@ -104,11 +111,18 @@ class Settings(_Located):
     key: str = ""
     next_step: str = ""
     has_trust: bool = False
+    trust_file: str = ""
+    instead: str = ""
 
     @property
     def path(self) -> str:
         """Return the full path of the file with our hook."""
-        return os.path.join(self.folder_path, *self.file.split("/"))
+        instead = os.path.join(self.folder_path, self.instead)
+        return instead if os.path.isfile(instead) else os.path.join(self.folder_path, *self.file.split("/"))
+
+
+def _read_nothing(_: Place) -> Iterator[str]:
+    return iter(())
 
 
 @record
@@ -117,7 +131,7 @@ class Client:
 
     name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: the pattern
     of their files, "" where their format is not documented; session_folder: their folder, None for that of the settings;
-    is_tried: a test drives the real client.
+    read_instructions: yields the texts that it puts before the model itself; is_tried: a test drives the real client.
     """
 
     name: str
@@ -126,6 +140,7 @@ class Client:
     contract: Contract | None = None
     sessions: str = ""
     session_folder: Folder | None = None
+    read_instructions: Callable[[Place], Iterator[str]] = _read_nothing
     is_tried: bool = True
 
     @property

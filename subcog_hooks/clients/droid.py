@@ -6,6 +6,19 @@ From the hooks reference of docs.factory.ai. A compaction begins a session with 
 from __future__ import annotations
 
 from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings
+from subcog_hooks.clients.instructions import all_files, read_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the AGENTS.md files that Droid puts before the model."""
+    return read_texts(all_files([CLIENT.settings.folder_path, *place.folders_read()], ["AGENTS.md"]))
+
 
 CLIENT = Client(
     "droid",
@@ -16,7 +29,7 @@ CLIENT = Client(
         GROUPS,
         hook={"type": "command", "timeout": 5},  # seconds
         has_comments=True,
-        next_step="Droid reads these hooks if there is no ~/.factory/hooks.json",
+        instead="hooks.json",
     ),
     Contract(
         {
@@ -31,5 +44,6 @@ CLIENT = Client(
         fields={"old_str": "old_string", "new_str": "new_string"},
         max_bytes=10_000,
     ),
+    read_instructions=read_instructions,
     is_tried=False,
 )

@@ -1,4 +1,4 @@
-"""Goose: its hooks only observe, so it starts our server. Its settings are YAML, which a person edits."""
+"""Goose: its hooks only observe, so it starts our server. Its settings are YAML."""
 
 from __future__ import annotations
 

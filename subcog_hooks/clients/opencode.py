@@ -1,8 +1,25 @@
-"""OpenCode: our plugin calls the hook, with the names of the plugin's events."""
+"""OpenCode: our plugin calls the hook, with the names of the plugin's events. It shows the answer to a typed note."""
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings
+import os
+
+from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings, has_terminal
+from subcog_hooks.clients.instructions import first_files, read_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the AGENTS.md files that OpenCode puts before the model, or the CLAUDE.md files in their place."""
+    own = os.path.join(CLIENT.settings.folder_path, "AGENTS.md")
+    claude = os.path.join(os.path.expanduser("~"), ".claude", "CLAUDE.md")
+    return read_texts([own if os.path.isfile(own) else claude, *first_files(place.folders_read(), ("AGENTS.md", "CLAUDE.md"))])
+
 
 CLIENT = Client(
     "opencode",
@@ -14,7 +31,9 @@ CLIENT = Client(
         fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
         max_bytes=300_000,
         begins_at_prompt=True,
+        sees_person=has_terminal,
     ),
     "opencode.db",
+    read_instructions=read_instructions,
     session_folder=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
 )

@@ -8,9 +8,26 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, has_terminal
+from subcog_hooks.clients.instructions import all_files, configured_names, read_texts, rule_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from subcog_hooks.clients.instructions import Place
 
 # Qwen Code 0.24.4 sets it for its hooks, but not in print mode.
 HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))
+
+
+def read_instructions(place: Place) -> Iterator[str]:
+    """Yield the QWEN.md and AGENTS.md files that Qwen Code puts before the model, and its rules."""
+    own = CLIENT.settings.folder_path
+    names = configured_names([own, *all_files([place.root, place.folder], [".qwen"])]) or ["QWEN.md", "AGENTS.md"]
+    files = all_files([own, *place.folders()], names)
+    rules = rule_files([place.root], ".qwen/rules", ".md", lambda fields: "paths" not in fields)
+    return read_texts([*files, *rules], place.root)
+
 
 CLIENT = Client(
     "qwen",
@@ -46,4 +63,5 @@ CLIENT = Client(
         sees_person=lambda payload: HAS_SCREEN or has_terminal(payload),
     ),
     "projects/*/chats/*.jsonl",
+    read_instructions=read_instructions,
 )

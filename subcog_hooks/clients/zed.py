@@ -16,6 +16,7 @@ CLIENT = Client(
         variable=CONFIG_VARIABLE,
         below="Zed" if os.name == "nt" else "zed",
         has_comments=True,
+        beside={"source": "custom"},
         key="context_servers",
     ),
     is_tried=False,

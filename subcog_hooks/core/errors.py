@@ -28,6 +28,16 @@ EXIT_CONFIG = 4
 EXIT_MODEL = 5
 EXIT_INTERRUPTED = 130
 
+_EXTRAS = {"models": "fastembed", "share": "psycopg", "mcp": "mcp"}  # to the package that tells whether it is installed
+
+
+def extra_remedy(extra: str) -> str:
+    """Return the command that installs an optional extra from a clone, and keeps the extras that are there."""
+    from importlib.util import find_spec  # Few commands miss a package.
+
+    names = ",".join(name for name, package in _EXTRAS.items() if name == extra or find_spec(package))
+    return f'in your clone run `uv tool install ".[{names}]"`, or install them with pip or pipx'
+
 
 class SubcogError(Exception):
     """A failure that the user can act on.

@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager
 from types import ModuleType
 
-from subcog_hooks.core.errors import ModelError
+from subcog_hooks.core.errors import ModelError, extra_remedy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def import_text_embedding() -> type[TextEmbedding]:
             from fastembed import TextEmbedding
             from loguru import logger
     except ModuleNotFoundError as error:
-        raise ModelError("models other than the packaged one need fastembed", 'install "subcog[models]"') from error
+        raise ModelError("models other than the packaged one need fastembed", extra_remedy("models")) from error
     except (ImportError, OSError) as error:  # no build for this system, or a broken one
         raise ModelError(f"fastembed cannot be imported: {first_line(error)}", "reinstall subcog") from error
     finally:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")
 READING = "Read"  # It shows the model a file.
 SEARCHES = ("Grep", "Glob")  # They search files, and touch a file only if their path names it.
+POWERSHELL = "PowerShell"  # On Windows without Git Bash it is the only shell.
+# Parts of the names of other tools, such as a server's, that change a file or show it.
+CHANGES, SHOWS = ("edit", "write", "replace", "insert", "patch"), ("read", "file")
 
 
 MAX_TEXT = 1_000  # characters of a value

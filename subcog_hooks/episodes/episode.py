@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
+from subcog_hooks.episodes.episode_store import failure_key
 from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import EPISODE_PREFIX, SESSION_SOURCE, hash_content
+from subcog_hooks.text.failures import find_failures
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import one_line
 from subcog_hooks.text.simple_commands import find_commands, program_name
@@ -23,9 +25,7 @@ from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 MAX_ASKED, MAX_OUTCOME = 300, 700  # characters
 MAX_FAILURES = 6
 MAX_FILES = 20
-MAX_KEY = 160  # characters of a normalised error line
 MAX_FIX = 100  # characters of a fix
-MIN_KEY_WORDS = 3  # a shorter error line, such as BUILD FAILED, says nothing
 
 _EMPTY = FILLERS | ACKNOWLEDGED | CLASSES["acknowledgement"] | CLASSES["goon"]
 _CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -42,15 +42,10 @@ _OFFER = re.compile(
     r"feel free|happy to|just say|ready to|i can also|is there anything)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _SIDE_PROGRAMS = frozenset(("cd", "echo", "export", "sleep", "source"))
 _WITH_TASKS = frozenset(  # programs that do different things by their first word
     "bun bundle cargo docker dotnet git go gradle just kubectl make mix mvn node npm npx pnpm poetry python python3 uv "
     "yarn".split()
-)
-_WRAPPERS = frozenset(
-    "a an and at build by code command error errors exception exit exited failed failure failures fatal for in is it of on "
-    "process returned run script status task test tests the there to was were with".split()
 )
 
 
@@ -105,7 +100,7 @@ def read_asked(text: str) -> str:
     'why? TypeError: x is undefined'
     """
     prepared = prepare_prompt(remove_private(text)[0])
-    typed, failure = (one_line(redact(part).text) for part in (prepared.text, prepared.failure))
+    typed, failure = (one_line(redact(part).text) for part in (prepared.text, *prepared.failures[:1], "")[:2])
     return f"{_cut_end(typed, MAX_ASKED)} {_cut_end(failure, MAX_ASKED // 2)}".strip()
 
 
@@ -128,16 +123,6 @@ def read_outcome(closing: str) -> str:
 
 def _cut_end(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
-
-
-def failure_key(line: str) -> str:
-    """Return an error's line without all that changes between two runs, "" for a line that says nothing.
-
-    >>> failure_key("E   ModuleNotFoundError: No module named 'yaml' (line 12)"), failure_key("BUILD FAILED in 3s")
-    ('modulenotfounderror no module named yaml line', '')
-    """
-    words = _WORD.findall(line.lower())
-    return " ".join(words)[:MAX_KEY] if len({*words} - _WRAPPERS) >= MIN_KEY_WORDS else ""
 
 
 def cut_episodes(
@@ -186,16 +171,16 @@ def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list
 
 
 def _failures_of(text: str, calls: Sequence[MadeCall], fixes: Mapping[str, MadeCall | None]) -> list[PastFailure]:
-    keys = [_read_key(text), *(_read_key(call.failure) for call in calls if call.failure)]
-    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(filter(None, keys))][
-        :MAX_FAILURES
-    ]
+    keys = [*_read_keys(text), *(key for call in calls for key in _read_keys(call.failure, is_output=True))]
+    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(keys)][:MAX_FAILURES]
 
 
 @lru_cache(maxsize=1_000)
-def _read_key(printed: str) -> str:
-    """Return the normalised line that names the failure in a prompt or an output, "" for none."""
-    return failure_key(redact(prepare_prompt(remove_private(printed)[0]).failure).text)
+def _read_keys(text: str, *, is_output: bool = False) -> tuple[str, ...]:
+    """Return the normalised messages of the failure in a prompt or an output, as the hook reads them."""
+    text = remove_private(text)[0]
+    failures = find_failures(text.splitlines()) if is_output else prepare_prompt(text).failures
+    return tuple(filter(None, (failure_key(redact(line).text) for line in failures)))
 
 
 def _find_fixes(turns: Sequence[TypedTurn]) -> dict[str, MadeCall | None]:
@@ -204,21 +189,23 @@ def _find_fixes(turns: Sequence[TypedTurn]) -> dict[str, MadeCall | None]:
     A failed call's is gone when the call is made again with success, a pasted one when the next turn does not paste it.
     """
     waiting: dict[tuple[str, ...], list[str]] = {}  # failures by call
-    pasted = ""
+    pasted: tuple[str, ...] = ()
     fixes: dict[str, MadeCall | None] = {}
     last: MadeCall | None = None
     for turn in turns:
-        key = _read_key(turn.text)
-        if pasted and key != pasted and last:
-            fixes[pasted] = last
-        if key:
-            fixes.pop(key, None)
-            last = None
-        pasted = key
-        for call in turn.work.calls:
-            if call.failure and (key := _read_key(call.failure)):
-                waiting.setdefault(_identity(call), []).append(key)
+        keys = _read_keys(turn.text)
+        if last:
+            fixes.update((key, last) for key in pasted if key not in keys)
+        if keys:
+            for key in keys:
                 fixes.pop(key, None)
+            last = None
+        pasted = keys
+        for call in turn.work.calls:
+            if keys := _read_keys(call.failure, is_output=True):
+                waiting.setdefault(_identity(call), []).extend(keys)
+                for key in keys:
+                    fixes.pop(key, None)
             elif waiting and call.has_ended and not call.failure:
                 fixes.update(dict.fromkeys(waiting.pop(_identity(call), ()), last))
             if call.command or (call.path and call.changed):

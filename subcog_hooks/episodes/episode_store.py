@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 UNREAD, FORGOTTEN = -1, -2  # sizes of a transcript that is being read, and of one that is never read again
 
+MAX_KEY = 160  # characters of a normalised error line
+MIN_KEY_WORDS = 3  # A shorter error line, such as BUILD FAILED, says nothing.
+_WRAPPERS = frozenset(
+    "a an and at build by code command error errors exception exit exited failed failure failures fatal for in is it of on "
+    "process returned run script status task test tests the there to was were with".split()
+)
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS transcripts (
   number INTEGER PRIMARY KEY,
@@ -83,6 +90,11 @@ class EpisodeStore(Store):
 
             remove_file(home.sessions.memories_db)
             store = super().writer(home.sessions, busy_ms)
+        if not os.path.exists(home.memories_db):
+            from subcog_hooks.store import index_writer  # The hook, which reads, never needs it.
+
+            with Store.writer(home, busy_ms) as notes:  # Hooks answer only where notes can be searched.
+                index_writer.bring_up_to_date(home, notes)
         if not store.run("SELECT 1 FROM sqlite_schema WHERE name = 'failures_by_episode'"):
             store.run(_TABLES)
         return store
@@ -110,16 +122,18 @@ class EpisodeStore(Store):
         """Return an episode's errors, normalised, each with its fix, "" for none."""
         return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
 
-    def find_failure(self, key: str, projects: Sequence[str]) -> tuple[str, str, int] | None:
+    def find_failure(self, key: str, projects: Sequence[str], but_session: str) -> tuple[str, str, int] | None:
         """Return the newest episode of these projects that had an error and got past it, None for none.
 
-        key: the normalised line, from `failure_key`. The answer is the id, the fix, and the time in milliseconds.
+        key: the normalised line, from `failure_key`; but_session: a session that does not count. The answer is the id, the fix,
+        and the time in milliseconds.
         """
         sql = (
             "SELECT memories.id, fix, created_at FROM failures JOIN memories ON memories.id = failures.episode"
-            " WHERE key = ? AND fix <> '' AND project IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC LIMIT 1"
+            " JOIN episodes ON episodes.id = failures.episode WHERE key = ? AND fix <> '' AND session <> ?"
+            " AND project IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC LIMIT 1"
         )
-        rows = self.run(sql, (key, light_json.dumps(projects)))
+        rows = self.run(sql, (key, but_session, light_json.dumps(projects)))
         return rows[0] if rows else None
 
     def read_position(self, path: str) -> tuple[int, int, str] | None:
@@ -166,6 +180,17 @@ class EpisodeStore(Store):
         """Let the transcripts of a session never be read again."""
         sql = "UPDATE transcripts SET size = ? WHERE number IN (SELECT transcript FROM episodes WHERE session = ?)"
         self.run(sql, (FORGOTTEN, session))
+
+
+def failure_key(line: str) -> str:
+    """Return an error's line without all that changes between two runs, "" for a line that says nothing.
+
+    >>> failure_key("E   ModuleNotFoundError: No module named 'yaml' (line 12)"), failure_key("BUILD FAILED in 3s")
+    ('modulenotfounderror no module named yaml line', '')
+    """
+    letters = "".join([character if character.isalpha() else " " for character in line.lower()])
+    words = [word for word in letters.split() if len(word) > 1]
+    return " ".join(words)[:MAX_KEY] if len({*words} - _WRAPPERS) >= MIN_KEY_WORDS else ""
 
 
 def exists(home: Home) -> bool:

@@ -13,7 +13,7 @@ from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.light_json import Json
 
@@ -228,6 +228,21 @@ def add_message(output: bytes, message: str) -> bytes:
     fields = loads(output.decode())
     whole: Json = {"systemMessage": message, **(fields if isinstance(fields, dict) else {})}
     return dumps(whole).encode() + b"\n"
+
+
+def answer_with_message(
+    answer: Callable[[Callable[[bytes], None]], None], write: Callable[[bytes], None], message: str
+) -> None:
+    """Let `answer` write its output with a message for the person; write the message alone where it writes nothing."""
+    outputs: list[bytes] = []
+
+    def write_both(output: bytes) -> None:
+        outputs.append(output)
+        write(add_message(output, message))
+
+    answer(write_both)
+    if not outputs:
+        write(add_message(b"{}", message))
 
 
 def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry], int]:

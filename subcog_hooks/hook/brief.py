@@ -20,7 +20,7 @@ from subcog_hooks.core.records import record
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.store import lookups, project, sessions
-from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL
+from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL, is_from_instructions
 from subcog_hooks.text import standing_rules
 
 TYPE_CHECKING = False
@@ -92,10 +92,13 @@ def score_memory(memory: Outline, demand: float, age_rank: float, branch_share: 
 def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
     """Return the scores of the memories that could be in the brief of a session here, in no order. Raises StoreError.
 
-    Memories with triggers, paths or conditions are left out: their cues bring them.
+    Memories with triggers, paths or conditions are left out: their cues bring them. So are those that the client shows itself.
     """
     demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
-    memories = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    outlines = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
+    memories = [
+        memory for memory in outlines if not (is_from_instructions(memory.source) and call.shows_itself(memory.content))
+    ]
     # Memories of models that nothing has told, opened or edited for long are of no use.
     old_ms = call.now_ms - sessions.UNUSED_MS
     if old := {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}:

@@ -81,6 +81,7 @@ class HookCall:
         self._eligible: Eligibility | None = None
         self._store: StoreReader | None = None
         self._facts: dict[str, Scalar] | None = None
+        self._shown_texts: str | None = None
 
     @property
     def store(self) -> StoreReader:
@@ -107,7 +108,8 @@ class HookCall:
         """Return the filter of memories that may be handed over in these projects. Raises StoreError."""
         from subcog_hooks.recall import hits  # A prompt that asks for nothing does not need it.
 
-        audiences = audiences_of(*[name for project in projects for name in project.names])
+        names = [name for owner in projects for name in owner.names] or project.names_of(None, text_of(self.payload, "cwd"))
+        audiences = audiences_of(*names)
         return hits.Eligibility(audiences, self.now_ms, self.given_ids(), self.holds)
 
     @property
@@ -150,6 +152,14 @@ class HookCall:
         from subcog_hooks.cues import conditions  # Few memories have conditions.
 
         return conditions.conditions_hold(memory.when, self.facts())
+
+    def shows_itself(self, content: str) -> bool:
+        """Return whether the client itself puts this text before the model of the session."""
+        from subcog_hooks.hook import shown_texts  # Few memories are from such files.
+
+        if self._shown_texts is None:
+            self._shown_texts = shown_texts.read_shown_texts(self.payload, self.here)
+        return shown_texts.shows(self._shown_texts, content)
 
     def log(self, message: str) -> None:
         """Write a line to the log."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.records import record
 from subcog_hooks.recall.hits import BRIEF
-from subcog_hooks.store.memory import is_loaded_by_client
+from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.verdicts import (
     BAD,
     BELOW,
@@ -47,6 +47,10 @@ SURE = 0.6
 # A store of a few dozen memories rarely has the answer: with the usual bar two of three prompts that need no note got one.
 SMALL_SHARE = 10  # A scope is small with fewer than a tenth of `fusion.small` memories.
 SMALL_STORE_FACTOR = 1.6  # The bar's factor in a small scope.
+# In a store below a hundred memories one line of ten below this relevance was right: one comes, and only without better lines.
+SMALL_STORE_LINE, SOLE_LINE = 0.08, 0.05
+SURE_QUESTION = 0.6  # From this confidence on a prompt asks for something; below it, it may be an order.
+LINES_SHARE = 5  # A scope is small for lines with fewer than a fifth of `fusion.small` memories.
 CERTAIN = 0.95  # A memory of this relevance comes in a small scope, too.
 CODE_FACTOR = 3.0  # A further factor in a small scope, for a question that the code itself answers.
 SEEKING_FACTOR = 0.8  # The bar's factor for a question about memories; 1.0 and .6 change two of 924 prompts at most.
@@ -135,16 +139,36 @@ def judge_hits(
     return judgements + [Judgement(hit, rejection_reason(hit, given, threshold)) for hit in rejected]
 
 
+@record
+class LineBars:
+    """The relevance that a memory needs for a line that points at it, 0.0 for no lines. sole: for the first line."""
+
+    usual: float = 0.0
+    sole: float = 0.0
+
+
+NO_LINES = LineBars()
+
+
+def bars_for_lines(examined: Intent, settings: Settings, *, is_small: bool) -> LineBars:
+    """Return the bars for a prompt's lines. is_small: less than a hundred memories are in scope. An order gets all lines."""
+    bar = float(settings["surfacing.maybe_relevance"])
+    if not bar or not examined.topics or examined.is_vetoed:
+        return NO_LINES
+    is_strict = is_small and examined.confidence >= SURE_QUESTION
+    return LineBars(max(bar, SMALL_STORE_LINE), max(bar, SOLE_LINE)) if is_strict else LineBars(bar, bar)
+
+
 def choose_pointers(
     judgements: Sequence[Judgement],
     seen: AbstractSet[str],
-    bar: float,
+    bars: LineBars,
     max_lines: int,
     distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
 ) -> None:
     """Let lines point at the most relevant memories that are not injected, each once a session.
 
-    seen: ids given to the session or pointed at; bar: the relevance that a line needs; distinct: as for `judge_hits`.
+    seen: ids given to the session or pointed at; distinct: as for `judge_hits`.
     """
     injected = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
     if any(hit.relevance >= SURE or hit.is_pinned for hit in injected):
@@ -153,14 +177,15 @@ def choose_pointers(
         judgement.hit.memory.id: judgement
         for judgement in judgements
         if judgement.outcome in (BELOW, INTENT, COUNT)
-        and judgement.hit.relevance >= bar
+        and judgement.hit.relevance >= bars.sole
         and judgement.hit.memory.id not in seen
         and not judgement.hit.is_loaded
     }
     nearest = sorted([judgement.hit for judgement in possible.values()], key=lambda hit: -hit.relevance)
     different = distinct([*injected, *nearest[: 2 * MAX_LINES]])
-    for hit in [hit for hit in different if hit.memory.id in possible][:max_lines]:
-        possible[hit.memory.id].outcome = POINTED
+    for rank, hit in enumerate([hit for hit in different if hit.memory.id in possible][: max(0, max_lines)]):
+        if rank == 0 or hit.relevance >= bars.usual:
+            possible[hit.memory.id].outcome = POINTED
 
 
 def point_at_first(
@@ -169,21 +194,21 @@ def point_at_first(
     seen: AbstractSet[str],
     distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
 ) -> list[Judgement]:
-    """Return a judgement on each candidate: a line points at the first that nobody has seen, and that repeats none told.
+    """Let a line point at the first candidate that nobody has seen, and that repeats none told. Return the new judgements.
 
     seen: ids that the session has been given or pointed at.
     """
     told = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
-    judged_ids = {judgement.hit.memory.id for judgement in judgements}
-    further = [Judgement(hit, BELOW) for hit in candidates if hit.memory.id not in judged_ids]
-    for judgement in further:
+    earlier = {judgement.hit.memory.id: judgement for judgement in judgements}
+    both = [earlier.get(hit.memory.id) or Judgement(hit, BELOW) for hit in candidates]
+    for judgement in both:
         hit = judgement.hit
-        if hit.memory.id in seen:
+        if judgement.outcome == BELOW and hit.memory.id in seen:
             judgement.outcome = GIVEN
-        elif hit.marked > 0.0 and hit in distinct([*told, hit]):
+        elif judgement.outcome == BELOW and hit.marked > 0.0 and hit in distinct([*told, hit]):
             judgement.outcome = POINTED
             break
-    return further
+    return [judgement for judgement in both if judgement.hit.memory.id not in earlier]
 
 
 def rejection_reason(hit: Hit, given: AbstractSet[str], threshold: Threshold) -> str:
@@ -233,8 +258,8 @@ class Offer:
     hits: in the order in which they are judged; threshold: the relevance that a memory needs; max_units: UTF-16 units of the
     block; distinct: drops the hits that repeat a better one; attributes: of the block; repeats_given: memories that the session
     has been given come again; tells_relevance: the block names relevances, since somebody asked; is_enough: the intent is sure;
-    held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; pointer_bar: the relevance
-    that a memory needs for a line that points at it, 0.0 for no lines; prompt: the text that such a line is near to.
+    held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; line_bars: for lines that
+    point at memories; prompt: the text that such a line is near to.
     when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
@@ -249,7 +274,7 @@ class Offer:
     is_enough: bool = True
     held_back: Sequence[Judgement] = ()
     is_brief: bool = False
-    pointer_bar: float = 0.0
+    line_bars: LineBars = NO_LINES
     max_lines: int = 0
     prompt: str = ""
     line_candidates: Sequence[Hit] = ()
@@ -267,10 +292,11 @@ class Offer:
 
         excluded = frozenset() if self.repeats_given else given
         judgements = [*judge_hits(self.hits, excluded, self.threshold, self.max_memories, self.distinct), *self.held_back]
-        if self.pointer_bar:
-            choose_pointers(judgements, pointed | excluded, self.pointer_bar, self.max_lines, self.distinct)
         if self.line_candidates:
             judgements += point_at_first(self.line_candidates, judgements, given | pointed, self.distinct)
+        if self.line_bars.sole:
+            room = self.max_lines - len(pointer_judgements(judgements))
+            choose_pointers(judgements, pointed | excluded, self.line_bars, room, self.distinct)
         return judgements
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:
@@ -360,8 +386,8 @@ def offer_exact(
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
     hits = exact.hits()
-    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
 
         absent_files.discount_absent(hits, call)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))

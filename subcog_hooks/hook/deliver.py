@@ -18,7 +18,6 @@ from subcog_hooks.hook.block import (
     render_block,
     to_hook_output,
 )
-from subcog_hooks.hook.call import PRINT_MS
 from subcog_hooks.hook.choose import injected_judgements, pointer_judgements
 from subcog_hooks.hook.payload import MAX_BYTES, PROMPT_EVENT
 from subcog_hooks.store import sessions
@@ -60,8 +59,6 @@ def _hand_over(
     units_left = _units_left(call, offer, judgements)
     if units_left < MIN_UNITS:
         return SPENT, judgements, NOTHING_RENDERED
-    if call.deadline.work_left_ms() < PRINT_MS:
-        return OUT_OF_TIME, judgements, NOTHING_RENDERED
     has_lock = _lock_ledger(call)
     if not has_lock and offer.when_given:  # Without the ledger a late answer would come again.
         judgements = [judgement for judgement in judgements if not judgement.hit.is_judged]
@@ -109,7 +106,7 @@ def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
     return (
         sessions.find_pointed(call.state, call.ledger_key)
-        if (offer.pointer_bar or offer.line_candidates) and call.session
+        if (offer.line_bars.sole or offer.line_candidates) and call.session
         else set()
     )
 

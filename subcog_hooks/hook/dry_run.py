@@ -69,7 +69,7 @@ def find_ids_at_call(tool: str, tool_input: Mapping[str, object], folder: str, h
 
 STDIN = "-"  # This prompt stands for standard input.
 MAX_PROMPT = 16 * 1024 * 1024  # bytes
-PROMPT_WAIT_MS, PROMPT_WORK_MS = 200.0, 1_000.0  # The hook has the same limits for waits and for its own work.
+PROMPT_WAIT_MS, PROMPT_WORK_MS = 200.0, 400.0  # The hook has the same limits for waits and for its own work.
 _SWITCHED_OFF = {
     PAUSED: "the hook is paused; `subcog resume` ends it",
     OFF: "the hook is switched off by a setting; see `subcog config list`",

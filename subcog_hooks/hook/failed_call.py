@@ -11,7 +11,7 @@ from subcog_hooks.hook.prompt_search import discount_absent, open_sources
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.verdicts import REPEATED, SPENT
-from subcog_hooks.text.typed_prompt import ends_of, prepare_prompt
+from subcog_hooks.text.failures import find_failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
 
 MAX_MEMORIES = 1  # memories beside one error
+LAST_LINES = 10  # of an output without a word such as "failed"
+MAX_OUTPUT = 65_536  # last characters of an output that are read
 
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
@@ -51,18 +53,19 @@ def _respond(payload: dict[str, object], error: str, home: Home, write: Callable
 def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     """Return an offer of the memories about an error, None where none is relevant. Raises StoreError.
 
-    A memory is compared with the whole error and with the line that names the failure; the better comparison counts.
+    A memory is compared with each message of the failure, and the best comparison counts; without any, with the last lines.
     """
     settings = call.settings
     command = text_of(input_of(call.payload), "command")
-    text = ends_of(f"{command}\n{error}")
-    failure = prepare_prompt(error).failure
+    lines = error[-MAX_OUTPUT:].splitlines()
+    text, *further = messages = find_failures(lines) or ["\n".join((command, *lines[-LAST_LINES:]))]
     sources = open_sources(call)
-    answer = pipeline.recall_for_parts(text, [failure] if failure else [], sources, call.eligible, call.deadline)
+    answer = pipeline.recall_for_parts(text, further, sources, call.eligible, call.deadline)
     discount_absent(answer.hits, call)
     bar = float(settings["surfacing.min_relevance"])
     has_room = sessions.has_room_for_line(call.state, call.ledger_key)
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
+    line_bar = max(line_bar, choose.SOLE_LINE) if line_bar else 0.0
     if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
         return None
     offer = Offer(
@@ -73,9 +76,9 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
         lambda relevant: pipeline.remove_repeats(relevant, sources.tuning),
         attributes={"tool": text_of(call.payload, "tool_name")},
         tells_relevance=True,
-        pointer_bar=line_bar,
+        line_bars=choose.LineBars(line_bar, line_bar),
         max_lines=1,
-        prompt=failure or text,
+        prompt="\n".join(messages),
     )
     return Verdict(
         reason=text_of(call.payload, "tool_name"),

@@ -1,7 +1,7 @@
 """The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, in any case.
 
-A watchdog ends the process when the time for its own work is over: SQLite, tantivy or a read from the client may hold the main
-thread then. `os._exit` saves 1.6 ms of tearing down modules.
+A watchdog ends the process when its processor time or the last wall is over: SQLite, tantivy or a read from the client may hold
+the main thread then. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 
 from subcog_hooks.core import light_json
-from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.deadline import LAST_MS, Deadline
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import MAX_BYTES, session_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 
-MAX_WORK_MS = 1_000.0  # the longest limit for own work
+WORK_MS = 400.0  # processor time of the whole process: the longest prompts take 100, on a machine four times as slow 400
 STARTUP_MS = 25.0  # The interpreter's start takes this time where the process's age cannot be read.
 MAX_CUT_OFFS = 64 * 1024  # bytes of the file of cut-off calls
 _WRITE_GRACE_S = 1.0  # A slow client gets this time to take an answer that has begun.
@@ -35,15 +35,18 @@ _WRITE_GRACE_S = 1.0  # A slow client gets this time to take an answer that has 
 class Output:
     """The output of an event. The watchdog lets a begun write finish.
 
-    event: its name, "" until it is known; cut_offs: the file for its trace; end_ms: the age at which the process ends.
+    trace: the event and the session for the file of cut-off calls, "" until the client has sent something; cut_offs: the path
+    of that file, "" until it is known; end_ms, work_ms: the age and the processor time at which the process ends.
     """
 
-    __slots__ = ("_changed", "_prepared", "_writing", "_written", "cut_offs", "end_ms", "event")
+    __slots__ = ("_changed", "_is_mine", "_prepared", "_writing", "_written", "cut_offs", "end_ms", "trace", "work_ms")
 
     def __init__(self, end_ms: float) -> None:
-        self.event = ""
+        self.trace = ""
         self.cut_offs = ""
         self.end_ms = end_ms
+        self.work_ms = WORK_MS
+        self._is_mine = False  # whether the main thread has taken the output
         self._prepared = b""
         self._writing = _thread.allocate_lock()
         self._written = _thread.allocate_lock()
@@ -53,7 +56,7 @@ class Output:
 
     def write(self, output: bytes) -> None:
         """Write the output. Raises OSError when nobody reads it, or when the deadline has passed."""
-        if not self._writing.acquire(blocking=False):
+        if not self._take():
             raise TimeoutError("the deadline has passed")
         _write_stdout(output)
         self._written.release()
@@ -67,27 +70,37 @@ class Output:
         if self._writing.locked():
             raise TimeoutError("the deadline has passed")
 
-    def end_at(self, age_ms: float) -> None:
-        """Let the watchdog end the process at another age."""
-        self.end_ms = age_ms
+    def end_at(self, age_ms: float, work_ms: float) -> None:
+        """Let the watchdog end the process at another age, and at another processor time."""
+        self.end_ms, self.work_ms = age_ms, work_ms
         if self._changed.locked():
             self._changed.release()
 
     def give_up_in_time(self, life: Deadline) -> bool:
         """Wait until the process is to end, then give up. Return whether no output had begun; a begun one is waited for."""
-        while (left_ms := self.end_ms - life.spent_ms()) > 0.0:
+        while (left_ms := min(self.end_ms - life.spent_ms(), self.work_ms - time.process_time() * 1000.0)) > 0.0:
             self._changed.acquire(timeout=left_ms / 1000.0)
-        has_given_up = self.give_up()
-        if not has_given_up:
-            self._written.acquire(timeout=_WRITE_GRACE_S)
-        return has_given_up
-
-    def give_up(self) -> bool:
-        """Write the prepared output, unless an output has begun. Return whether none had. Raises OSError."""
         if not self._writing.acquire(blocking=False):
+            self._written.acquire(timeout=_WRITE_GRACE_S)
             return False
         _write_stdout(self._prepared)
         return True
+
+    def give_up(self) -> None:
+        """Write the prepared output, unless an output has begun. Raises OSError."""
+        if self._take():
+            _write_stdout(self._prepared)
+
+    def finish(self) -> None:
+        """Return where the main thread may end the process. A watchdog that has given up leaves its trace and ends it."""
+        if not self._take() and not self._is_mine:
+            self._writing.acquire()
+
+    def _take(self) -> bool:
+        """Take the output for the main thread, unless it is taken. Return whether it was free."""
+        was_free = self._writing.acquire(blocking=False)
+        self._is_mine = self._is_mine or was_free
+        return was_free
 
 
 def _write_stdout(output: bytes) -> None:
@@ -100,7 +113,7 @@ def process_age_ms() -> float:
     try:
         with open("/proc/self/stat", "rb") as file:
             started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return min(MAX_WORK_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
+        return min(LAST_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
     except (OSError, ValueError, IndexError, AttributeError):
         return STARTUP_MS
 
@@ -111,11 +124,11 @@ def end_in_time(output: Output, age_ms: float) -> None:
     Nothing is imported: the main thread may hold the import lock.
     """
     try:
-        if output.give_up_in_time(Deadline(MAX_WORK_MS, age_ms)) and output.event:  # Without an event nothing is asked.
+        if output.give_up_in_time(Deadline(LAST_MS, age_ms)) and output.trace:  # Else nothing is asked.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(output.cut_offs, flags, 0o600)
+            descriptor = os.open(output.cut_offs or find_home()[0].cut_offs, flags, 0o600)
             if os.fstat(descriptor).st_size < MAX_CUT_OFFS:
-                os.write(descriptor, b"%d %s\n" % (time.time_ns() // 1_000_000, output.event.encode()))
+                os.write(descriptor, b"%d %s\n" % (time.time_ns() // 1_000_000, output.trace.encode()))
     except Exception:  # noqa: BLE001, S110 - the process ends anyway, and there is nowhere to report to
         pass
     finally:
@@ -146,23 +159,26 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
     state.commit()
 
 
-# Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
-# down. Other events get no answer.
+# Milliseconds of the whole process, by event: the age up to which it waits for others, and the processor time of its own work.
+# A busy machine may take LAST_MS for that. Other events get no answer.
 BUDGETS_MS = {
-    "UserPromptSubmit": (200.0, 1_000.0),
-    "SessionStart": (200.0, 1_000.0),
-    "PreToolUse": (100.0, 500.0),
-    "PostToolUseFailure": (100.0, 500.0),
-    "Stop": (50.0, 500.0),
-    "PreCompact": (50.0, 500.0),
-    "SessionEnd": (50.0, 500.0),
+    "UserPromptSubmit": (200.0, WORK_MS),
+    "SessionStart": (200.0, WORK_MS),
+    "SubagentStart": (200.0, WORK_MS),
+    "PreToolUse": (100.0, 300.0),
+    "PostToolUseFailure": (100.0, WORK_MS),
+    "Stop": (50.0, 200.0),
+    "PreCompact": (50.0, 200.0),
+    "SessionEnd": (50.0, 200.0),
 }
 TOOL_EVENT_ALIAS = "PreToolCall"  # its name in other descriptions of hooks
 MAX_LOGGED_EVENT = 40  # characters
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
+OF_CURSOR = "cursor_version"  # Cursor puts it into each payload.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
-NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
-FOREIGN_NOTE_MS = 2_500.0  # Codex waits for 3 seconds.
+LATE_NOTE_MS = 1_000.0  # A note whose process starts late still gets this time.
+FOREIGN_LAST_MS = 2_500.0  # Codex waits for 3 seconds.
+_UNREAD = "hook"  # an event that is not known yet
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms.
 _ASKS_FOR_HELP = frozenset(("-h", "--help"))
@@ -202,23 +218,26 @@ def main(translator: Translator | None = None) -> None:
             detached.keep_late_answer()
             return
         age_ms = process_age_ms()
-        output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
+        output = Output(max(LAST_MS, age_ms + READING_MS))
         _thread.start_new_thread(end_in_time, (output, age_ms))
         try:
             _handle_payload(output, translator)
         except BaseException:
             output.give_up()
             raise
+        finally:
+            output.finish()
     except BaseException as error:  # noqa: BLE001 - a hook cannot hurt: not by an interrupt or a full memory either
         _log_error(error)
     finally:
         os._exit(0)
 
 
-def _parse_payload() -> tuple[dict[str, object], str] | None:
+def _parse_payload(output: Output) -> tuple[dict[str, object], str] | None:
     """Return the payload and its event, None for a faulty one, which is logged."""
     raw = bytearray()
     while chunk := os.read(0, _READ_BYTES):
+        output.trace = _UNREAD
         raw += chunk
         if len(raw) > MAX_PAYLOAD:
             _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -239,12 +258,12 @@ def _parse_payload() -> tuple[dict[str, object], str] | None:
 
 
 def _handle_payload(output: Output, translator: Translator | None) -> None:
-    parsed = _parse_payload()
+    parsed = _parse_payload(output)
     if parsed is None:
         return
     payload, event = parsed
-    if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
-        return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
+    if translator is None and (OF_CURSOR in payload or (IN_COPILOT in os.environ and "transcript_path" not in payload)):
+        return  # Both run Claude Code's hooks beside their own. Copilot drops an answer in this form.
     payloads = [payload] if translator is None else translator.read(payload)
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         if translator is None:
@@ -257,29 +276,41 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     output.cut_offs = home.cut_offs
     home.pause_background_jobs()
     wait_ms, work_ms = BUDGETS_MS[answered_event]
-    deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
-    output.event = answered_event
+    last_ms = LAST_MS if translator is None else FOREIGN_LAST_MS
+    deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - time.process_time() * 1000.0, last_ms - age_ms)
+    session = session_of(payloads[-1])
+    output.trace = f"{answered_event} {session if session.isprintable() else ''}"
     if ignored:
         _log_message(ignored)
     prompt = payloads[-1].get("prompt") if answered_event == "UserPromptSubmit" else None
-    if isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# ")):
-        note_ms = NOTE_MS if translator is None else FOREIGN_NOTE_MS
-        output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
-        if _answer_note(payloads[-1], translator, home, output):
+    message: str | None = ""
+    if isinstance(prompt, str) and _may_be_note(prompt):
+        output.end_at(max(last_ms, age_ms + LATE_NOTE_MS), float("inf"))
+        message = _answer_note(payloads[-1], translator, home, output)
+        if message is None:
             return
-    output.end_at(work_ms)
-    if translator is None:
+    output.end_at(last_ms, work_ms)
+    if translator is None and message:
+        from subcog_hooks.hook.block import answer_with_message  # Few prompts would be notes.
+
+        answer_with_message(lambda write: _answer_event(event, payload, home, write, deadline), output.write, message)
+    elif translator is None:
         _answer_event(event, payload, home, output.write, deadline)
     else:
         _answer_client(translator, event, payloads, home, output, deadline)
 
 
-def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> bool:
-    """Store the note that a person has typed, and stop the prompt. Return whether the prompt is a note."""
+def _may_be_note(prompt: str) -> bool:
+    start = prompt.lstrip()[:9].lower()
+    return start.startswith(("remember:", "remember\uff1a", "# ")) or (start[:1] == "<" and "remember" in prompt.lower())
+
+
+def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> str | None:
+    """Store the note that a person has typed, and stop the prompt. Return as `typed_note.answer_typed_note` does."""
     from subcog_hooks.hook import typed_note  # Few prompts are notes.
 
     is_attended = typed_note.is_attended(payload) if translator is None else translator.is_attended(payload)
-    return is_attended and typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message)
+    return typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message) if is_attended else ""
 
 
 def _answer_client(
@@ -333,6 +364,10 @@ def _answer_event(
         from subcog_hooks.hook import session
 
         session.respond(payload, home, write, deadline)
+    elif event == "SubagentStart":
+        from subcog_hooks.hook import session
+
+        session.respond_to_subagent(payload, home, write, deadline)
     else:
         note_session_activity(payload, home, deadline)
 

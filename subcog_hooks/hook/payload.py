@@ -10,12 +10,13 @@ PROMPT_EVENT = "UserPromptSubmit"
 TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
+SUBAGENT_EVENT = "SubagentStart"
 OF_CLIENT = "subcog_client"  # the field with another client's name
 MAX_BYTES = "subcog_bytes"  # the field with the longest text that another client takes, in bytes
 START_KIND = "subcog_start"  # the field with the kind of another client's start
-# A session begins with its first prompt, it was compacted, it will be compacted and then start anew, or it is resumed with all
-# the texts that it was given.
-FIRST, FORGET, COMPACTING, RESUMED = "first", "forget", "compacting", "resumed"
+# A session begins with its first prompt, it was compacted, it will be compacted and then start anew, or it is resumed: with all
+# the texts that it was given, or without those of its tool calls.
+FIRST, FORGET, COMPACTING, RESUMED, WITHOUT_CALLS = "first", "forget", "compacting", "resumed", "without calls"
 MAX_SESSION = 200  # characters of a session id
 TRIAL = "doctor-"  # The session ids of `subcog doctor` begin with it; a client's ids are UUIDs.
 

@@ -12,6 +12,7 @@ from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND
 from subcog_hooks.store import state_values
 from subcog_hooks.store.verdicts import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
+from subcog_hooks.text.vocabulary import GOVERNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
     has_news = matches is not None and matches.is_news(call.eligible.given)
     call.stages.end(EXACT)
     is_asked = detected.may_change or bool(topics and _is_worth_a_search(detected, settings, topics))
+    is_asked = is_asked or not GOVERNED.isdisjoint(map(str.lower, detected.reading.words()))
     if not is_asked and not has_news:
         examined = detected.settle(topics, settings, 0.0)
         remarks = [matches.note] if matches is not None and matches.note else []

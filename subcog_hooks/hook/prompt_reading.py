@@ -67,11 +67,11 @@ class PromptReading:
         return "\n".join((query_text(self.prompt, self.detected.reading.prompt), *self.borrowed))
 
     def separate_needs(self) -> list[str]:
-        """Return the parts of the prompt that are needs by themselves: the line with an error, else a sentence."""
+        """Return the parts of the prompt that are needs by themselves: the messages of a failure, else a sentence."""
         prepared = self.detected.reading.prompt
-        if prepared is None or not prepared.text:
+        if prepared is None:
             return []
-        if not prepared.error and not any(end in prepared.text for end in _INNER_ENDS):
+        if not prepared.failures and not any(end in prepared.text for end in _INNER_ENDS):
             return []
         from subcog_hooks.text.prompt_needs import needs_of  # The import takes .2 ms, and many prompts are one sentence.
 

@@ -15,10 +15,12 @@ from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall.exact import ExactMatches
+from subcog_hooks.recall.hits import ACTION, Answer
 from subcog_hooks.redaction.masking import mask_secrets
+from subcog_hooks.store import lookups
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.memory import is_loaded_by_client
+from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.settings.defaults import Settings
 
 
 VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
@@ -67,15 +68,16 @@ def open_sources(call: HookCall) -> Sources:
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
     """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
 
         absent_files.discount_absent(hits, call)
 
 
+MAX_RULES = 20  # newest rules about one action, of which an order brings one
 AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
-RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
-AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
+RECALL_MS = 120.0  # Recall may need this work time on a slow machine; with less, only cues bring memories.
+AFTERWARDS_MS = 80.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
 
 
@@ -101,7 +103,7 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
     remarks: list[str] = []
     if detected.may_change:
         call.stages.end(LLM)
-    if examined.may_speak(call.settings) or _pointer_threshold(examined, call.settings):
+    if examined.may_speak(call.settings) or choose.bars_for_lines(examined, call.settings, is_small=False).sole:
         if new := _new_topics(topics, examined):
             _recall_again(reading, sources, new, answer, remarks)
         offer: Offer | None = _offer_hits(reading, examined, answer.hits, sources.tuning, index=sources.index)
@@ -111,6 +113,9 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
         held_back = choose.hold_back_hits(others, float(call.settings["surfacing.min_relevance"]), INTENT)
         exact = [hit for hit in answer.hits if hit.is_exact]
         offer = _offer_hits(reading, examined, exact, sources.tuning, held_back) if reading.cue_matches else None
+    if rule := _find_governing_rule(reading, examined):
+        offer = offer or _offer_hits(reading, examined, [], sources.tuning, held_back)
+        offer.point_at_first_of([rule], reading.search_text())
     if examined.llm_reason and examined.llm_seconds is not None:  # The LLM was asked, and failed.
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
@@ -183,14 +188,14 @@ def _offer_hits(
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, examined, position, numbers)
     discount_absent(hits, call)
-    is_small = (
-        index is not None
-        and not reading.detected.reading.is_foreign  # The weights for other languages are fitted to small stores, too.
-        and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
-    )
+    memories = numbers.small
+    bar = min(float(settings["surfacing.min_relevance"]), float(settings["surfacing.maybe_relevance"]) or 1.0)
+    if index is not None and not reading.detected.reading.is_foreign and any(hit.relevance >= bar for hit in hits):
+        # The weights for other languages are fitted to small stores, too.
+        memories = recall_words.count_memories(index, Filter(audiences=call.eligible.audiences))
     return Offer(
         pipeline.sort_by_relevance(hits),
-        choose.threshold_for_prompt(examined, settings, is_small=is_small),
+        choose.threshold_for_prompt(examined, settings, is_small=memories < numbers.small // choose.SMALL_SHARE),
         choose.max_memories_for(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.remove_repeats(relevant, numbers),
@@ -198,24 +203,29 @@ def _offer_hits(
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
         held_back=held_back,
-        pointer_bar=_pointer_threshold(examined, settings),
+        line_bars=choose.bars_for_lines(examined, settings, is_small=memories < numbers.small // choose.LINES_SHARE),
         max_lines=choose.MAX_LINES if position == 1 else choose.MAX_LATER_LINES,
         prompt=reading.search_text(),
     )
 
 
-def _pointer_threshold(examined: Intent, settings: Settings) -> float:
-    """Return the relevance that a line needs; 0.0 where the prompt gets no lines."""
-    is_about_something = bool(examined.topics) and not examined.is_vetoed
-    return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
+def _find_governing_rule(reading: PromptReading, examined: Intent) -> Hit | None:
+    """Return the rule about the action that an order names, such as "deploy"; None without any, and for a question."""
+    call, text = reading.call, reading.search_text()
+    if examined.is_vetoed or examined.type not in (NONE, GENERAL) or not call.settings["surfacing.maybe_relevance"]:
+        return None
+    from subcog_hooks.text import actions  # Questions do not need it.
 
-
-def _is_small_scope(index: LexicalIndex, hits: Sequence[Hit], call: HookCall, small: int) -> bool:
-    """Return whether fewer than `small` memories are in scope. They are counted only for a relevant hit."""
-    bar = float(call.settings["surfacing.min_relevance"])
-    if not any(hit.relevance >= bar for hit in hits):
-        return False
-    return recall_words.count_memories(index, Filter(audiences=call.eligible.audiences)) < small
+    eligible = call.eligible
+    if not (named := actions.actions_of_order(text)):
+        return None
+    rows = lookups.find_governing(call.store, named, eligible.audiences, MAX_RULES, eligible.now_ms)
+    rules = call.store.by_seqs([seq for seqs in rows.values() for seq in seqs])
+    allowed = sorted([rule for rule in rules.values() if eligible.allows(rule)], key=lambda rule: -rule.created_at)
+    if not allowed:
+        return None
+    position, closeness = actions.closest_rule([rule.content for rule in allowed], text, named)
+    return None if closeness == actions.FAR else ExactMatches({ACTION: [allowed[position]]}).hits()[0]
 
 
 def _recall_prompt(reading: PromptReading, sources: Sources) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.hook.choose import bars_from_settings, injected_judgements
-from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
+from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT
 from subcog_hooks.store import sessions, state_values, verdicts
 from subcog_hooks.store.memory import WRITTEN_BY_MODEL
 from subcog_hooks.store.sessions import LastPrompt
@@ -68,7 +68,7 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
         call.state.begin_briefly()
         verdicts.keep_verdict(call.state, record, call.now_ms)
         state_values.note_seen(call.state, call.seen_files, call.now_ms)
-        if event == START_EVENT:
+        if event in (START_EVENT, SUBAGENT_EVENT):
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
             by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
             sessions.note_shown(call.state, call.project, by_models, call.now_ms)

@@ -2,13 +2,26 @@
 
 After a compaction it also has the memories that were in use. `clear` starts a session with an id of its own. A resumed session
 gets its first block again, byte for byte: then the client does not add it twice.
+
+SubagentStart: the pinned and the standing memories of that brief reach a subagent, which sees nothing of the session, once.
 """
 
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
+from subcog_hooks.hook.payload import (
+    COMPACTING,
+    FIRST,
+    FORGET,
+    OF_CLIENT,
+    RESUMED,
+    START_EVENT,
+    START_KIND,
+    SUBAGENT_EVENT,
+    WITHOUT_CALLS,
+    text_of,
+)
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import lookups, sessions, state_values
@@ -48,6 +61,22 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         _start_background_work(call)
 
 
+def respond_to_subagent(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    """Begin a subagent: call `write` once with the output, or not at all. Raises StoreError."""
+    # A nameless subagent is the client's own: it writes the summary of a compaction.
+    if text_of(payload, "agent_id") and text_of(payload, "agent_type"):
+        with_sound_state(home, lambda: _respond_to_subagent(payload, home, write, deadline))
+
+
+def _respond_to_subagent(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    call = open_call(payload, home, deadline)
+    if call is None or silence_reason(call):
+        return
+    memories = _memories_by_channel(call, None, (), is_whole=False)
+    if any(memories.values()):
+        _hand_over(call, memories, text_of(payload, "agent_type"), write, is_repeat=True, event=SUBAGENT_EVENT)
+
+
 def _start_background_work(call: HookCall) -> None:
     """Start the background jobs, where some are due and no process runs them. Raises OSError."""
     from subcog_hooks.store import home_files  # The brief has been written, and does not wait for it.
@@ -70,7 +99,13 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         _forget_given(call)
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
         return
-    session = sessions.find_session(call.state, call.session) if kind == RESUMED else None
+    if kind == WITHOUT_CALLS:
+        _write_unless_busy(call, lambda: sessions.forget_calls(call.state, call.session))
+        return
+    session = sessions.find_session(call.state, call.session) if kind in (RESUMED, FIRST) else None
+    if kind == FIRST and session is not None and session.source == COMPACTING:
+        _settle_compaction(call, payload)
+        session = None
     if session is not None and session.source == COMPACTING:
         source = COMPACT  # The session was ended before its new start.
     elif kind == COMPACTING or (kind and sessions.find_printed_ids(call.state, call.session) is not None):
@@ -91,19 +126,23 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
-    from subcog_hooks.hook.block import add_message  # Few sessions begin with a remark.
+    from subcog_hooks.hook.block import answer_with_message  # Few sessions begin with a remark.
 
-    outputs: list[bytes] = []
-
-    def write_with_remark(output: bytes) -> None:
-        outputs.append(output)
-        write(add_message(output, remark))
-
-    _hand_over_start(call, source, first_ids, facts, used, write_with_remark)
-    if not outputs:
-        write(add_message(b"{}", remark))
+    answer_with_message(lambda write: _hand_over_start(call, source, first_ids, facts, used, write), write, remark)
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold, news))
+
+
+def _settle_compaction(call: HookCall, payload: Mapping[str, object]) -> None:
+    """Forget what the session was given before a compaction, unless that has failed. Raises StoreError."""
+    from subcog_hooks.clients.description import find_client  # Few sessions are compacted.
+
+    client = find_client(text_of(payload, OF_CLIENT))
+    was_compacted = client.contract.was_compacted if client and client.contract else None
+    if was_compacted is None or was_compacted(payload):
+        _forget_given(call)
+        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
+    _write_unless_busy(call, lambda: _record_start(call, STARTUP))
 
 
 def _hand_over_start(
@@ -123,7 +162,7 @@ def _hand_over_start(
     if any(memories.values()):
         ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
         if not ids:
-            return  # No time was left: when resumed, the session begins as if it were new.
+            return  # Nothing was printed: when resumed, the session begins as if it were new.
     if first_ids is None:
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
 
@@ -182,19 +221,27 @@ def preview_start(call: HookCall) -> Verdict:
 
 
 def _hand_over(
-    call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str, write: Callable[[bytes], None], *, is_repeat: bool
+    call: HookCall,
+    memories: Mapping[str, Sequence[Memory]],
+    source: str,
+    write: Callable[[bytes], None],
+    *,
+    is_repeat: bool,
+    event: str = START_EVENT,
 ) -> tuple[str, ...]:
     """Hand the memories over, record it, and return the printed ids. Raises StoreError."""
     from subcog_hooks.hook import record  # Some sessions begin with nothing.
     from subcog_hooks.hook.deliver import deliver
 
-    verdict = _offer_memories(call, memories, source)
-    deliver(call, START_EVENT, verdict, write, is_repeat=is_repeat)
-    record.record_call(call, START_EVENT, verdict)
+    verdict = _offer_memories(call, memories, source, repeats_given=event == START_EVENT)
+    deliver(call, event, verdict, write, is_repeat=is_repeat)
+    record.record_call(call, event, verdict)
     return verdict.ids
 
 
-def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
+def _offer_memories(
+    call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str, *, repeats_given: bool = True
+) -> Verdict:
     from subcog_hooks.hook.choose import offer_exact
     from subcog_hooks.recall.exact import ExactMatches
 
@@ -203,7 +250,8 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
         from subcog_hooks.hook import brief  # Some users have no brief.
 
         max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
-    return offer_exact(call, ExactMatches(memories), source, 0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
+    matches = ExactMatches(memories)
+    return offer_exact(call, matches, source, 0.0, MAX_MEMORIES, max_units, repeats_given=repeats_given, is_brief=True)
 
 
 def _record_start(call: HookCall, source: str) -> None:
@@ -253,8 +301,13 @@ def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
     call.state.commit()
 
 
-def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
-    """Return the live memories of each channel, in printing order. Raises StoreError."""
+def _memories_by_channel(
+    call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str], *, is_whole: bool = True
+) -> dict[str, list[Memory]]:
+    """Return the live memories of each channel, in printing order. is_whole: also those that are not standing.
+
+    Raises StoreError.
+    """
     store, eligible = call.store, call.eligible
     memories = {PINNED: lookups.find_pinned(store, eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
@@ -269,6 +322,7 @@ def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, use
 
         before = {memory.id: memory for channel in memories.values() for memory in channel}
         chosen = brief.select_fitting((score.memory for score in brief.rank_memories(call)), room, tuple(before.values()))
+        chosen = [outline for outline in chosen if is_whole or outline.standing]
         whole = store.by_ids([outline.id for outline in chosen])
         memories[BRIEF] = [whole[outline.id] for outline in chosen if outline.id in whole]
     return memories

@@ -186,7 +186,7 @@ def _audiences_in(folder: str, home: Home) -> tuple[str, ...]:
     from subcog_hooks.store.store_reader import audiences_of
 
     here = project.find_project(folder)
-    names: tuple[str, ...] = here.names if here else ()
+    names = project.names_of(here, folder)
     if here and here.parent:
         from subcog_hooks.settings import defaults, loading  # Submodules are rare.
 

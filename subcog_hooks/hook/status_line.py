@@ -1,4 +1,4 @@
-"""`subcog statusline`: a line for Claude Code's status line about notes here and in the session, and a hook that is off."""
+"""`subcog statusline`: a line for Claude Code's status line: notes here and in the session, cut-off runs, an off hook."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project, sessions
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import SCHEMA, State
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.state_values import CompiledSettings, is_paused
 from subcog_hooks.store.store_reader import StoreReader
 
 MAX_PAYLOAD = 1 << 20  # bytes; the client sends some 2,000.
@@ -49,6 +50,13 @@ def _status_line(payload: dict[str, object]) -> str:
     )
     session = ", ".join(f"{count} {what}" for count, what in counts if count)
     waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""
+    cut_off = ""
+    if id_ and state and os.path.exists(home.cut_offs):
+        from subcog_hooks.store import past_runs  # Few runs are cut off.
+
+        count = past_runs.count_new_cut_offs(home, state, id_, now_ms())
+        cut_off = f"{count} {'run' if count == 1 else 'runs'} cut off: this machine was busy" if count else ""
     settings = loading.load(home, here.root if here else None, CompiledSettings(state) if state else None)
-    off = "" if settings["surfacing.enabled"] else "hook off"
-    return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits, off)))
+    is_on = settings["surfacing.enabled"] and settings["search_intent.enabled"]
+    off = "hook off" if not is_on else "paused" if state and is_paused(state, now_ms()) else ""
+    return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits, cut_off, off)))

@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.cues.conditions import READING, TOOLS
+from subcog_hooks.cues.conditions import CHANGES, POWERSHELL, READING, SHOWS, TOOLS
 from subcog_hooks.hook import tool_search
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, input_of, session_of, text_of
@@ -33,11 +33,14 @@ MAX_NAMES = 3  # names, or ids, of a silent call
 STORING_WORD = "subcog"  # Every command by which an agent stores a memory has this word.
 ASKING_MODES = ("default", "acceptEdits", "plan")  # In these modes the client asks the person before it runs a command.
 NOTE_WAIT_MS = 50.0  # for another writing process
+OF_SERVER = "mcp"  # begins the names of servers' tools: `mcp__SERVER__TOOL`, in Gemini CLI `mcp_SERVER_TOOL`
+PATHS = ("file_path", "path", "uri", "relative_path")  # arguments of other tools with the file
 MIN_RELEVANCE = 0.5  # Nobody has asked, so that it is higher than for a prompt.
 
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer one tool call: call `write` once with the output, or not at all. Raises StoreError."""
+    payload = with_known_tool(payload)
     tool = text_of(payload, "tool_name")
     if tool == "Bash":
         try:
@@ -48,6 +51,31 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
             log.write_line(home, f"the permission mode is not noted: {error}")
     if tool in TOOLS:
         with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+
+
+def with_known_tool(payload: dict[str, object]) -> dict[str, object]:
+    """Return a payload with the name of the tool in TOOLS that does the same: another shell, or a tool of a file.
+
+    >>> call = {"tool_name": "mcp__disk__edit_file", "tool_input": {"uri": "file:///shop/a.py"}}
+    >>> with_known_tool(call)["tool_name"], with_known_tool(call)["tool_input"]["file_path"]
+    ('Edit', '/shop/a.py')
+    >>> with_known_tool({"tool_name": "PowerShell"}), with_known_tool({"tool_name": "Skill"})
+    ({'tool_name': 'Bash'}, {'tool_name': 'Skill'})
+    """
+    tool, tool_input = text_of(payload, "tool_name"), input_of(payload)
+    if tool == POWERSHELL:
+        return {**payload, "tool_name": "Bash"}
+    path = next((text for field in PATHS if (text := text_of(tool_input, field))), "").removeprefix("file://")
+    if (
+        not tool.startswith(OF_SERVER)
+        or not path
+        or "://" in path
+        or os.path.isdir(os.path.join(text_of(payload, "cwd"), path))
+    ):
+        return payload
+    name = tool.lower()
+    counterpart = "Edit" if any(part in name for part in CHANGES) else READING if any(part in name for part in SHOWS) else tool
+    return {**payload, "tool_name": counterpart, "tool_input": {**tool_input, "file_path": path}}
 
 
 def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:

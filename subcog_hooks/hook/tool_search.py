@@ -11,7 +11,7 @@ from subcog_hooks.cues.conditions import SEARCHES
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import ACTION, LEXICAL, PATH, PATTERN, STATE, WORDS, Hit
 from subcog_hooks.store import lookups, project, sessions
-from subcog_hooks.store.memory import SECTION_PREFIX, is_loaded_by_client
+from subcog_hooks.store.memory import SECTION_PREFIX, is_from_instructions
 from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.text.actions import EDITING
 from subcog_hooks.text.vocabulary import STOP
@@ -292,8 +292,8 @@ class CueSearch:
             Hit(memory, scores[memory.seq], probability(scores[memory.seq]), {LEXICAL: rank}, {LEXICAL: scores[memory.seq]})
             for rank, memory in enumerate(memories, 1)
         ]
-        if any(hit.memory.paths or is_loaded_by_client(hit.memory.source) for hit in hits):
-            from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are the client's own.
+        if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+            from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
 
             absent_files.discount_absent(hits, self._call)
         return sorted([hit for hit in hits if not hit.is_loaded], key=lambda hit: -hit.relevance)
@@ -335,12 +335,12 @@ class CueSearch:
         new = [memory for memory in rules if memory.id not in self.given]
         if not new:
             return []
-        from subcog_hooks.text.actions import FAR, closeness, singular_words
+        from subcog_hooks.text.actions import FAR, closest_rule
 
-        words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
-        score_of = {memory.id: closeness(memory.content, words, target.actions) for memory in new}
-        best = min(new, key=lambda memory: (-score_of[memory.id], *_tie_key(memory)))
-        if score_of[best.id] == FAR:
+        new.sort(key=_tie_key)
+        position, score = closest_rule([memory.content for memory in new], f"{target.file} {target.text}", target.actions)
+        best = new[position]
+        if score == FAR:
             if not float(self._call.settings["surfacing.maybe_relevance"]):
                 return []  # Only a line may point at it.
             self.distant.add(best.id)

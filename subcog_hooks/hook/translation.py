@@ -22,6 +22,7 @@ from subcog_hooks.hook.payload import (
     START_EVENT,
     START_KIND,
     TOOL_EVENT,
+    WITHOUT_CALLS,
     input_of,
     session_of,
     text_of,
@@ -63,14 +64,17 @@ class Translator:
         roots = payload.get("workspace_roots")
         if "cwd" not in payload and isinstance(roots, list) and roots:
             shared["cwd"] = roots[0]
-        if event == COMPACTED and self.contract.announces_all and payload.get("trigger") == "auto":
+        if event in _KINDS and self.contract.announces_all and payload.get("trigger") == "auto":
             return []
         if kind := _KINDS.get(event):
             return [{**shared, "hook_event_name": START_EVENT, START_KIND: kind}]
         if event == PROMPT_EVENT:
             return self._read_prompt(shared)
-        if event == START_EVENT and self.contract.keeps_start and payload.get("source", "resume") == "resume":
-            return [{**shared, START_KIND: RESUMED}]  # Cursor names no source.
+        is_resumed = event == START_EVENT and payload.get("source", "resume") == "resume"  # Cursor names no source.
+        if is_resumed and (self.contract.keeps_start or self.contract.drops_calls):
+            return [{**shared, START_KIND: WITHOUT_CALLS if self.contract.drops_calls else RESUMED}]
+        if event == START_EVENT and self.contract.drops_calls:
+            return []  # The first prompt begins the session.
         return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
 
     def is_attended(self, payload: Payload) -> bool:

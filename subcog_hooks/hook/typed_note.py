@@ -11,10 +11,11 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.hook.payload import OF_CLIENT, PROMPT_EVENT, text_of
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER
+from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER, NO_NOTES
 from subcog_hooks.store import project, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
+from subcog_hooks.text.typed_prompt import without_added
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE
 FOR_WHOM, AGENT = "AI_AGENT", "_agent"
 TYPED_NOTE_SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
+WIDE_COLON = "\uff1a"
 MAX_TYPED = 500  # characters of a typed note's prompt
 PAUSE_WAIT_MS = 1_000.0  # for another writing process
 CLEARING_HINT = "if your line stands below again: Ctrl-U clears it"  # Claude Code 2.1.329 needs it, and 2.1.197 does not.
+TOO_LONG = "subcog: not stored: a typed note is one paragraph of at most {} characters; `subcog remember` takes more"
 BUSY_REASON = "this machine was too busy; send it once more"
 
 
@@ -49,11 +52,26 @@ def note_in_prompt(prompt: str, setting: str) -> str:
     if setting not in (BY_REMEMBER, BY_HASH) or len(prompt) > MAX_TYPED:
         return ""
     lines = [line.strip() for line in prompt.splitlines()]
-    if prompt[: len(REMEMBER)].lower() == REMEMBER:
+    if _begins_as_note(prompt):
         return " ".join(lines)[len(REMEMBER) :].strip() if all(lines) else ""
     if setting == BY_HASH and prompt.startswith(HASH) and len(lines) == 1:
         return prompt[len(HASH) :].strip()
     return ""
+
+
+def _begins_as_note(prompt: str) -> bool:
+    return prompt[: len(REMEMBER)].lower().replace(WIDE_COLON, ":") == REMEMBER
+
+
+def typed_text(prompt: str) -> str:
+    """Return a prompt without what the client has added: its elements, and placeholders of images and pasted texts.
+
+    >>> typed_text("remember: logs go to Loki [Image #1]\\n<system-reminder>hi</system-reminder>")
+    'remember: logs go to Loki'
+    """
+    import re  # Few prompts are notes.
+
+    return re.sub(r"\[(?:image #|image: |pasted text #)[^]\n]*\]", "", without_added(prompt), flags=re.IGNORECASE).strip()
 
 
 def answer_typed_note(
@@ -62,12 +80,13 @@ def answer_typed_note(
     write: Callable[[bytes], None],
     prepare: Callable[[bytes], None],
     log: Callable[[str], None],
-) -> bool:
-    """Store the note of a prompt that a person has typed, and stop the prompt. Return whether the prompt is a note.
+) -> str | None:
+    """Store the note of a prompt that a person has typed, and stop the prompt: None.
 
-    prepare: sets the output for a process that is ended before.
+    Another prompt goes on, with the returned message for the person, "" for none. prepare: sets the output for a process that
+    is ended before.
     """
-    prompt = text_of(payload, "prompt")
+    prompt = typed_text(text_of(payload, "prompt"))
     to_output = _stop_output if OF_CLIENT in payload else _hiding_output
     if note_in_prompt(prompt, BY_REMEMBER):
         prepare(_not_stored_output(BUSY_REASON))  # Reading the settings may take too long, too.
@@ -77,7 +96,8 @@ def answer_typed_note(
     text = note_in_prompt(prompt, str(settings[TYPED_NOTE_SETTING]))
     if not text or _is_paused(home):
         prepare(b"")
-        return False
+        is_long = _begins_as_note(prompt) and len(prompt) > len(REMEMBER) and settings[TYPED_NOTE_SETTING] != NO_NOTES
+        return TOO_LONG.format(MAX_TYPED) if is_long and not text else ""
     prepare(_not_stored_output(BUSY_REASON))
     try:
         from subcog_hooks.hook import note_storing  # A tenth of a second, only for a certain note.
@@ -88,11 +108,11 @@ def answer_typed_note(
         reason = str(error) if isinstance(error, SubcogError) else f"{type(error).__name__}: {error}"
         log(f"a typed note was not stored: {reason}")
         write(_not_stored_output(reason))
-        return True
+        return None
     prepare(to_output(message))
     write(to_output(message))
     note_storing.update_index(home, log)
-    return True
+    return None
 
 
 def _hiding_output(message: str) -> bytes:

@@ -315,7 +315,7 @@ def find_cues(prompt: Prompt, words: list[str]) -> list[str]:
         ("a question mark", QUESTION in words),
         ("a question at the end", QUESTION in words[-2:]),
         ("pasted lines", prompt.pasted > 0),
-        ("an error in pasted lines", bool(prompt.error)),
+        ("an error in pasted lines", bool(prompt.failures)),
         ("a file", any(map(is_file, words))),
         ("a file by @", "@" in text),
         ("code", "`" in text or "()" in text),
@@ -387,7 +387,7 @@ class Reading:
         """Return the words of the prompt as typed, and of a pasted error."""
         if self.prompt is None:
             return []
-        text = f"{self.prompt.text}\n{self.prompt.error}"
+        text = "\n".join((self.prompt.text, *self.prompt.failures[:1]))
         if not text.isascii():
             from subcog_hooks.text import languages  # Most prompts have spaces between all words.
 
@@ -433,7 +433,7 @@ def read_prompt(prompt: str) -> Reading:
     intent_type = NONE
     if confidence >= MIN_TYPE_CONFIDENCE:
         # A shape alone names no type.
-        is_named = bool(prepared.error) or any(signal.family in TYPES[:_NONE] for signal in fired)
+        is_named = bool(prepared.failures) or any(signal.family in TYPES[:_NONE] for signal in fired)
         likeliest = max(range(_NONE), key=probabilities.__getitem__)  # TYPES has the order of ties
         intent_type = TYPES[likeliest] if is_named else GENERAL
     fired.sort(key=lambda signal: (signal.family != intent_type, -signal.weight, signal.name))

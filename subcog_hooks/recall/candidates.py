@@ -212,6 +212,10 @@ class Candidates:
         """Return a memory's cosine if meaning alone has found it, else None."""
         return self.cosines.get(seq) if [name for name, ranks in self.lists.items() if seq in ranks] == [SEMANTIC] else None
 
+    def is_asked(self, memory: Memory) -> bool:
+        """Return whether a memory is a section whose heading is the query."""
+        return self._asked.is_heading(self._texts.words_of(memory, self.query.language))
+
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
         """Return a memory as a hit. Its matched terms replace a BM25 score that says nothing."""
         seq = memory.seq
@@ -253,6 +257,7 @@ class Candidates:
             terms=terms,
             asked_like=asked_like,
         )
+        hit.is_asked = self.is_asked(memory)
         hit.is_named = rarity > 0.0 or asked_like is not None or seq in self.sole
         return hit
 

@@ -82,7 +82,7 @@ class Hit:
     The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
     prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any; present: the
     factor for missing files, 1.0 where some exist. No factor depends on another. is_loaded: the client has shown it to the
-    model in this session itself.
+    model in this session itself. is_asked: it is a section whose heading is the query.
     """
 
     memory: Memory
@@ -103,6 +103,7 @@ class Hit:
     is_pinned: bool = False
     is_loaded: bool = False
     is_named: bool = False
+    is_asked: bool = False
 
     @property
     def relevance(self) -> float:

@@ -27,6 +27,8 @@ KEYWORD_SHARE = 0.5  # S3's weight
 PART_OF_PROMPT = "part"
 # More texts are compared, so more match by chance. With -.4 and -.8 as many are answered, with -.8 fewer wrongly.
 PART_ADDS = -0.8
+HEADING = "heading"
+HEADING_LEAD = 0.05  # so small that a heading lets hardly a further prompt speak
 SIBLING = "sibling"
 SIBLING_ADDS = -3.0  # chosen, not fitted: a probability of a half becomes one in twenty
 FEW_PROMPTS = 3
@@ -154,6 +156,18 @@ def reduce_doubt(terms: Terms, name: str, value: float, share: float) -> Terms:
     logit = max(-_CERTAIN, min(_CERTAIN, sum([adds for _, _, adds in terms])))
     raised_probability = 1.0 - (1.0 - _sigmoid(logit)) * (1.0 - share)
     return (*terms, (name, round(value, _DIGITS), round(log(raised_probability / (1.0 - raised_probability)) - logit, _DIGITS)))
+
+
+def with_heading(terms: Terms, best: float) -> Terms:
+    """Return the terms of a section whose heading is the query, which bring it just before the best list.
+
+    best: the list's probability, 0.0 for no list. A better section keeps its own.
+
+    >>> [probability(with_heading((("intercept", 1.0, own),), 0.5)) for own in (-2.0, 0.0, 2.0)]
+    [0.5125, 0.5125, 0.8808]
+    """
+    lead = log(best / (1.0 - best)) + HEADING_LEAD - sum([adds for _, _, adds in terms]) if 0.0 < best < 1.0 else 0.0
+    return (*terms, (HEADING, 1.0, round(lead, _DIGITS))) if lead > 0.0 else terms
 
 
 def terms_of_channels(channels: Iterable[str]) -> Terms:

@@ -95,7 +95,7 @@ def recall_for_parts(
     whole = recall_for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact)
     best = {hit.memory.seq: hit for hit in whole.hits}
     for part in parts:
-        if deadline.left_ms() <= 0.0:
+        if not deadline.work_left_ms():
             break
         hits = recall_for_prompt(part, sources, eligible, deadline, prompt=prompt).hits
         for hit in hits:
@@ -176,6 +176,17 @@ def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tu
             hit.terms = logit.with_prompt_number(relevance.with_intent(hit.terms, intent.confidence), number)
         hit.probability = logit.probability(hit.terms)
         hit.prior = fusion.namespace_prior(hit.memory.namespace, intent.type, tuning.prior)
+    lift_headings(hits)
+
+
+def lift_headings(hits: Sequence[Hit]) -> None:
+    """Let the sections whose heading is the query come before the lists that repeat its words."""
+    asked = [hit for hit in hits if hit.is_asked and not hit.is_exact]
+    lists = [hit for hit in hits if not (hit.is_asked or hit.is_exact) and relevance.is_list(hit.memory.content)]
+    best = max([hit.probability for hit in lists], default=0.0) if asked else 0.0
+    for hit in asked:
+        hit.terms = logit.with_heading(hit.terms, best)
+        hit.probability = logit.probability(hit.terms)
 
 
 def sort_by_relevance(hits: Sequence[Hit]) -> list[Hit]:
@@ -183,10 +194,10 @@ def sort_by_relevance(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(hits, key=_relevance_key)
 
 
-def _relevance_key(hit: Hit) -> tuple[bool, int, float, float, int, str]:
+def _relevance_key(hit: Hit) -> tuple[bool, int, float, bool, float, int, str]:
     """Return the sort key of a hit: pinned hits first, by priority; hits of the session's state alone last."""
     group = -hit.memory.priority if hit.is_pinned else int(STATE in hit.ranks and PATTERN not in hit.ranks)
-    return not hit.is_pinned, group, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
+    return not hit.is_pinned, group, -hit.relevance, not hit.is_asked, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
 def remove_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:

@@ -15,6 +15,7 @@ from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
 from subcog_hooks.text import analysis, languages
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ OPENING = 50  # words
 MAX_KEPT_TEXTS = 100  # memories whose words are cached: some more than a prompt compares
 LONGEST_TITLE = 8  # words; a longer first line is a sentence
 BIGRAM = 0.25  # weight of two characters of a script without spaces: a word has several, and they overlap
+HEADING_SHARE = 0.33  # of the terms' weight: a heading with as much of it is the question; the rest tells about the work
+MIN_ITEMS = 3  # lines of a list
+_ITEM = ("-", "*", "+", "|")
 MIN_ASKED = 1.5  # the weight of two rare words: no memory can cover a prompt such as "fix the build"
 MEANING_SHARE = 0.7  # of closeness, independent of the share in the ranking
 LEADS = (0.3, 3.0)  # limits of the lead, as a factor on the runner-up's closeness
@@ -94,11 +98,22 @@ USUAL_TENTH = 0.2  # the tenth's closeness at most, where fewer memories are fou
 CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
 
 
+def is_list(text: str) -> bool:
+    """Return whether most lines of a text are items of a list or table.
+
+    >>> is_list("Parts\\n\\n- dialog\\n- form\\n- table"), is_list("Dialog\\n\\nA dialog has a title.\\n- Escape closes it")
+    (True, False)
+    """
+    lines = [line for line in text.partition("\n")[2].split("\n") if line.strip()]
+    items = sum([line.lstrip().startswith(_ITEM) or line.lstrip()[:1].isdigit() for line in lines])
+    return items >= MIN_ITEMS and 2 * items > len(lines)
+
+
 class MemoryText:
     """The words of a memory, for comparing with queries.
 
     folded: text, tags and keywords; stems: in their order; has, opening, title: the stems of the whole text, of its first words
-    and of its title line; chronicle: 1.0 for a report of past work, else 0.0.
+    and of its title line; heading: of the last heading above a section; chronicle: 1.0 for a report of past work, else 0.0.
     """
 
     def __init__(self, memory: Memory, analysers: analysis.Analysers, language: str = "") -> None:
@@ -111,6 +126,10 @@ class MemoryText:
         line, _, body = text.partition("\n")
         has_title = bool(body) and len(line.split()) <= LONGEST_TITLE
         self.title = frozenset(analysers.body.analyze(analysis.spread_words(analysis.fold(line))) if has_title else ())
+        heading = line.rpartition(" > ")[2].lower() if body.startswith("\n") else ""
+        words = [word for word in heading.split() if word not in STOP]
+        names = [word for word in words if word not in EVERYDAY] or words
+        self.heading = frozenset(analysers.body.analyze(analysis.spread_words(analysis.fold(" ".join(names)))))
         if language and languages.language_of(text) == language:
             inflected = analysis.stems_by_word(text, language)
             self.has |= frozenset(analysers.body.analyze(" ".join(inflected.values())))
@@ -204,6 +223,12 @@ class AskedTerms:
             "prose": self._prose,
             "words": self._words,
         }
+
+    def is_heading(self, text: MemoryText) -> bool:
+        """Return whether the query has all words of a section's heading, and asks for little else."""
+        heading = text.heading
+        weight = sum([self._by_stem.get(stem, 0.0) for stem in heading])
+        return bool(heading) and heading <= self._by_stem.keys() and weight >= HEADING_SHARE * sum(self._by_stem.values())
 
     def _side_by_side(self, stems: list[str]) -> float:
         """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""

@@ -233,16 +233,18 @@ def _hits_by_relevance(
     read: these and their copies. They are the same for each page. Relevance is fitted on sections of documentation, and orders
     them better where most are longer than a note. Its order has an nDCG@10 of .771 on devmem (score: .757), .870 and .764 on
     part A of gate and real (.857, .746), .732 and .595 on part B (.717, .584). Among short notes it is worse: .853 on the
-    project's own (.863).
+    project's own (.863), but there a section whose heading is the query would stand behind the lists that repeat it.
     """
     is_hybrid = request.mode == HYBRID and SEMANTIC in candidates.strategies
     long = sum(len(memory.content.split()) > relevance.LONGEST_NOTE for memory, _, _ in scored)
-    if not (is_hybrid and sources.tuning.by_relevance and 2 * long > len(scored)) or candidates.sole:
+    is_better = 2 * long > len(scored) or any(candidates.is_asked(memory) for memory, _, _ in scored)
+    if not (is_hybrid and sources.tuning.by_relevance and is_better) or candidates.sole:
         return {}
     candidates.leave_out_copies([memory for memory, _, _ in read])
     hits = [candidates.hit(*one) for one in scored]
     relevance.discount_siblings(hits, candidates.identifiers, sources.texts)
-    return {hit.memory.seq: hit for hit in sorted(hits, key=lambda hit: -hit.relevance * hit.recency)}
+    pipeline.lift_headings(hits)
+    return {hit.memory.seq: hit for hit in sorted(hits, key=lambda hit: (-hit.relevance * hit.recency, not hit.is_asked))}
 
 
 def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 
 from subcog_hooks.core import repository_variables
-from subcog_hooks.core.errors import ConfigError, ServerError
+from subcog_hooks.core.errors import ConfigError, ServerError, extra_remedy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def require_library() -> None:
     try:
         import psycopg  # noqa: F401 - 90 ms, and an extra: only commands that share import it
     except ImportError as error:
-        raise ServerError("sharing needs psycopg, which is not installed", 'install "subcog[share]"') from error
+        raise ServerError("sharing needs psycopg, which is not installed", extra_remedy("share")) from error
 
 
 def connection_settings(url: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from math import log
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.records import record
-from subcog_hooks.store.memory import CLAUDE_SOURCE, IN_CONTEXT, PINNING_PRIORITY, REJECTED, USER, author_phrase
+from subcog_hooks.store.memory import PINNING_PRIORITY, REJECTED, USER, author_phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,7 +210,6 @@ MAX_CONTENT_READ = 6_000  # characters of a memory's text: no line of a brief is
 _UNCONDITIONAL = (
     f"namespace <> '{REJECTED}'"
     " AND triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
-    f" AND NOT (substr(source, 1, {len(CLAUDE_SOURCE)}) = '{CLAUDE_SOURCE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
 _COLUMNS = "namespace, scope, created_at, trust, source, standing, updated_at"
 _OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), {_COLUMNS}"
@@ -219,7 +218,7 @@ _ROW_COLUMNS = f"seq, id, content, {_COLUMNS}, triggers, paths, conditions, expi
 
 @record
 class Outline:
-    """A memory without triggers, paths, conditions or expiry in the past, which the client does not load itself.
+    """A memory without triggers, paths, conditions or expiry in the past.
 
     seq: its row number; content: its first MAX_CONTENT_READ characters. created_at, updated_at: ms since the epoch.
     standing: None where nobody has set it.

@@ -40,7 +40,11 @@ SAID = "said in a session"  # the author phrase of a memory from a session; its 
 WRITTEN_BY_MODEL = "written by a model"  # the author phrase of a model's memory, which has the trust of an agent
 _COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # the end of a colleague's phrase; the name of a colleague without one
 _TEAM_SOURCE = "team:"  # the prefix of the source of a colleague's memory: the colleague follows
-CLAUDE_SOURCE, IN_CONTEXT = "claude:", ":context:"  # mark the source of a file that the client itself loads
+IN_CONTEXT = ":context:"  # marks the source of a file that Claude Code itself loads in some sessions
+_INSTRUCTION_FILES = (
+    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".cursorrules", ".mdc"),
+    *("copilot-instructions.md", ".instructions.md"),
+)
 
 UNDATED = 0  # the date of a memory that nobody dated
 MAX_QUESTIONS = 8  # of a memory: each has a vector of its own
@@ -58,13 +62,15 @@ MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 
 
-def is_loaded_by_client(source: str) -> bool:
-    """Return whether the client itself puts the file of this source before the model in some sessions.
+def is_from_instructions(source: str) -> bool:
+    """Return whether this source is a file that some client itself puts before the model.
 
-    >>> [is_loaded_by_client(f"claude:~/.claude:{place}:1") for place in ("context:user::::CLAUDE.md", "-shop/prices.md")]
-    [True, False]
+    >>> places = ("claude:~/.claude:context:user::::CLAUDE.md:1", "agents:github.com/a/b::web/AGENTS.md:1", "docs/adr/1.md:9")
+    >>> [is_from_instructions(source) for source in places], is_from_instructions("GEMINI.md#Tests#1:12")
+    ([True, True, False], True)
     """
-    return source.startswith(CLAUDE_SOURCE) and IN_CONTEXT in source
+    file = source.rpartition(":")[0].partition("#")[0]
+    return IN_CONTEXT in file or file.endswith(_INSTRUCTION_FILES) or "/rules/" in file
 
 
 def team_source(author: str) -> str:

@@ -207,20 +207,31 @@ def _settle_verdict(state: State, id: str, outcome: str, why: str) -> None:
 
 @record
 class CutOff:
-    """A run that was cut off. at_ms: milliseconds since the epoch; event: the client's name of it."""
+    """A run that was cut off.
+
+    at_ms: milliseconds since the epoch; event: the client's name of it, `hook` where it was not read; session: "" for none.
+    """
 
     at_ms: int
     event: str
+    session: str
 
 
 def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
     """Return the runs of the last KEPT_DAYS that were cut off, the newest first; [] for an unreadable file."""
     cut_offs = []
     for line in _trace_lines(home.cut_offs):
-        time_text, _, event = line.partition(" ")
+        time_text, event, session = (*line.split(" ", 2), "", "")[:3]
         if time_text.isdecimal() and event.isalpha() and now_ms - KEPT_DAYS * _DAY_MS <= int(time_text[:16]) <= now_ms:
-            cut_offs.append(CutOff(int(time_text), event))
+            cut_offs.append(CutOff(int(time_text), event, session))
     return sorted(cut_offs, key=lambda cut_off: -cut_off.at_ms)
+
+
+def count_new_cut_offs(home: Home, state: State, session: str, now_ms: int) -> int:
+    """Return how many runs of a session were cut off since the last prompt that was not."""
+    sql = "SELECT max(at) FROM verdicts WHERE session = ? AND event = 'UserPromptSubmit'"
+    ((since_ms,),) = state.run(sql, (session,))
+    return sum(run.session == session and run.at_ms >= (since_ms or 0) for run in read_cut_offs(home, now_ms))
 
 
 @record

@@ -55,15 +55,6 @@ class Project:
         return (self, *(self.parent.with_parents() if self.parent else ()))
 
 
-def slug_of(path: str) -> str:
-    """Return the name under which the client keeps a folder's sessions and notes.
-
-    >>> slug_of("/home/me/my.shop")
-    '-home-me-my-shop'
-    """
-    return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
-
-
 def find_project(folder: str) -> Project | None:
     """Return the project that `folder` lies in, None outside of any repository.
 
@@ -87,6 +78,16 @@ def find_project(folder: str) -> Project | None:
     # SQLite stores a name that is not Unicode, but cannot find it again.
     names = [name.encode("utf-8", "backslashreplace").decode() for name in (normalise_url(url, main) if url else main, main)]
     return Project(names[0], root, names[1], parent)
+
+
+def names_of(here: Project | None, folder: str) -> tuple[str, ...]:
+    """Return the names under which a session's project has memories; outside of any, that of its folder. here: the project."""
+    if here or not os.path.isabs(folder) or len(folder) > MAX_FOLDER:
+        return here.names if here else ()
+    try:
+        return (os.path.realpath(folder).encode("utf-8", "backslashreplace").decode(),)
+    except (OSError, ValueError):
+        return ()
 
 
 def _find_parent(root: str, git: str) -> Project | None:

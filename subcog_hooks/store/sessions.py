@@ -256,12 +256,12 @@ def _ends_with_subagents(session: str) -> tuple[str, str]:
     return session, f"{session}0"  # The zero follows the slash.
 
 
+_BY_CALLS = "verdict IN (SELECT id FROM verdicts WHERE event IN ('PreToolUse', 'PostToolUseFailure'))"
+
+
 def has_room_for_line(state: State, session: str) -> bool:
     """Return whether a session may get another line beside a tool call."""
-    sql = (
-        "SELECT count(*) FROM pointers WHERE session = ?"
-        " AND verdict IN (SELECT id FROM verdicts WHERE event IN ('PreToolUse', 'PostToolUseFailure'))"
-    )
+    sql = f"SELECT count(*) FROM pointers WHERE session = ? AND {_BY_CALLS}"  # noqa: S608 - a constant
     return int(state.run(sql, (session,))[0][0]) < MAX_CALL_LINES
 
 
@@ -271,6 +271,12 @@ def forget_session(state: State, session: str) -> None:
     state.run("DELETE FROM ledger WHERE session IN (?, ?)", (session, session + CUT))
     state.run("DELETE FROM pointers WHERE session = ? AND opened_at IS NULL", (session,))
     state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.
+
+
+def forget_calls(state: State, session: str) -> None:
+    """Let the memories come again that tool calls have brought to a session, whose client has lost these texts alone."""
+    for table, also in (("ledger", ""), ("pointers", " AND opened_at IS NULL")):
+        state.run(f"DELETE FROM {table} WHERE session = ? AND {_BY_CALLS}{also}", (session,))  # noqa: S608 - constants
 
 
 def forget_given(state: State, memories: Sequence[str]) -> None:

@@ -28,6 +28,9 @@ REQUEST, RELEASE, DEPLOY, INSTALL, MIGRATE = "pull-request", "release", "deploy"
 TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog", "delete"
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 
+GOVERNED = frozenset(
+    (RELEASE, DEPLOY, MERGE, DELETE, MIGRATE, "rotate", "upgrade")
+)  # actions that an order names before any call
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
 _OTHER_MATTER = frozenset("same last previous latest next this that whose".split())  # "the same commit"
 
@@ -101,6 +104,29 @@ def actions_of_rule(text: str) -> tuple[str, ...]:
         if any(name.startswith(f"{action}:") for name in actions):
             actions.pop(action, None)
     return tuple([PREFIX + action for action in actions]) if len(actions) <= MAX_ACTIONS else ()
+
+
+def actions_of_order(text: str) -> tuple[str, ...]:
+    """Return the actions that an order names, of those that are seldom undone. What is deployed is released, too.
+
+    >>> actions_of_order("deploy this to prod pls"), actions_of_order("commit the tests")
+    (('action:deploy', 'action:release'), ())
+    """
+    named = [action.removeprefix(PREFIX) for action in actions_of_rule(text)]
+    if DEPLOY in named or RELEASE in named:
+        named += [DEPLOY, RELEASE]
+    return tuple([PREFIX + action for action in dict.fromkeys(named) if action in GOVERNED])
+
+
+def closest_rule(rules: Sequence[str], text: str, done: Sequence[str]) -> tuple[int, float]:
+    """Return the position of the rule that shares most words with a call or an order, and its closeness; of equals the first.
+
+    rules: texts, at least one; text: the order, or the file and the text of a call; done: its actions.
+    """
+    words = frozenset(singular_words(text[:MAX_CALL]))
+    scores = [closeness(rule, words, done) for rule in rules]
+    best = max(range(len(rules)), key=lambda position: scores[position])
+    return best, scores[best]
 
 
 def describe_action(action: str) -> str:

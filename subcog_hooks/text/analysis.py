@@ -166,6 +166,8 @@ def spread_words(text: str) -> str:
 
     >>> spread_words("we chose HttpClient or OAuth2, not utf8")
     'we choose HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
+    >>> spread_words("on .NET 8")
+    'on .NET dotNET 8'
     """
     words: list[str] = []
     bases: list[str] = []  # They come last, so that neighbouring words stay neighbours.
@@ -173,6 +175,8 @@ def spread_words(text: str) -> str:
         bare = word if word.isalpha() else word.strip(_EDGES)
         if bare.isalpha() and (bare.islower() or bare.isupper() or bare[1:].islower()):
             words.append(BASES.get(bare.lower(), word))
+            if word[0] == "." and word.startswith(bare, 1):  # `.NET` is no `mail.net`, and `dotnet` its other name.
+                words.append(f"dot{bare}")
             continue
         words.append(word)
         if any(map(str.isalnum, bare)):
@@ -243,9 +247,15 @@ def whole_tokens(text: str) -> list[str]:
 
     >>> whole_tokens("in src/app/db.py:42, std::vec (C++) or foo.bar().")
     ['in', 'src/app/db.py', '42', 'std::vec', 'C++', 'or', 'foo.bar']
+    >>> whole_tokens("on .NET, not ./net or ..."), whole_tokens(".env.")
+    (['on', '.NET', 'not', 'net', 'or'], ['.env'])
     """
     words = text.replace("::", "\x00").translate(_BREAKS).split()
-    return [token.replace("\x00", "::") for word in words if (token := word.strip(_TRIM))]
+    tokens = [word.strip(_TRIM) for word in words]
+    for position, word in enumerate(words):
+        if word[0] == "." and word.startswith(tokens[position], 1) and tokens[position].isalpha():
+            tokens[position] = f".{tokens[position]}"
+    return [token.replace("\x00", "::") for token in tokens if token]
 
 
 def label_form(label: str) -> str:
@@ -254,7 +264,7 @@ def label_form(label: str) -> str:
     >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
     ('area backend', 'error handling', 'net', 'cafe menu')
     """
-    return " ".join(whole_tokens(fold(label).replace("-", " ").replace("_", " "))).lower()
+    return " ".join([word.lstrip(".") for word in whole_tokens(fold(label).replace("-", " ").replace("_", " "))]).lower()
 
 
 def exact_view(text: str) -> str:

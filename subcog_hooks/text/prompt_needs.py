@@ -97,11 +97,8 @@ _ASKING = frozenset(
 
 
 def needs_of(prepared: Prompt) -> list[str]:
-    """Return the part of a prompt that is a need by itself: the line that names the failure, else a sentence."""
-    if not prepared.text:
-        return []
-    failure = [prepared.failure] if prepared.error else []
-    return [*failure, *separate_needs(prepared.text)][:MAX_PARTS]
+    """Return the parts of a prompt that are needs by themselves: the messages of a failure, else a sentence."""
+    return list(prepared.failures or separate_needs(prepared.text))
 
 
 def separate_needs(typed: str) -> list[str]:

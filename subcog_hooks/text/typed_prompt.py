@@ -4,23 +4,21 @@ Every step is linear in the text that is read: its head and tail, and a count of
 expressions: importing them would take longer than the whole detection.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.core.records import record
-from subcog_hooks.text.pasted import (
-    DIFFS,
-    choose_error_line,
-    continues_pasted,
-    error_message,
-    is_command,
-    is_output,
-    is_pasted,
-    is_prose,
-)
+from subcog_hooks.text.failures import find_failures
+from subcog_hooks.text.pasted import DIFFS, continues_pasted, is_command, is_output, is_pasted, is_prose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 EMOJI = "\ufe0f"  # the mark that turns the sign before it into an emoji
 MAX_TYPED_END = 2_000  # characters of a long prompt's head, and of its tail
 _MAX_KEPT = 2 * MAX_TYPED_END + 1  # with the line break between them
-MAX_PASTED_LINE = 1_000  # characters of a pasted line that are searched for an error
+MIN_OUTPUT = 4  # lines in a row without prose that are output, although none shows it
 MAX_ALONE = 200  # characters of a prompt's only line; a longer line that looks pasted is data
 
 NOT_TYPED = (  # beginnings of the client's messages in the user's name
@@ -59,18 +57,13 @@ _PLAIN = str.maketrans(
 class Prompt:
     """A prepared prompt.
 
-    text: the typed text, with plain quotes, line by line. error: the pasted line that names the problem best, "" for none.
-    pasted: the number of removed lines of code, logs and quotations.
+    text: the typed text, with plain quotes, line by line. failures: the messages by which pasted lines say what failed, the
+    likeliest first. pasted: the number of removed lines of code, logs and quotations.
     """
 
     text: str
-    error: str = ""
+    failures: Sequence[str] = ()
     pasted: int = 0
-
-    @property
-    def failure(self) -> str:
-        """The error without the log's additions: times, levels, addresses; "" for no error."""
-        return error_message(self.error) if self.error else ""
 
 
 def ends_of(prompt: str) -> str:
@@ -95,7 +88,7 @@ def query_text(prompt: str, prepared: Prompt | None = None) -> str:
     ('It fails:', 'TypeError: x is undefined')
     """
     prepared = prepared or prepare_prompt(prompt)
-    return prepared.text or prepared.failure or ends_of(prompt)
+    return prepared.text or next(iter(prepared.failures), ends_of(prompt))
 
 
 def is_typed(prompt: str) -> bool:
@@ -106,7 +99,7 @@ def is_typed(prompt: str) -> bool:
     """
     bare = prompt.strip()
     if bare.startswith("<"):
-        bare = _without_added(bare).strip()
+        bare = without_added(bare).strip()
     if not bare or is_from_client(bare):
         return False
     head = bare[:80].split(None, 1)[0]
@@ -160,21 +153,20 @@ def prepare_prompt(prompt: str) -> Prompt:
     If all lines look pasted and none has an error, a single line was typed, and so was prose behind an open fence.
 
     >>> read = prepare_prompt("It fails\\u2019 with\\n```\\nTypeError: x is undefined\\n```\\nsee https://example.org/x")
-    >>> read.text, read.error, read.pasted
-    ("It fails' with\\nsee", 'TypeError: x is undefined', 1)
+    >>> read.text, read.failures, read.pasted
+    ("It fails' with\\nsee", ['TypeError: x is undefined'], 1)
     """
     text = _head_and_tail(prompt)
     if not text.isascii():
         import unicodedata  # .2 ms, for texts beyond ASCII
 
         text = unicodedata.normalize("NFC", text).translate(_PLAIN)
-    typed: list[str] = []
+    rows: list[tuple[str, str]] = []  # each line with its typed text, "" if pasted
     fenced: list[str] = []  # lines behind the last fence
     others: list[str] = []  # lines pasted without a fence
-    error, pasted = "", 0
     fence = before = ""  # before: the line above, if it was pasted
     in_diff = in_output = False  # in_output: from a shell's command to the next empty line
-    for line in _without_added(text).split("\n"):
+    for line in without_added(text).split("\n"):
         bare = line.strip()
         if fence:
             if bare.startswith(fence):
@@ -198,18 +190,30 @@ def prepare_prompt(prompt: str) -> Prompt:
             taken = taken or (in_output and is_output(bare))
             in_output = taken and bool(bare) and (in_output or is_command(bare))
         before = line if taken else ""
-        if taken:
-            pasted += 1
-            error = choose_error_line(error, bare[:MAX_PASTED_LINE])
-            if not fence:
-                others.append(bare)
-        elif bare := _without_links(bare):
-            typed.append(bare)
-    if not typed and not error:
+        if taken and not fence:
+            others.append(bare)
+        rows.append((line, "" if taken else _without_links(bare)))
+    _take_output(rows)
+    typed = [text for _, text in rows if text]
+    taken_lines = [line for line, text in rows if not text and line.strip()]
+    failures, pasted = find_failures(taken_lines), len(taken_lines)
+    if not typed and not failures:
         after_all = _recover_typed(fenced, others, pasted)
         typed = list(filter(None, map(_without_links, after_all)))
         pasted -= min(pasted, len(after_all))
-    return Prompt("\n".join(typed), error, pasted)
+    return Prompt("\n".join(typed), failures, pasted)
+
+
+def _take_output(rows: list[tuple[str, str]]) -> None:
+    """Take the typed text from lines that are output, although none shows it: MIN_OUTPUT and more of a paragraph, no prose."""
+    run: list[int] = []
+    for position, (line, text) in enumerate((*rows, ("", ""))):
+        if text and not is_prose(text):
+            run.append(position)
+        elif text or not line.strip():
+            for taken in run if len(run) >= MIN_OUTPUT else ():
+                rows[taken] = (rows[taken][0], "")
+            run = []
 
 
 def _recover_typed(fenced: list[str], others: list[str], pasted: int) -> list[str]:
@@ -235,19 +239,19 @@ def _head_and_tail(prompt: str) -> str:
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
 
 
-def _without_added(text: str) -> str:
-    """Return `text` without an editor's additions before it."""
+def without_added(text: str) -> str:
+    """Return `text` without the elements that an editor or a client has added."""
     if text.startswith(CONTEXT):
         text = text.partition(REQUEST)[2] or text
     if "<" not in text:
         return text
     for name in ADDED:
-        begin = f"<{name}"
-        while (start := text.find(begin)) >= 0:
-            end = text.find(f"</{name}>", start)
-            if end < 0:
-                break
-            text = text[:start] + text[end + len(name) + 3 :]
+        kept: list[str] = []
+        begin, close, position = f"<{name}", f"</{name}>", 0
+        while (start := text.find(begin, position)) >= 0 and (end := text.find(close, start)) >= 0:
+            kept.append(text[position:start])
+            position = end + len(close)
+        text = "".join((*kept, text[position:]))
     return text
 
 

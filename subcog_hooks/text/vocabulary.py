@@ -9,5 +9,6 @@ STOP = _WORDS["function words"] | _WORDS["of queries"]  # No query needs them.
 FILLERS = _WORDS["function words"] | _WORDS["of talk"]  # words without content of their own in a prompt
 EVERYDAY = _WORDS["everyday"]  # words that weigh less in a query
 SMALL_WORDS = _WORDS["small words"]
+GOVERNED = _WORDS["governed"]
 OPENERS = _WORDS["openers"]
 ACKNOWLEDGED = _WORDS["acknowledged"]

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import typer
 
+from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.commands import first_sentence
 from subcog_hooks.core.paths import Home
@@ -59,6 +61,37 @@ def test_subcog_alone_says_how_it_stands_and_what_is_next(subcog: Run, home: Hom
     assert (steps(subcog)["Review"], "`subcog review`" in steps(subcog)["Next"]) == ("1 note waits for your word", True)
     subcog("pause")
     assert (steps(subcog)["Hook"], "`subcog resume`" in steps(subcog)["Next"]) == ("runs in Claude Code; paused", True)
+    subcog("resume")
+    subcog("config", "set", "surfacing.enabled", "false")
+    assert steps(subcog)["Hook"] == "runs in Claude Code; switched off by surfacing.enabled"
+    assert "`subcog config list`" in steps(subcog)["Next"]
+
+
+def test_subcog_alone_tells_each_agents_true_state(subcog: Run) -> None:
+    subcog("remember", "Berths are allocated by length.")
+    subcog("init", "--for", "codex")
+    state = steps(subcog)
+    assert (state["Hook"], state["Next"]) == ("not trusted yet: Codex CLI", "`subcog doctor` says what the hook needs")
+    subcog("init", "--for", "qwen")
+    subcog("init", "--for", "zed")
+    assert steps(subcog)["Hook"] == "runs in Qwen Code; server for Zed; not trusted yet: Codex CLI"
+    for name, path in (("codex", "config.toml"), ("qwen", "settings.json")):
+        file = Path(other_agents.CLIENTS[name].settings.folder_path, path)
+        switch = (
+            "[features]\nhooks = false\n" if name == "codex" else file.read_text().replace("{", '{"disableAllHooks": true,', 1)
+        )
+        file.write_text(switch)
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Codex CLI, Qwen Code"
+    told = subcog("doctor").out
+    assert "Codex CLI: hook in " in told
+    assert told.count(" is switched off.") == 2
+    assert "no agent runs the hook" not in told
+    assert "`subcog init` registers it" not in told
+    subcog("init")
+    (file,) = Path(claude_code.config_folder()).glob("settings.json")
+    file.write_text(file.read_text().replace("{", '{"disableAllHooks": true,', 1))
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Claude Code, Codex CLI, Qwen Code"
+    assert f"disableAllHooks is true in {file}: Claude Code runs no hook" in subcog("doctor").out
 
 
 def test_a_group_alone_lists(subcog: Run) -> None:

@@ -122,6 +122,13 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, home
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
 
 
+@pytest.mark.usefixtures("past_verdicts")
+def test_a_bar_for_lines_says_how_often_some_would_have_come(subcog: Run) -> None:
+    for value, would in (("0.1", 33), ("0.3", 0), ("0", 0)):
+        said = f"with it, lines would have come to {would} of the last 100 prompts; they came to 0"
+        assert subcog("config", "set", "surfacing.maybe_relevance", value, "--dry-run").err.splitlines()[1:] == [said]
+
+
 def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     for key, value in (("surfacing.min_relevance", "0.4"), ("surfacing.log_prompts", "false")):

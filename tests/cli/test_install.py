@@ -49,7 +49,7 @@ EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "c
 
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(subtests: pytest.Subtests) -> None:
     hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
-    tools = "Edit|Write|MultiEdit|NotebookEdit|Read|Bash|Grep|Glob"
+    tools = hook_entries.EVENTS["PreToolUse"]
     for text in FILES.values():
         with subtests.test(text=text):
             before = json.loads(text.removeprefix("\ufeff"))

@@ -205,7 +205,8 @@ def test_what_can_not_be_done_is_one_line(subcog: Run, monkeypatch: MonkeyPatch)
         assert (done.code, done.out, done.err.count("\n"), complaint in done.err) == (code, "", 1, True), done.err
     monkeypatch.setitem(sys.modules, "fastembed", None)  # as where the extra is not installed
     done = subcog("models", "pull", OTHER)
-    assert done.err == 'subcog: models other than the packaged one need fastembed; install "subcog[models]"\n'
+    remedy = 'in your clone run `uv tool install ".[models,share,mcp]"`, or install them with pip or pipx'
+    assert done.err == f"subcog: models other than the packaged one need fastembed; {remedy}\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents
 from subcog_hooks.cli.agents.other_agents import CLIENTS
@@ -30,6 +31,7 @@ FILES_OF = {
     "cursor": ".cursor/hooks.json",
     "droid": ".factory/settings.json",
     "windsurf": ".codeium/windsurf/mcp_config.json",
+    "windsurf-jetbrains": ".codeium/mcp_config.json",
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
     "zed": ".config/zed/settings.json",
     "amp": ".config/amp/settings.json",
@@ -68,7 +70,7 @@ def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) ->
     assert (done.code, ("--client" if name in HOOKED else '"mcp"') in done.out, settings_of(name).exists()) == (0, True, False)
     done = subcog("init", "--for", name)
     assert (done.code, f"{settings_of(name)}: has the {CLIENTS[name].kind}" in done.err) == (0, True)
-    assert ("trust" in done.err) is (name == "codex")
+    assert ("trust" in done.err) is (name in ("codex", "gemini"))
     written = settings_of(name).read_bytes()
     again = subcog("init", "--for", name)
     assert (again.code, settings_of(name).read_bytes()) == (0, written)
@@ -84,10 +86,10 @@ def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) ->
 def test_no_other_file_is_touched(subcog: Run, tmp_path: Path, name: str) -> None:
     for other in FILES_OF:
         beside = settings_of(other).parent / "beside.json"
-        beside.parent.mkdir(parents=True)
+        beside.parent.mkdir(parents=True, exist_ok=True)
         beside.write_text("{ }")
     before = snapshot(tmp_path)
-    assert subcog("init", "--for", name).code == 0
+    assert subcog("init", "--for", name, *["--no-skills"] * (name in HOOKED)).code == 0
     assert snapshot(tmp_path).keys() - before.keys() == {str(settings_of(name))}
     assert subcog("uninstall", "--for", name).code == 0
     assert snapshot(tmp_path) == before
@@ -167,7 +169,7 @@ def test_server_settings_come_back_byte_for_byte(subcog: Run, name: str, subtest
             members = hook_entries.parse_members(registered, hook_entries.start_of(registered))
             (servers,) = [member.value for member in members if member.key == settings.key]
             assert isinstance(servers, dict)
-            assert servers["subcog"] == {"command": claude_code.executable()[0], "args": ["mcp"]}
+            assert servers["subcog"] == {**settings.beside, "command": claude_code.executable()[0], "args": ["mcp"]}
             assert ("other" in servers) is ("other" in text)
             assert subcog("uninstall", "--for", name).code == 0
             assert settings_of(name).read_bytes().decode() == text
@@ -207,33 +209,112 @@ def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) ->
     assert subcog("init", "--for", "windsurf").code == 0
     now = json.loads(settings_of("windsurf").read_text())["mcpServers"]["subcog"]
     assert now == {**server, "command": claude_code.executable()[0]}
-    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}"
+    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}, and starts"
     assert found in subcog("doctor").out
+
+
+@pytest.mark.parametrize("name", HOOKED)
+def test_an_agent_gets_skills_that_go_with_the_hook(subcog: Run, name: str) -> None:
+    folder = Path(CLIENTS[name].settings.folder_path, "skills")
+    assert "would get the skills subcog-remember, -recall, -why" in subcog("init", "--for", name, "--dry-run").err
+    assert not folder.exists()
+    subcog("init", "--for", name, "--no-skills")
+    assert not folder.exists()
+    assert "has the skills subcog-remember, -recall, -why" in subcog("init", "--for", name).err
+    for skill in folder.iterdir():
+        text = (skill / "SKILL.md").read_text(encoding="utf-8")
+        assert text.startswith(f"---\nname: {skill.name}\ndescription: ")
+        assert "$ARGUMENTS" not in text
+    recall = folder / "subcog-recall" / "SKILL.md"
+    assert " search 'QUESTION' --json -n 5\n" in recall.read_text()
+    old = folder / "subcog-why" / "SKILL.md"
+    old.write_text(old.read_text().replace("subcog why list", "subcog why").rpartition("\n<!--")[0] + "\nMine.\n")
+    done = subcog("uninstall", "--for", name)
+    assert f"{folder}: no longer has the skills remember, recall" in done.err
+    assert [path.name for path in folder.iterdir()] == ["subcog-why"]
+    assert subcog("uninstall", "--for", name).code == 1
+
+
+def test_an_agent_with_a_server_gets_no_skills(subcog: Run) -> None:
+    assert "skills" not in subcog("init", "--for", "zed").err
+    assert not Path(CLIENTS["zed"].settings.folder_path, "skills").exists()
+
+
+def test_doctor_starts_a_server(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
+    assert subcog("init", "--for", "zed").code == 0
+    assert f"ok  Zed (not tried with the real client): server in {settings_of('zed')}, and starts" in subcog("doctor").out
+    (tmp_path / "mcp.py").write_text("raise ImportError('as where the extra is not installed')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subcog("doctor")
+    assert f"BAD  Zed (not tried with the real client): server in {settings_of('zed')} does not start" in done.out
+    assert ("the server needs the package mcp" in done.out, "`uv tool install" in done.out, done.code) == (True, True, 4)
 
 
 def test_init_says_how_to_install_the_servers_package(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = subcog("init", "--for", "zed")
-    assert ('install "subcog[mcp]"' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (True, 1, False)
+    assert ('`uv tool install ".[models,share,mcp]"`' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (
+        True,
+        1,
+        False,
+    )
     assert done.code != 0
 
 
-def test_the_line_for_goose_is_shown_and_recognised(subcog: Run, tmp_path: Path) -> None:
-    path = Path(os.environ["HOME"], ".config", "goose", "config.yaml")
+GOOSE = (".config", "goose", "config.yaml")
+
+
+def test_goose_gets_a_line_that_is_taken_back(subcog: Run, tmp_path: Path) -> None:
+    path = Path(os.environ["HOME"], *GOOSE)
     path.parent.mkdir(parents=True)
-    text = "extensions:\n  other:\n    cmd: npx # mine\n"
-    path.write_text(text)
-    done = subcog("init", "--for", "goose")
-    assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text)
-    assert "Goose does not have the server; `subcog init --for goose` says how to add it" in subcog("doctor").out
-    line = "  " + done.err.split("indented, `")[1].split("`")[0]
-    path.write_text(f"{text}#{line}\n")
-    assert "Goose does not have the server" in subcog("doctor").out
-    path.write_text(f"{text}{line}\n")
-    assert "Goose (not tried with the real client): server in" in subcog("doctor").out
+    (path.parent / "beside").touch()
+    for text in (None, "GOOSE_MODEL: x\n", "extensions:\n    other:\n        cmd: npx # mine\nGOOSE_MODE: auto\n"):
+        if text is not None:
+            path.write_text(text)
+        assert "Goose does not have the server; `subcog init --for goose` registers it" in subcog("doctor").out
+        assert subcog("init", "--for", "goose").code == 0
+        written = yaml.safe_load(path.read_text())
+        assert written["extensions"]["subcog"]["args"] == ["mcp"]
+        assert {**written, "extensions": None} == {**yaml.safe_load(text or "{}"), "extensions": None}
+        assert "Goose (not tried with the real client): server in" in subcog("doctor").out
+        again = path.read_text()
+        assert (subcog("init", "--for", "goose").code, path.read_text()) == (0, again)
+        assert subcog("uninstall", "--for", "goose").code == 0
+        assert (path.read_text() if path.exists() else None) == text
+
+
+def test_another_layout_of_gooses_file_is_left_to_the_person(subcog: Run, tmp_path: Path) -> None:
+    path = Path(os.environ["HOME"], *GOOSE)
+    path.parent.mkdir(parents=True)
+    for text in (
+        "extensions: {other: {cmd: npx}}\n",
+        "extensions:\n",
+        "'extensions':\n  a: {}\n",
+        "---\na: 1\n",
+        "a: 1",
+        "{a: 1}\n",
+    ):
+        path.write_text(text)
+        done = subcog("init", "--for", "goose")
+        assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text), text
+    line = "  " + done.err.split("indented, `")[1].split("`")[0].replace('"name"', "name")
+    path.write_text(f"extensions:\n{line}\n")
     assert subcog("init", "--for", "goose").code == 0
     done = subcog("uninstall", "--for", "goose")
-    assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"{text}{line}\n")
+    assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"extensions:\n{line}\n")
+
+
+def test_droids_own_file_of_hooks_has_the_hook(subcog: Run) -> None:
+    hooks, other = settings_of("droid").parent / "hooks.json", '{"hooks": [{"type": "command", "command": "date"}]}'
+    hooks.parent.mkdir()
+    for text in (f'{{"Stop": [{other}]}}', "{\n}\n", f'{{\n  "hooks": {{\n    "Stop": [{other}]\n  }}\n}}\n'):
+        hooks.write_text(text)
+        assert subcog("init", "--for", "droid").code == 0
+        written = json.loads(hooks.read_text())
+        assert {*HOOKED["droid"].events} <= {*written.get("hooks", written)}
+        assert (f"hook in {hooks}" in subcog("doctor").out, settings_of("droid").exists()) == (True, False)
+        assert subcog("uninstall", "--for", "droid").code == 0
+        assert hooks.read_text() == text
 
 
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
@@ -292,6 +373,17 @@ def test_a_missing_or_failing_hook_stays_silent(tmp_path: Path) -> None:
         words = hook_entries.words_of({"command": line})
         assert hook_entries.is_line(words)
         assert hook_entries.split_line(words) == [[*command, "hook", "--client", "gemini"] for command in commands]
+
+
+@posix
+def test_a_late_hook_ends_with_the_shell_that_runs_it(tmp_path: Path) -> None:
+    late = write_program(tmp_path / "late" / "subcog", "echo begun; exec sleep 600")
+    line = hook_entries.make_line([[str(late)], ["/nowhere/subcog"]], "gemini", is_windows=False)
+    with subprocess.Popen(["bash", "-c", line], stdout=subprocess.PIPE, text=True) as hook:
+        assert hook.stdout is not None
+        assert hook.stdout.readline() == "begun\n"
+        hook.terminate()
+        assert hook.stdout.read() == ""  # A child that lived on would keep it open.
 
 
 def test_the_line_for_windows_is_recognised() -> None:
@@ -353,6 +445,26 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
 
 
 @posix
+def test_doctor_says_whether_gemini_trusts_the_folder(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault = "Gemini CLI does not trust this folder yet"
+    assert fault not in subcog("doctor").out
+    subcog("init", "--for", "gemini")
+    rules = settings_of("gemini").parent / "trustedFolders.json"
+    beside = str(tmp_path / "beside")
+    for given, trusts in (
+        ({}, False),
+        ({str(tmp_path): "TRUST_FOLDER"}, True),
+        ({beside: "TRUST_PARENT"}, True),
+        ({beside: "TRUST_FOLDER", str(tmp_path): "DO_NOT_TRUST", str(tmp_path.parent): "TRUST_FOLDER"}, False),
+    ):
+        rules.write_text(json.dumps(given))
+        assert (fault in subcog("doctor").out) is not trusts, given
+    settings = json.loads(settings_of("gemini").read_text())
+    settings_of("gemini").write_text(json.dumps({**settings, "security": {"folderTrust": {"enabled": False}}}))
+    assert fault not in subcog("doctor").out
+
+
 def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     settings_of("codex").parent.mkdir()
     other = {"type": "command", "command": "date"}
@@ -433,6 +545,14 @@ def test_the_opencode_plugin_hands_over_the_hooks_texts(tmp_path: Path) -> None:
         {"hook_event_name": "tool.execute.after", "session_id": "s", "cwd": "/project", **tool},
         {"hook_event_name": "session.compacted", "session_id": "s", "cwd": "/project"},
     ]
+
+
+@posix
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_the_opencode_plugin_answers_a_typed_note(tmp_path: Path) -> None:
+    answer = run_plugin(tmp_path, """cat >/dev/null; echo '{"decision": "block", "reason": "remembered as 1"}'""")
+    ((part,), *_) = answer["results"]
+    assert part["text"].endswith("alone.\nremembered as 1")
 
 
 @posix

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from subcog_hooks.clients.description import list_clients
-from subcog_hooks.hook.payload import FIRST, FORGET, RESUMED, START_KIND
+from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, RESUMED, START_KIND, WITHOUT_CALLS
 from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
@@ -100,7 +100,9 @@ def test_a_patch_of_many_files_is_read_for_the_first_three() -> None:
 def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None:
     prompt_event, _, compaction = EVENTS[name]
     assert [payload.get(START_KIND) for payload in read(name, prompt_event, prompt="Which rope?")] == [FIRST, None]
-    assert [payload[START_KIND] for payload in read(name, compaction, trigger="manual")] == [FORGET]
+    assert [payload[START_KIND] for payload in read(name, compaction, trigger="manual")] == [
+        COMPACTING if name == "gemini" else FORGET
+    ]
 
 
 def test_gemini_alone_announces_each_request_as_a_compaction() -> None:
@@ -117,6 +119,11 @@ def test_a_prompt_that_gemini_drops_on_resume_forgets_the_given() -> None:
 def test_a_start_without_a_source_may_be_a_resumed_session() -> None:
     assert [payload[START_KIND] for payload in read("cursor", "sessionStart")] == [RESUMED]
     assert START_KIND not in read("codex", "SessionStart", source="startup")[0]
+
+
+def test_a_resumed_copilot_has_lost_the_texts_of_its_calls_alone() -> None:
+    assert [payload[START_KIND] for payload in read("copilot", "SessionStart", source="resume")] == [WITHOUT_CALLS]
+    assert read("copilot", "SessionStart", source="new") == []
 
 
 def test_unknown_events_and_failed_tools_bring_nothing() -> None:

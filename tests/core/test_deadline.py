@@ -26,6 +26,20 @@ def test_time_left_shrinks_to_zero(clock: Clock) -> None:
     assert left == pytest.approx([200.0, 50.0, 0.0, 0.0])
 
 
+def test_own_work_ends_by_processor_time_or_at_the_last_wall(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = [7.0]
+    monkeypatch.setattr(time, "process_time", lambda: worked[0])
+    of = Deadline(200.0, work_ms=400.0, last_ms=3_000.0)
+    clock[0] += 2.0  # a busy machine
+    assert (of.left_ms(), of.work_left_ms(), of.sooner(100.0).work_left_ms()) == pytest.approx((0.0, 400.0, 300.0))
+    worked[0] += 0.3
+    assert (of.work_left_ms(), of.share(0.5).work_left_ms()) == pytest.approx((100.0, 50.0))
+    assert of.sooner(200.0).work_left_ms() == 0.0
+    clock[0] += 0.95
+    assert of.work_left_ms() == pytest.approx(50.0)
+    assert Deadline(200.0).work_left_ms() == pytest.approx(200.0)
+
+
 def test_spent_time_counts_from_the_start_and_past_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [50.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])

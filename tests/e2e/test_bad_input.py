@@ -131,7 +131,9 @@ def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, subtests: pyte
 
 
 def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine) -> None:
+    traces = machine.home / "cut-offs"
     for payload in (b"", machine.asking()):
+        assert not traces.exists()  # where nothing was asked, nothing is cut off
         started = time.monotonic()
         with machine.begin("hook") as process:
             assert process.stdin is not None
@@ -144,6 +146,7 @@ def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine) -> Non
             finally:
                 process.kill()
             assert_silent(Done(code, process.stdout.read(), process.stderr.read(), time.monotonic() - started))
+    assert traces.read_text().endswith(" hook\n")
 
 
 @posix

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+import subprocess
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.store.project import slug_of
+from tests.clients.test_translation import EVENTS
 from tests.e2e.machine import NO_BRIEF, SHOP, Machine, ids_in, posix
 from tests.e2e.test_import_from import notes_of
+from tests.e2e.test_other_clients import answer
 
 RULE = "Prices are kept in cents, never as floating point numbers."
 ASKED = "In which unit do we keep prices, and do we use floating point numbers?"
@@ -50,7 +53,7 @@ def test_what_is_in_every_session_is_found_and_not_handed_over(bare: Machine, sh
     taken(bare, shop)
     assert RULE in found(bare, "floating point prices", shop)
     assert bare.recall(ASKED, cwd=shop) == []
-    assert b"Claude Code puts it before the model itself" in bare.run("why", cwd=shop).stdout
+    assert b"the agent puts it before the model itself" in bare.run("why", cwd=shop).stdout
     bare.environment[NO_BRIEF] = "1500"
     assert RULE not in bare.begun("startup", cwd=shop)
     assert bare.recall(ASKED, cwd=bare.repository("clone", SHOP)) != []  # a worktree without the file
@@ -126,9 +129,9 @@ def test_the_folder_in_which_the_session_began_counts(bare: Machine, shop: Path)
     written(shop, {"cranes/CLAUDE.md": f"{NESTED}\n"})
     taken(bare, shop)
     for began, comes in ((shop, 1), (shop / "cranes", 0)):
-        kept = bare.root / "user" / ".claude" / "projects" / slug_of(str(began)) / "s.jsonl"
+        bare.environment["CLAUDE_PROJECT_DIR"] = str(began)
         for at in (shop, shop / "cranes"):
-            fields = {**json.loads(bare.asking(ABOUT_NESTED, cwd=at)), "transcript_path": str(kept)}
+            fields = {**json.loads(bare.asking(ABOUT_NESTED, cwd=at)), "transcript_path": str(bare.root / "s.jsonl")}
             assert len(ids_in(bare.answer(json.dumps(fields).encode()))) == comes, (began, at)
 
 
@@ -139,7 +142,61 @@ def test_a_file_of_memories_can_not_claim_to_be_the_clients(bare: Machine, shop:
     assert len(bare.recall(ASKED, cwd=shop)) == 1
 
 
-IN_CONTEXT = b"in Claude Code's context anyway: `search` finds it, the hook does not repeat it"
+def informed(machine: Machine, cwd: Path, prompt: str = ASKED) -> set[str]:
+    """Return the agents to whom a prompt brings a memory."""
+    asked = {"prompt": prompt, "cwd": str(cwd)}
+    names = {client for client, events in EVENTS.items() if answer(machine, client, events[0], str(uuid.uuid4()), **asked)}
+    return names | ({"claude"} if machine.recall(prompt, cwd=cwd) else set())
+
+
+def test_what_one_agent_loads_is_given_to_the_others(bare: Machine, shop: Path) -> None:
+    (notes_of(bare, shop) / "MEMORY.md").write_text(f"# Notes\n\n- {MINE}\n")
+    written(shop, {"CLAUDE.md": f"# Money\n\n{RULE}\n", "cranes/AGENTS.md": f"{NESTED}\n"})
+    taken(bare, shop)
+    assert bare.run("import", "--from", "agents", cwd=shop).code == 0
+    assert informed(bare, shop, ABOUT_MINE) == set(EVENTS)
+    assert informed(bare, shop) == set(EVENTS) - {"copilot", "opencode"}
+    assert "codex" in informed(bare, shop, ABOUT_NESTED)
+    assert informed(bare, shop / "cranes", ABOUT_NESTED) == {"claude", "gemini"}
+    bare.environment[NO_BRIEF] = "1500"
+    assert RULE in answer(bare, "codex", "SessionStart", "new", source="startup", cwd=str(shop))
+    assert RULE not in bare.begun("startup", cwd=shop)
+
+
+def test_what_an_agent_no_longer_loads_is_given(bare: Machine, shop: Path) -> None:
+    written(shop, {"CLAUDE.md": f"{RULE}\n\n{NESTED}\n"})
+    taken(bare, shop)
+    assert bare.recall(ASKED, cwd=shop) == []
+    (shop / "CLAUDE.md").write_text(f"{NESTED}\n")
+    assert len(bare.recall(ASKED, cwd=shop)) == 1
+
+
+@posix
+def test_the_index_of_a_removed_worktree_is_given(bare: Machine, shop: Path) -> None:
+    shutil.rmtree(shop / ".git")
+    for words in ("init -q", "-c user.email=a@b.c -c user.name=ada commit -q --allow-empty -m x", "worktree add -q ../tree"):
+        subprocess.run(["git", *words.split()], cwd=shop, check=True)
+    tree = bare.root / "tree"
+    for folder, text in ((shop, NESTED), (tree, MINE)):
+        (notes_of(bare, folder) / "MEMORY.md").write_text(f"# Notes\n\n- {text}\n")
+    taken(bare, shop)
+    assert (bare.recall(ABOUT_NESTED, cwd=shop), bare.recall(ABOUT_NESTED, cwd=tree)) == ([], [])
+    shutil.rmtree(tree)
+    assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
+
+
+def test_notes_about_a_folder_without_git_come_there_alone(bare: Machine, shop: Path) -> None:
+    folder, elsewhere = bare.root / "loose", bare.root / "elsewhere"
+    for made in (folder, elsewhere):
+        made.mkdir()
+    (notes_of(bare, folder) / "tides.md").write_text(f"{MINE}\n")
+    taken(bare, folder)
+    assert (found(bare, "tides gauge", folder), found(bare, "tides gauge", elsewhere)) == ([MINE], [])
+    assert informed(bare, folder, ABOUT_MINE) == {"claude", *EVENTS}
+    assert informed(bare, elsewhere, ABOUT_MINE) == informed(bare, shop, ABOUT_MINE) == set()
+
+
+IN_CONTEXT = b"in Claude Code's context anyway: the hook gives it to other agents, and `search` finds it"
 
 
 @pytest.mark.parametrize("source", ["CLAUDE.md", ".", "docs/money.md", "cranes/CLAUDE.md"])

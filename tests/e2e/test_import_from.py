@@ -116,11 +116,11 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     assert found == {
         "Name exports.": (["**/*.tsx", "src/{ui,web}/**", "app/[slug]"], None),
         "Answer in English.": ([], None),
-        "Releases leave from main.": ([], None),
+        "Releases leave from main.": ([], False),
         "Say why in each doc.": (["lib/**/*.{ts,tsx}", "docs/**"], None),
         "Errors are wrapped.": (["api/**", "cmd/**"], None),
         "Tidy before a commit.": (["**/*.go", "**/{go.mod,go.sum}"], None),
-        "No pixel units.": (["web/**"], None),
+        "CSS\n\nNo pixel units.": (["web/**"], False),
         "Write tests first.": ([], None),
         "Keywords in capitals.": (["**/*.sql"], None),
         "Type everything.": (["**/*.py"], None),
@@ -132,6 +132,62 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
     assert len(bare.stored()) == 12
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[slug]" / "page.css"), old_string="a", new_string="b")
+
+
+def test_a_rule_is_asked_for_by_its_description(bare: Machine, shop: Path) -> None:
+    about = "How database migrations are written and rolled back"
+    front = f"\n---\ndescription: {about}\nglobs:\nalwaysApply: false\n---\n"
+    steps = "Each step has a reverse, and it is run once in staging."
+    (shop / ".cursor" / "rules").mkdir(parents=True)
+    (shop / ".cursor" / "rules" / "m.mdc").write_text(f"{front}{steps}\n")
+    (shop / "ai").mkdir()
+    (shop / "ai" / "lock.mdc").write_text("---\nglobs: pnpm-lock.yaml\n---\n# Lockfile\n\npnpm alone writes it.\n")
+    (shop / "notes.md").write_text("---\nname: Undo\ndescription: How releases are undone\n---\nRun just undo.\n")
+    assert bare.run("import", "--from", "cursor", "--wait", cwd=shop).stdout == b"added 2 (github.com/acme/shop: 2)\n"
+    for path in ("ai", "ai/lock.mdc", ".cursor/rules"):  # They are there already, with the same texts.
+        assert bare.run("import", path, cwd=shop).stdout == b"added 0, already there 1\n"
+    assert bare.run("import", "notes.md", cwd=shop).code == 0
+    rows = bare.stored()
+    rule, lock, note = (rows[text] for text in sorted(rows, key=lambda text: (text[0] != "H", text[0])))
+    assert (rule["content"], rule["standing"]) == (f"{about}\n\n{steps}", False)
+    assert rule["questions"] == [about]
+    assert (lock["content"], lock["paths"]) == ("Lockfile\n\npnpm alone writes it.", ["pnpm-lock.yaml"])
+    assert note["content"] == "Undo\n\nHow releases are undone\n\nRun just undo."
+    assert note["questions"] == ["How releases are undone"]
+    asked = bare.asking("how are the migrations of the database rolled back?", "s", shop)
+    assert steps in bare.answer(asked)
+
+
+def test_a_packages_rules_hold_below_it(bare: Machine, shop: Path) -> None:
+    front = "---\nglobs: {}\n---\nRule {}.\n"
+    globs = ("src/**/*.ts", "*.sql, ./a.c", "packages/api/docs/**", "**/x.go")
+    (shop / "packages" / "api" / ".cursor" / "rules").mkdir(parents=True)
+    for number, glob in enumerate(globs):
+        (shop / "packages" / "api" / ".cursor" / "rules" / f"{number}.mdc").write_text(front.format(glob, number))
+    for name in ("GEMINI.md", "packages/web/GEMINI.md"):
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(f"Words of {name}.\n")
+    for source in ("cursor", "gemini"):
+        assert bare.run("import", "--from", source, cwd=shop).code == 0
+    paths = {text: row.get("paths") for text, row in bare.stored().items()}
+    assert paths == {
+        "Rule 0.": ["packages/api/src/**/*.ts"],
+        "Rule 1.": ["packages/api/**/*.sql", "packages/api/**/a.c"],
+        "Rule 2.": ["packages/api/docs/**"],
+        "Rule 3.": ["packages/api/**/x.go"],
+        "Words of GEMINI.md.": None,
+        "Words of packages/web/GEMINI.md.": ["packages/web/**"],
+    }
+
+
+def test_one_file_under_several_names_comes_once(bare: Machine, shop: Path) -> None:
+    sections = "\n\n".join(f"## Part {number}\n\n" + f"Part {number} holds in each release. " * 20 for number in range(4))
+    (shop / ".github").mkdir()
+    (shop / ".github" / "copilot-instructions.md").write_text(f"# Shop\n\n{sections}\n")
+    for name in ("AGENTS.md", "GEMINI.md"):
+        (shop / name).symlink_to(".github/copilot-instructions.md")
+    for source, out in (("agents", "added 4"), ("copilot", "added 0, already there 4"), ("gemini", "added 0, already there 4")):
+        assert bare.run("import", "--from", source, cwd=shop).stdout.decode().startswith(out)
 
 
 @posix
@@ -146,8 +202,8 @@ def test_linked_rule_folders_are_followed_in_the_project(bare: Machine, shop: Pa
     out, gone = b"which is a link out of the repository", b"which cannot be read: No such file or directory"
     for name, target, added, left_out in (  # the link, its target, the results of an import
         (".cursor", "docs/agents", b"added 1 (github.com/acme/shop: 1)\n", b""),
-        (".cursor/rules", str(outer), b"added 0, archived 1\n", out),
-        (".cursor/rules", "nowhere", b"added 0\n", gone),
+        (".cursor/rules", str(outer), b"added 0, already there 1\n", out),
+        (".cursor/rules", "nowhere", b"added 0, already there 1\n", gone),
     ):
         link = shop / name
         link.parent.mkdir(exist_ok=True)
@@ -163,6 +219,7 @@ def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -
     (shop / ".git" / "AGENTS.md").write_text("Git's.")
     (shop / "app" / "[id]").mkdir(parents=True)
     (shop / "app" / "[id]" / "AGENTS.md").write_text("Ids are ULIDs.")
+    (shop / "CLAUDE.md").write_text("Build with just.")  # Without one Claude Code reads AGENTS.md itself.
     for number in range(4):
         (shop / "packages" / f"p{number}").mkdir(parents=True)
         for other in range(4):

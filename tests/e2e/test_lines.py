@@ -11,11 +11,9 @@ import pytest
 from subcog_hooks.hook.detached import SWITCH_OFF
 from tests.e2e.machine import (
     ANSWER,
-    ATTEMPTS,
     LONGEST_S,
     OTHER_REMOTE,
     QUESTION,
-    QUIET_S,
     Done,
     Machine,
     assert_silent,
@@ -26,7 +24,6 @@ from tests.e2e.machine import (
 
 RELATED = "explain where the session token lives"
 HINT = 'maybe="one line of a note that may be related; `{} ID` prints it"'
-OTHER = "tp-0041"  # the memory of the second line
 SESSION = "4b1e6f0a-0b0e-4a51-9d5c-2f3f9a5d7c11"
 WITHOUT_NEED = ["thanks, looks good", "go on", "/compact", "ok now the second one", f"{RELATED} [nomem]"]
 
@@ -37,11 +34,8 @@ def lines_in(block: str) -> dict[str, str]:
 
 
 def is_allowed(machine: Machine, command: str, session: str = SESSION) -> bool:
-    """Whether the hook lets the agent run a command; it is asked again when it was slow, which a busy machine can make it."""
-    for _ in range(ATTEMPTS):
-        done = machine.hook(machine.calling("Bash", session, command=command))
-        if done.stdout or done.seconds < QUIET_S:
-            break
+    """Whether the hook lets the agent run a command."""
+    done = machine.hook(machine.calling("Bash", session, command=command))
     answer = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
     return bool(answer.get("permissionDecision") == "allow")
 
@@ -61,9 +55,9 @@ def test_a_related_prompt_is_pointed_at_notes_each_once(pointing: Machine) -> No
     first = pointing.answer(pointing.asking(RELATED, SESSION))
     head, *_ = first.splitlines()
     assert head == f"<subcog-memories {HINT.format('subcog show')}>"
-    assert list(lines_in(first)) == [ANSWER, OTHER]
+    assert list(lines_in(first)) == [ANSWER]
     again = pointing.answer(pointing.asking(f"{RELATED}, and who rolls the sessions over", SESSION))
-    assert not {ANSWER, OTHER} & lines_in(again).keys()
+    assert ANSWER not in lines_in(again)
     assert "maybe=" not in again
 
 
@@ -116,7 +110,6 @@ def test_a_cut_note_comes_with_the_command_that_prints_it(bare: Machine) -> None
 def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     assert is_allowed(pointing, f"subcog show {ANSWER}")
-    assert is_allowed(pointing, f"subcog show {OTHER} {ANSWER}")
     assert is_allowed(pointing, f"{pointing.command} show {ANSWER}")
     done = opened(pointing, ANSWER)
     assert done.code == 0
@@ -219,5 +212,25 @@ def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, opti
     pointing.run("config", "set", "surfacing.receipt", "true")
     outputs = [json.loads(pointing.hook(payload, *options).stdout) for payload in (told, related)]
     receipts = [output.pop("systemMessage", None) for output in outputs]
-    assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 2 lines"])
+    assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 1 line"])
     assert outputs == [json.loads(stdout) for stdout in without]
+
+
+# ---- orders ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "rule"),
+    [
+        ("deploy this to prod pls", "Never deploy from a laptop, only the pipeline does it."),
+        ("ship it this afternoon", "No release in sale weeks unless Hedda has agreed."),
+        ("drop the old table, nobody needs it", "Always ask Beata before you delete a table of billing."),
+        ("ok now migrate it", "Each migration needs a way back, never merge one without."),
+        ("rotate the keys tonight", "Keys are rotated by the vault job alone; never rotate one by hand."),
+        ("upgrade all of it", "Never upgrade more than one package in a commit."),
+    ],
+)
+def test_an_order_gets_the_rule_about_its_action(pointing: Machine, order: str, rule: str) -> None:
+    pointing.imports({"id": "rule", "content": rule, "standing": True})
+    block = pointing.answer(pointing.asking(order))
+    assert "rule" in lines_in(block) or "rule, relevance" in block

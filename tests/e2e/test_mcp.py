@@ -1,25 +1,41 @@
 """`subcog mcp`: the protocol's own client lists and calls the tools of the installed executable, over pipes."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import anyio
 import pytest
-from mcp.client import Client
+from mcp import MCPError
+from mcp.client import Client, Transport
 from mcp.client.context import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import ListRootsResult, Root, TextContent, Tool
+from mcp_types import ListRootsResult, Root, TextContent, TextResourceContents, Tool
 from pydantic import FileUrl
 
 from tests import transcripts
-from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, PROJECT, REMOTE, Machine, assert_one_line_error
+from tests.e2e.machine import (
+    ABOUT_IT,
+    CONTENT,
+    LONGEST_S,
+    NO_BRIEF,
+    OTHER_REMOTE,
+    OWNER,
+    PROJECT,
+    REMOTE,
+    Machine,
+    assert_one_line_error,
+    posix,
+)
 
-MAX_CHARACTERS = 875  # of all descriptions: 250 tokens of 3.5 characters, which JSON has at least
-NOTHING = "Nothing is known about this."
+# Of all that a model is told of the tools, and of the instructions: 300 and 120 tokens of 3.5 characters.
+MAX_CHARACTERS, MAX_INSTRUCTIONS = 1_050, 420
+NOTHING = "No note answers this."
+BRIEF = "subcog://brief"
 HANDSHAKE, NEWEST = "legacy", "auto"  # protocols: the server asks for roots itself, or answers a call by asking
 INITIALIZE: dict[str, object] = {
     "protocolVersion": "2025-06-18",
@@ -36,7 +52,6 @@ def talk(
 ) -> tuple[list[Tool], list[Answer]]:
     """List the tools and make the calls, all in one session. roots: URIs, () where the client offers none."""
     errors = machine.root / "stderr"
-    command = StdioServerParameters(command=machine.command, args=["mcp"], env=machine.environment, cwd=cwd or machine.folder)
 
     async def tell_roots(context: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(uri)) for uri in roots])
@@ -44,7 +59,7 @@ def talk(
     async def work() -> tuple[list[Tool], list[Answer]]:
         with errors.open("w") as errlog:
             async with Client(
-                stdio_client(command, errlog), mode=mode, list_roots_callback=tell_roots if roots else None
+                server_of(machine, errlog, cwd), mode=mode, list_roots_callback=tell_roots if roots else None
             ) as client:
                 tools = (await client.list_tools()).tools
                 results = [await client.call_tool(name, arguments) for name, arguments in calls]
@@ -58,6 +73,11 @@ def talk(
     return told
 
 
+def server_of(machine: Machine, errlog: TextIO = sys.stderr, cwd: Path | None = None) -> Transport:
+    command = StdioServerParameters(command=machine.command, args=["mcp"], env=machine.environment, cwd=cwd or machine.folder)
+    return stdio_client(command, errlog)
+
+
 def answer_to(machine: Machine, name: str, arguments: dict[str, object], cwd: Path | None = None) -> Answer:
     """The answer to one call in a session of its own."""
     (answer,) = talk(machine, (name, arguments), cwd=cwd)[1]
@@ -67,8 +87,50 @@ def answer_to(machine: Machine, name: str, arguments: dict[str, object], cwd: Pa
 def test_three_tools_are_described_in_few_words(bare: Machine) -> None:
     tools, _ = talk(bare)
     assert [tool.name for tool in tools] == ["recall", "show", "remember"]
-    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
-    assert len(listed) <= MAX_CHARACTERS
+    assert len(json.dumps([[tool.name, tool.description, tool.input_schema] for tool in tools])) <= MAX_CHARACTERS
+    for tool in tools:
+        assert tool.title
+        assert tool.annotations
+        assert (tool.annotations.destructive_hint, tool.annotations.open_world_hint) == (False, False)
+        assert tool.annotations.read_only_hint is (tool.name != "remember")
+        for schema in tool.input_schema["properties"].values():
+            assert schema["description"]
+            is_bounded = schema["type"] == "boolean" or schema.get("maxLength")
+            assert is_bounded or (schema["maxItems"], schema["items"]["maxLength"]) in ((10, 64), (8, 200))
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, NEWEST])
+def test_a_session_is_told_when_to_call_the_tools(bare: Machine, mode: str) -> None:
+    async def instructions() -> str:
+        async with Client(server_of(bare), mode=mode) as client:
+            return client.instructions or ""
+
+    told = anyio.run(instructions)
+    assert "Call recall" in told
+    assert "Call remember" in told
+    assert len(told) <= MAX_INSTRUCTIONS
+
+
+def test_the_brief_is_a_resource_and_comes_once(bare: Machine) -> None:
+    del bare.environment[NO_BRIEF]
+    bare.imports({"id": "mine", "content": "Piers are painted in May."})
+    brief = bare.run("brief").stdout.decode().rstrip("\n")
+    assert "Piers are painted in May." in brief
+
+    async def read() -> str:
+        async with Client(server_of(bare)) as client:
+            assert [resource.uri for resource in (await client.list_resources()).resources] == [BRIEF]
+            with pytest.raises(MCPError, match=f"there is no such resource; there is {BRIEF}"):
+                await client.read_resource("subcog://other")
+            (content,) = (await client.read_resource(BRIEF)).contents
+            assert isinstance(content, TextResourceContents)
+            return content.text
+
+    assert anyio.run(read) == brief
+    asked: list[Call] = [("recall", {"text": ABOUT_IT})] * 2
+    assert talk(bare, *asked)[1] == [(False, f"{NOTHING}\n{brief}"), (False, NOTHING)]
+    bare.run("pause")
+    assert anyio.run(read) == ""
 
 
 def test_an_accepted_note_is_recalled_and_shown(bare: Machine) -> None:
@@ -172,18 +234,34 @@ def test_the_person_decides_about_an_agents_notes(bare: Machine) -> None:
 
 
 def test_nothing_but_the_protocol_is_printed(bare: Machine) -> None:
+    unreadable = [
+        b"no JSON",
+        b"{}",
+        b"[" * 2_000,
+        b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "x", "params": ["token=abc"]}',
+    ]
     with bare.begin("mcp") as server:
         assert server.stdin
+        assert server.stdout
         ask(server, "initialize", INITIALIZE)
-        server.stdin.write(b"no JSON\n{}\n")
-        for id_ in ({}, {"id": "\ud800"}):
-            request = {"jsonrpc": "2.0", "method": "tools/list", "params": ["token=abc"], **id_}
-            server.stdin.write(json.dumps(request).encode() + b"\n")
+        for line in unreadable:
+            server.stdin.write(line + b"\n")
+            server.stdin.flush()
+            answer = json.loads(server.stdout.readline())
+            assert (answer["id"], answer["error"]["code"]) == (None, -32600 if line.endswith(b"}") else -32700)
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "result": 5}\n')  # of a request that nobody sent
         ask(server, "tools/call", {"name": "recall", "arguments": {"text": CONTENT}})
         rest, errors = server.communicate()
     assert (server.returncode, rest, errors) == (0, b"", b"")
-    assert "mcp: a message of the client is not answered: it is no valid request" in bare.log()[-1]
     assert not any("token=abc" in line for line in bare.log())
+
+
+@posix
+def test_an_interrupt_ends_the_server(bare: Machine) -> None:
+    with bare.begin("mcp") as server:
+        ask(server, "initialize", INITIALIZE)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(LONGEST_S) == -signal.SIGINT
 
 
 def test_a_bad_request_is_answered_with_an_error(bare: Machine) -> None:
@@ -248,4 +326,4 @@ def test_without_the_extra_one_line_names_it(bare: Machine) -> None:
     )
     done = bare.start([sys.executable, "-c", script])
     assert_one_line_error(done, 5)
-    assert b'install "subcog[mcp]"' in done.stderr
+    assert b'in your clone run `uv tool install ".[models,share,mcp]"`' in done.stderr

@@ -13,7 +13,7 @@ import pytest
 from subcog_hooks.cli.agents import hook_entries
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
-from tests.e2e.machine import ANSWER, linux, posix
+from tests.e2e.machine import ANSWER, NO_BRIEF, linux, posix
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text
 from tests.e2e.typing_client import typing
@@ -288,6 +288,21 @@ def test_an_error_brings_its_note_into_the_next_request(client: str, model: str,
     assert (is_error, "No such file" in text) == (True, True)
     assert ANSWER not in turn.requests[0].model_text
     assert ANSWER in turn.requests[-1].model_text
+
+
+RULE = "Never rebase a branch that is pushed."
+LOOK = {"description": "look", "prompt": "you are the agent", "subagent_type": "general-purpose", "run_in_background": False}
+AGENT = ToolCall("Task", LOOK)
+
+
+def test_a_standing_memory_reaches_a_subagent(client: str, model: str, with_client: Sandbox, subcog_command: str) -> None:
+    with_client.environment = {name: value for name, value in with_client.environment.items() if name != NO_BRIEF}
+    with_client.run(subcog_command, "remember", RULE, "--standing")
+    with conversation(client, with_client, model) as talk:
+        turn = talk.say("let an agent look", AGENT)
+    (request,) = [request for request in turn.requests if "you are the agent" in request.model_text]
+    assert request.model_text.count(RULE) == 1
+    assert_silent(turn)
 
 
 FREEZE = "No deploys until the booking season is over."

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
+from tests.e2e.claude_client import ClientUnavailable
 from tests.e2e.machine import Machine, linux
-from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
+from tests.e2e.other_client import HARNESS, OtherClient, drive, fetched_other, settings_of, with_harness
 
 KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday of the month."
 PRICE = "x.py prints the price in cents, never in euros."
@@ -27,10 +29,46 @@ def noted(bare: Machine) -> Machine:
     return bare
 
 
+def fetched_or_skipped(name: str, run_folder: Path) -> OtherClient:
+    try:
+        return fetched_other(name, run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(f"{name} is left out: {reason}")
+
+
 def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted: Machine) -> None:
     wanted = ("--assert-injected", "rotate_keys.sh", "--assert-injected", "price in cents")
     answers = drive(other_client, noted, [QUESTION], *EDIT, *wanted)
     assert answers.code == 0, answers.output
+
+
+def test_its_skills_are_in_a_real_request(other_client: OtherClient, noted: Machine) -> None:
+    settings = settings_of(other_client, noted)
+    folder = LEARNED_CLIENTS[other_client.name].settings.folder
+    home = Path(noted.environment["HOME"])
+    files = sorted(str(path.relative_to(home)) for path in (home / folder / "skills").glob("*/SKILL.md"))
+    assert len(files) == 3
+    answers = drive(other_client, noted, [QUESTION], *(f"--config={home / file}=~/{file}" for file in files), settings=settings)
+    assert answers.code == 0, answers.output
+    told = "\n".join(answers.requests[0])
+    for skill in ("subcog-remember", "subcog-recall", "subcog-why", "before you guess", "that later sessions will need"):
+        assert skill in told, skill
+
+
+RECALL = {"gemini": "mcp_subcog_recall", "qwen": "mcp__subcog__recall"}  # the names that the clients give to the tool
+
+
+@pytest.mark.parametrize("other_client", RECALL, indirect=True)
+def test_the_server_is_explained_and_asked(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    server = {"command": noted.command, "args": ["mcp"], "env": {"SUBCOG_HOME": str(noted.home)}}
+    settings, script = tmp_path / "settings.json", tmp_path / "script.json"
+    settings.write_text(json.dumps({"mcpServers": {"subcog": server}}))
+    call = {"name": RECALL[other_client.name], "args": {"text": QUESTION}}
+    script.write_text(json.dumps([{"tool": call}, {"text": "done"}]))
+    answers = drive(other_client, noted, ["Rotate them, please."], "--script", str(script), settings=settings)
+    assert answers.code == 0, answers.output
+    assert answers.count("Call recall with the question", 0) == 1
+    assert (answers.count("rotate_keys.sh", 0), answers.count("rotate_keys.sh")) == (0, 1)
 
 
 def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: Machine) -> None:
@@ -39,6 +77,37 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
     answers = drive(other_client, noted, [QUESTION], *EDIT, "--assert-absent", "rotate_keys.sh", settings=settings)
     assert answers.code == 0, answers.output
     assert any(QUESTION in text for request in answers.requests for text in request)
+
+
+def test_a_note_typed_into_opencode_is_stored_and_answered(noted: Machine, run_folder: Path) -> None:
+    note = "The harbour crane is inspected on Mondays"
+    answers = drive(fetched_or_skipped("opencode", run_folder), noted, ["<wait:8>", f"remember: {note}", "<wait:5>"], "--tty")
+    assert answers.code == 0, answers.output
+    assert note in noted.stored()
+    assert any("subcog: remembered as" in text for text in answers.requests[-1])
+
+
+def test_gemini_ends_a_hook_that_sleeps(noted: Machine, run_folder: Path) -> None:
+    gemini = fetched_or_skipped("gemini", run_folder)
+    settings, sleeper = settings_of(gemini, noted), noted.root / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
+    sleeper.chmod(0o755)
+    registered = json.loads(settings.read_text())
+    for groups in registered["hooks"].values():
+        groups[0]["hooks"][0]["command"] = hook_entries.make_line([[str(sleeper)], [noted.command]], "gemini", is_windows=False)
+    settings.write_text(json.dumps(registered))
+    answers = drive(gemini, noted, [QUESTION], "--assert-absent", "rotate_keys.sh", settings=settings)
+    assert answers.code == 0, answers.output
+
+
+def test_a_resumed_session_has_each_note(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    calls = [{"edit": {"path": "{PROJECT}/x.py", "old": f"print({n})", "new": f"print({n + 1})"}} for n in (1, 2)]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([step for call in calls for step in ({"read": "{PROJECT}/x.py"}, call, {"text": "done"})]))
+    answers = drive(other_client, noted, [QUESTION, "And now the other edit."], "--script", str(script))
+    assert answers.code == 0, answers.output
+    assert answers.count("rotate_keys.sh") == 1
+    assert answers.count("price in cents") >= 1  # Gemini itself repeats the results of tools.
 
 
 def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, noted: Machine) -> None:

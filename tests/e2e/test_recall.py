@@ -108,3 +108,12 @@ def test_a_batch_says_what_single_searches_say(machine: Machine) -> None:
     for id_, results in batch(machine, rows, "--fast", "--explain").items():
         alone = json.loads(machine.run("search", "--json", "--fast", "--all-projects", "--", id_).stdout)["results"]
         assert alone == results
+
+
+def test_a_name_with_a_dot_finds_no_host_name_first(bare: Machine) -> None:
+    net = "The api targets .NET 8 since March."
+    for text in ("The build host is ci.shop.net and has 8 cores.", "The mail relay is mail.net in the cellar.", net):
+        assert bare.run("remember", text).code == 0
+    rows = {row["id"]: row["content"] for row in bare.rows("list", "--jsonl")}
+    assert rows[bare.recall("how do we build the .NET solution?")[0]] == net
+    assert net in bare.run("search", ".net").stdout.decode().splitlines()[0]

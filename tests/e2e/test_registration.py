@@ -159,7 +159,7 @@ def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository
             make(file)
             done = bare.run("doctor", cwd=repository)
             assert (done.code, f"{name} cannot be read, by the client either" in said(done)) == (4, True)
-            assert "no settings file and no plugin runs the hook" in said(done)
+            assert "no agent runs the hook" in said(done)
             assert_one_line_error(bare.run("init", option, cwd=repository), 4)
             file.unlink()
 
@@ -236,12 +236,12 @@ def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repositor
     installed(on_path, {"user": True}, repository)
     out = on_path.run("doctor", cwd=repository).stdout.decode()
     assert f"  ok  plugin {PLUGIN} 0.1.0, enabled in the user settings: it runs `subcog hook` from the PATH\n" in out
-    assert "no settings file and no plugin runs the hook" not in out
+    assert "no agent runs the hook" not in out
     installed(on_path, {"project": False}, repository)
     out = on_path.run("doctor", cwd=repository).stdout.decode()
     off = f"plugin {PLUGIN} 0.1.0 is installed and disabled; `claude plugin enable {PLUGIN}` switches it on\n"
     assert f"note  {off}" in out
-    assert "note  no settings file and no plugin runs the hook" in out
+    assert "note  no agent runs the hook" in out
     assert on_path.run("init", "--local", cwd=repository).code == 0
     out = on_path.run("doctor", cwd=repository).stdout.decode()
     assert f"  ok  {off}" in out
@@ -251,7 +251,7 @@ def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repositor
 def test_plugin_that_a_repository_alone_names_is_none(on_path: Machine, repository: Path) -> None:
     written(repository / ".claude", json.dumps({"enabledPlugins": {"subcog@evil\x1b[2J": True, PLUGIN: True}}))
     done = on_path.run("doctor", cwd=repository)
-    assert "no settings file and no plugin runs the hook" in done.stdout.decode()
+    assert "no agent runs the hook" in done.stdout.decode()
     assert on_path.run("init", "--local", cwd=repository).code == 0
     assert "UserPromptSubmit" in (repository / ".claude" / "settings.local.json").read_text()
 

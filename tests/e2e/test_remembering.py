@@ -71,6 +71,7 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         (OLD, NEW, "30 s there, 45 s here"),
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
         ("We use Vitest for unit tests.", "We use Jest for unit tests.", "Vitest there, Jest here"),
+        ("We use NATS JetStream, not Kafka", "We use Kafka for locker events", "not Kafka there, Kafka here"),
     ):
         before = remembered(bare, old)
         done = bare.run("remember", new)

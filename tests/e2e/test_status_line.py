@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 from tests.e2e.machine import ANSWER, Machine
@@ -52,6 +53,19 @@ def test_the_status_line_tells_of_a_hook_that_a_fault_keeps_off(bare: Machine, s
     assert " BAD  config.toml is not TOML" in told
     assert "surfacing.enabled is false: the hook is silent" in told
     assert status_line(bare, cwd=shop) == "subcog 1 note · hook off"
+    (bare.home / "config.toml").unlink()
+    assert bare.run("pause").code == 0
+    assert status_line(bare, cwd=shop) == "subcog 1 note · paused"
+
+
+def test_the_status_line_says_once_that_a_run_was_cut_off(machine: Machine) -> None:
+    machine.prompt("Where is the crane?", SESSION)
+    notes = status_line(machine)
+    later_ms = time.time_ns() // 1_000_000
+    (machine.home / "cut-offs").write_text(f"{later_ms} PreToolUse {SESSION}\n{later_ms} Stop another\n5 Stop {SESSION}\n")
+    assert status_line(machine) == f"{notes} · 1 run cut off: this machine was busy"
+    machine.prompt("Where is the crane now?", SESSION)
+    assert status_line(machine) == notes
 
 
 def test_the_status_line_is_empty_where_nothing_is_to_show(bare: Machine, tmp_path: Path) -> None:

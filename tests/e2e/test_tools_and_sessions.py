@@ -139,6 +139,26 @@ def test_a_subagent_has_a_context_of_its_own(beginnings: Machine) -> None:
     assert ids_at() == ids_at(agent_id=17) == []
 
 
+def test_standing_memories_reach_each_subagent_once(beginnings: Machine) -> None:
+    del beginnings.environment[NO_BRIEF]
+    beginnings.imports(
+        {"id": "rule", "content": "Never rebase a pushed branch.", "standing": True},
+        {"id": "fact", "content": "The mole light has been out since May.", "standing": False},
+    )
+    start = beginnings.payload("SubagentStart", {"agent_id": "a05e", "agent_type": "Explore"}, "one session")
+
+    def ids_at(**fields: object) -> list[str]:
+        return ids_in(beginnings.answer(odd(start, **fields), "SubagentStart"))
+
+    assert "fact" in ids_in(beginnings.begun("startup", "one session"))
+    assert ids_at() == ids_at(agent_id="b05e") == ["always", "rule"]
+    assert ids_at() == ids_at(agent_id=None) == ids_at(agent_id="c05e", agent_type="") == []  # a compaction's has no type
+    beginnings.run("config", "set", "surfacing.session_start", "false")
+    assert ids_at(agent_id="d05e") == []
+    verdict = json.loads(beginnings.run("why", "list", "--json").stdout)[0]
+    assert (verdict["event"], verdict["reason"], verdict["session"]) == ("SubagentStart", "Explore", "one session")
+
+
 def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine) -> None:
     beginnings.imports(HARBOUR[1])
     assert beginnings.at_call("Bash", "one session", command="allocate_berth 7") == ["berths"]

@@ -60,6 +60,28 @@ def test_a_secret_is_not_kept_and_that_is_said(attended: Machine) -> None:
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(stored(attended)) + reason
 
 
+def test_what_the_client_adds_to_a_note_is_not_stored(attended: Machine) -> None:
+    reminder = "<system-reminder>the client says hi</system-reminder>"
+    for prompt in (
+        f"remember: {NOTE} [Image #1]\n{reminder}",
+        f"<ide_opened_file>The user opened a.py</ide_opened_file>\nremember\uff1a {NOTE}",  # with the colon of Chinese
+    ):
+        reason_of(attended.prompt(prompt))
+        (memory,) = stored(attended)
+        assert memory["content"] == NOTE
+        attended.run("forget", str(memory["id"]), "--purge", "--yes")
+
+
+def test_a_note_that_is_too_long_goes_on_and_that_is_said(attended: Machine) -> None:
+    attended.run("remember", "Ropes are replaced every spring.", "--standing")
+    for text in (f"{NOTE}\n\nand the tug on Fridays", "When are ropes replaced? " * 25):
+        answer = json.loads(attended.prompt(f"remember: {text}").stdout)
+        assert answer["systemMessage"].startswith("subcog: not stored: a typed note is one paragraph of at most 500 characters")
+        assert "decision" not in answer
+    assert "Ropes are replaced" in answer["hookSpecificOutput"]["additionalContext"]
+    assert len(stored(attended)) == 1
+
+
 def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> None:
     (attended.folder / ".subcog.toml").write_text('[capture]\ntyped = "hash"\n')  # which a project can not say
     assert_silent(attended.prompt(f"# {NOTE}"))

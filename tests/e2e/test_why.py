@@ -134,6 +134,18 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
     assert not (bare.home / "silent-calls").exists()
 
 
+def test_a_silent_prompt_tells_of_a_pause_while_it_lasts(machine: Machine) -> None:
+    machine.run("pause")
+    machine.prompt(QUESTION)
+    told = []
+    for command in ("pause", "resume"):
+        machine.run(command)
+        done = machine.run("why")
+        assert b"silent: the hook was paused then\n" in done.stdout
+        told.append(b"`subcog resume` ends it" in done.stderr)
+    assert told == [True, False]
+
+
 def test_a_run_that_was_cut_off_is_counted_listed_and_named(machine: Machine) -> None:
     (machine.home / "cut-offs").write_text(f"{time.time_ns() // 1_000_000} UserPromptSubmit\n")  # as such a run leaves it
     assert json.loads(machine.run("report", "--json").stdout)["cut_off"] == 1

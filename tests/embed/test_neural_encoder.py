@@ -74,9 +74,8 @@ def test_the_packaged_model_equals_fastembed_bit_for_bit(tmp_path: Path) -> None
 
 
 def test_only_another_model_loads_fastembed() -> None:
-    script = (
-        "import sys; from subcog_hooks.embed import neural_encoder, space; neural_encoder.DocumentEmbedder(space.PACKAGED).query('a');"
-    )
+    script = "import sys; from subcog_hooks.embed import neural_encoder as neural, space;"
+    script += "neural.DocumentEmbedder(space.PACKAGED).query('a');"
     script += "print('fastembed' in sys.modules, 'huggingface_hub' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     assert done.stdout == "False False\n"

@@ -40,7 +40,7 @@ def test_a_call_knows_its_session_project_and_audiences(home: Home, store: Store
     assert hook_call.here is not None
     assert (hook_call.session, hook_call.here.identity, hook_call.is_trial) == ("s", name, False)
     assert hook_call.eligible.audiences == (f"project:{name}", "user", "org")
-    assert make_call(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
+    assert make_call(home, session_id="s", cwd="/").eligible.audiences == ("project:/", "user", "org")
 
 
 def test_a_session_is_a_short_text_or_none(home: Home, store: Store) -> None:

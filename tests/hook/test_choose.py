@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.hook.choose import (
+    SMALL_STORE_LINE,
+    SOLE_LINE,
     SURE,
     Judgement,
+    LineBars,
     Threshold,
+    bars_for_lines,
     choose_pointers,
     hold_back_hits,
     judge_hits,
@@ -17,7 +21,9 @@ from subcog_hooks.hook.choose import (
     relevance_threshold,
     silence_reason,
 )
+from subcog_hooks.intent.keywords import GENERAL, Intent
 from subcog_hooks.recall.hits import PATTERN, Hit
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.verdicts import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, POINTED, REPEATED
 
@@ -166,15 +172,17 @@ def test_every_hit_gets_one_outcome_and_few_pass(
     assert all(hit.relevance >= BAR and hit.memory.id not in given_ids for hit in passed)
 
 
-LINE_BAR = 0.02
-
-
 def outcomes_with_lines(
-    hits: Sequence[Hit], *, before: frozenset[str] = frozenset(), given: frozenset[str] = frozenset()
+    hits: Sequence[Hit],
+    *,
+    before: frozenset[str] = frozenset(),
+    given: frozenset[str] = frozenset(),
+    usual: float = 0.02,
+    sole: float = 0.02,
 ) -> dict[str, str]:
     """Return the outcomes of hits where lines may point at them."""
     judgements = judge_hits(hits, given, USUAL, 1, first_of_each_letter)
-    choose_pointers(judgements, before, LINE_BAR, 3, first_of_each_letter)
+    choose_pointers(judgements, before, LineBars(usual, sole), 3, first_of_each_letter)
     return outcomes(judgements)
 
 
@@ -182,6 +190,24 @@ def test_lines_point_at_the_three_nearest_that_are_not_told() -> None:
     relevances = {"a": 0.55, "b": 0.52, "c": 0.3, "d": 0.1, "e": 0.05, "f": 0.01}
     hits = [make_hit(id_, relevance) for id_, relevance in relevances.items()]
     assert outcomes_with_lines(hits) == {"a": INJECTED, "b": POINTED, "c": POINTED, "d": POINTED, "e": BELOW, "f": BELOW}
+
+
+def test_a_faint_line_comes_only_alone_in_a_small_store() -> None:
+    def lines(*relevances: float) -> dict[str, str]:
+        hits = [make_hit("abc"[number], relevance) for number, relevance in enumerate(relevances)]
+        return outcomes_with_lines(hits, usual=0.08, sole=0.05)
+
+    assert lines(0.1, 0.07) == {"a": POINTED, "b": BELOW}
+    assert lines(0.07, 0.06) == {"a": POINTED, "b": BELOW}
+    assert lines(0.04) == {"a": BELOW}
+
+
+def test_only_a_question_in_a_small_store_needs_more_for_a_line() -> None:
+    bars = [
+        bars_for_lines(Intent(GENERAL, confidence, topics=("cache",)), Settings({}), is_small=is_small)
+        for confidence, is_small in ((0.9, True), (0.9, False), (0.55, True))
+    ]
+    assert [(found.usual, found.sole) for found in bars] == [(SMALL_STORE_LINE, SOLE_LINE), (0.02, 0.02), (0.02, 0.02)]
 
 
 def test_no_line_stands_beside_a_memory_that_is_surely_right() -> None:

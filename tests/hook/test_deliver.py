@@ -20,7 +20,7 @@ from subcog_hooks.settings.loading import load
 from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
+from subcog_hooks.store.verdicts import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, REPEATED, ROOM, SPENT, SPOKE
 from tests.hook.recorded import log_of, outcomes, past_verdicts, printed_ids
 
 Opened = Callable[..., HookCall]
@@ -186,13 +186,6 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
     other.commit()
     assert sessions.find_given(call.state, "s") == set()
     assert "handed over without the ledger: " in log_of(home)
-
-
-def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(make_call: Opened, home: Home) -> None:
-    call = make_call(budget_ms=1)
-    assert deliver(call, exact_of("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
-    assert [(verdict.outcome, verdict.injected) for verdict in past_verdicts(home)] == [(OUT_OF_TIME, ())]
-    assert sessions.find_given(call.state, "s") == set()
 
 
 @pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])

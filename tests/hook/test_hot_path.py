@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -107,10 +108,7 @@ def run(event: dict[str, object]) -> Run:
 
 def speaking() -> Run:
     """Run a hook that hands the memory over."""
-    for attempt in range(ATTEMPTS):
-        done = run(payload(QUESTION, f"s{attempt}"))
-        if done.out:
-            break
+    done = run(payload(QUESTION, uuid.uuid4().hex))  # a session of its own
     assert b"PKCE" in done.out
     return done
 

@@ -8,7 +8,6 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import deliver
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.store import sessions, state_values
@@ -16,7 +15,7 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import OUT_OF_TIME, SPOKE
+from subcog_hooks.store.verdicts import SPOKE
 from tests.conftest import Maker
 from tests.hook.recorded import configure, past_verdicts, printed_ids
 
@@ -158,14 +157,6 @@ def test_a_resumed_unknown_session_begins_as_a_new_one(start: Start, store: Stor
     assert printed_ids(first) == ["pinned", "branch"]
     store.add([make("The pier is closed.", id="pier", priority=99)])
     assert start("resume") == first
-
-
-def test_a_resumed_session_gets_a_block_that_had_no_time(start: Start, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as slow:
-        slow.setattr(deliver, "PRINT_MS", 60_000.0)
-        assert start() == []
-    assert [verdict.outcome for verdict in past_verdicts(home)] == [OUT_OF_TIME]
-    assert printed_ids(start("resume")) == ["pinned", "branch"]
 
 
 def test_a_compaction_brings_the_latest_memories_again(start: Start, state: State) -> None:

@@ -37,6 +37,34 @@ def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Call
         assert call(name, file="src/db/pool.py", session=name) == ["pool"]
 
 
+def test_tools_of_servers_touch_the_files_that_they_name(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    remember("pool", paths=("src/db/**",))
+    (shop / "src" / "db").mkdir(parents=True)
+    full = shop / "src" / "db" / "pool.py"
+    for name, given in (
+        ("mcp__disk__edit_file", {"path": str(full)}),
+        ("mcp__ide__replace_text_in_file", {"uri": f"file://{full}"}),
+        ("mcp__serena__insert_after_symbol", {"relative_path": "src/db/pool.py"}),
+        ("mcp__disk__read_text_file", {"file_path": str(full)}),
+    ):
+        assert call(name, session=name, **given) == ["pool"], name
+    for name, given in (
+        ("mcp__disk__search_files", {"path": str(full.parent)}),
+        ("mcp__web__read_page", {"uri": "https://src/db/pool.py"}),
+        ("mcp__git__commit", {"path": str(full)}),
+    ):
+        assert call(name, session=name, **given) == [], name
+
+
+def test_powershell_is_a_shell(call: Call, remember: Callable[..., None]) -> None:
+    remember("frozen", triggers=("git push",))
+    assert [call(name, session=name, command="git push") for name in ("Bash", "PowerShell", "Skill")] == [
+        ["frozen"],
+        ["frozen"],
+        [],
+    ]
+
+
 def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("pool", paths=("src/db/**",))
     assert [call(file="src/db/pool.py"), call(file="src/db/pool.py"), call("Read", file="src/db/x.py")] == [["pool"], [], []]

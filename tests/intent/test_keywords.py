@@ -168,7 +168,7 @@ def test_the_signals_of_the_type_come_first() -> None:
 def test_a_reading_says_what_it_has_read() -> None:
     reading = read_prompt("Why does parse_args fail?\n```\nTypeError: no\n```")
     assert reading.prompt is not None
-    assert (reading.prompt.text, reading.prompt.error) == ("Why does parse_args fail?", "TypeError: no")
+    assert (reading.prompt.text, reading.prompt.failures) == ("Why does parse_args fail?", ["TypeError: no"])
     assert reading.words() == ["Why", "does", "parse_args", "fail", "?", "TypeError", ".", "no", "."]
     assert (reading.intent.source, reading.intent.llm_status, reading.intent.topics) == (KEYWORD, OFF, ())
 

@@ -163,18 +163,8 @@ def test_a_memory_that_answers_the_whole_better_stays_as_it_is(shelf: Shelf) -> 
     assert len(set(ids(answer))) == len(answer.hits) <= pipeline.PROMPT_CANDIDATES
 
 
-class WorkAlone(Held):
-    """A deadline whose waiting time is over, with time for own work."""
-
-    def left_ms(self) -> float:
-        return 0.0
-
-    def work_left_ms(self) -> float:
-        return 1_000.0
-
-
 def test_a_part_that_there_is_no_time_for_is_left_out(shelf: Shelf) -> None:
-    answer = recall_for(filled_sources(shelf), BOTH, parts=[IN_TWO_SENTENCES], deadline=WorkAlone())
+    answer = recall_for(filled_sources(shelf), BOTH, parts=[IN_TWO_SENTENCES], deadline=Held(has_passed=True))
     assert logit.PART_OF_PROMPT not in names_of(hit_of(answer))
 
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 PROGRAMS = {  # with what they import that only an extra brings
+    "scripts.bench.busy": "",
     "scripts.bench.hook": "",
     "scripts.bench.peers": "",
     "scripts.bench.public": "",

@@ -24,7 +24,6 @@ from tests.hook.conftest import follow
 SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
 TEXT = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
 PROMPT = "Which OAuth2 flow does the SPA use, PKCE or the implicit one?"
-ATTEMPTS = 10  # of a hook that a busy machine has cut off
 EVENTS: list[dict[str, object]] = [
     {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT},
     {"hook_event_name": "SessionStart", "source": "startup"},
@@ -73,11 +72,8 @@ def test_a_prompt_gets_its_memory_and_loads_nothing_of_sharing(hanging: Home, tm
         "from subcog_hooks.__main__ import main\n"
         "main()\n"
     )
-    for attempt in range(ATTEMPTS):
-        payload = json.dumps({"session_id": f"s{attempt}", "cwd": str(tmp_path), **EVENTS[0]}).encode()
-        done = subprocess.run([sys.executable, "-c", code], input=payload, capture_output=True, check=True)
-        if done.stdout:
-            break
+    payload = json.dumps({"session_id": "s", "cwd": str(tmp_path), **EVENTS[0]}).encode()
+    done = subprocess.run([sys.executable, "-c", code], input=payload, capture_output=True, check=True)
     assert b"PKCE" in done.stdout
     loaded = set(done.stderr.decode().split())
     assert "subcog_hooks.store.store_reader" in loaded

@@ -4,16 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from subcog_hooks.text.failures import MAX_LINE, error_message
 from subcog_hooks.text.prompt_needs import MAX_PARTS, is_question, separate_needs, split_sentences
-from subcog_hooks.text.typed_prompt import (
-    MAX_ALONE,
-    MAX_PASTED_LINE,
-    MAX_TYPED_END,
-    ends_of,
-    is_typed,
-    prepare_prompt,
-    runs_between_signs,
-)
+from subcog_hooks.text.typed_prompt import MAX_ALONE, MAX_TYPED_END, ends_of, is_typed, prepare_prompt, runs_between_signs
 from tests.e2e.machine import DATA
 
 ASK = "why does this happen?"
@@ -167,9 +160,11 @@ HARD = {  # texts on which a superlinear reader would take long
 def test_only_the_ends_of_a_long_prompt_are_taken_apart(subtests: pytest.Subtests) -> None:
     for shape, prompt in HARD.items():
         with subtests.test(shape=shape):
+            assert isinstance(is_typed(prompt), bool)
             read = prepare_prompt(prompt)
             assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
-            assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
+            longest = max(map(len, read.failures), default=0)
+            assert len(read.text) + longest <= 3 * len(ends_of(prompt))  # three dots for one sign at most
             assert read.pasted <= len(ends_of(prompt))
 
 
@@ -233,7 +228,7 @@ def test_no_word_of_any_text_is_lost_between_sentences(text: str) -> None:
     assert all(isinstance(is_question(sentence), bool) for sentence in sentences)
 
 
-PASTED: dict[str, tuple[str, str]] = {}  # The pasted lines of a kind, and the line with the error.
+PASTED: dict[str, tuple[str, str]] = {}  # The pasted lines of a kind, and the beginning of the failure's message.
 for part in f"\n{(DATA / 'text' / 'pasted.txt').read_text(encoding='utf-8')}".split("\n=== ")[1:]:
     head, _, log = part.partition("\n")
     kind, _, error = head.partition(" ===")
@@ -271,18 +266,20 @@ TYPED = (
 
 
 def test_what_is_pasted_goes_and_its_telling_line_is_kept(subtests: pytest.Subtests) -> None:
-    for kind, (log, error) in PASTED.items():
+    for kind, (log, failure) in PASTED.items():
         with subtests.test(kind=kind):
             around, above, below = f"{ASK}\n{log}\n\n{ASK}", f"{ASK}\n{log}".replace("\n", "\r\n"), f"{log}\n{ASK}"
             assert [prepare_prompt(prompt).text for prompt in (around, above, below)] == [f"{ASK}\n{ASK}", ASK, ASK]
-            assert prepare_prompt(around).error == prepare_prompt(above).error == error
+            messages = prepare_prompt(around).failures
+            assert messages == prepare_prompt(above).failures
+            assert messages[0].startswith(error_message(failure)) if failure else not messages, messages
 
 
 def test_what_only_looks_like_code_or_a_log_stays(subtests: pytest.Subtests) -> None:
     for prompt in TYPED:
         with subtests.test(prompt=prompt):
             read = prepare_prompt(prompt)
-            assert (read.text, read.error, read.pasted, is_typed(prompt)) == (prompt, "", 0, True)
+            assert (read.text, read.failures, read.pasted, is_typed(prompt)) == (prompt, [], 0, True)
 
 
 @given(st.lists(st.sampled_from(TYPED), min_size=1, max_size=12))
@@ -292,8 +289,8 @@ def test_typed_lines_stay_in_any_company(lines: list[str]) -> None:
 
 def test_the_telling_line_is_the_first_that_names_the_error() -> None:
     log = "[info] failed once\n[error]: disk is full\n[error]: again"
-    assert prepare_prompt(log).error == "[error]: disk is full"
-    assert len(prepare_prompt("Error: " + "x" * 3_000).error) == MAX_PASTED_LINE
+    assert prepare_prompt(log).failures[0] == "disk is full"
+    assert len(prepare_prompt("Error: it is " + "x" * 3_000).failures[0]) <= MAX_LINE
 
 
 plain_words = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz\u00e4\u00f6\u00fc"), min_size=2, max_size=9)
@@ -314,7 +311,7 @@ def test_what_somebody_says_directly_below_an_error_stays() -> None:
     read = [prepare_prompt(f"ValueError: no\n{below}").text for below in (*said, *others)]
     assert read == [*map(str.strip, said), *[""] * len(others)]
     announced = prepare_prompt("error: the build fails:\nadd the missing types to core")
-    assert (announced.text, announced.error) == ("add the missing types to core", "error: the build fails:")
+    assert (announced.text, announced.failures) == ("add the missing types to core", ["the build fails:"])
 
 
 def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests) -> None:
@@ -325,7 +322,7 @@ def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests
     for prompt in cases:
         with subtests.test(prompt=prompt):
             read = prepare_prompt(f"\n{prompt}\n")
-            assert (read.text, read.error, read.pasted) == (prompt, "", 0)
+            assert (read.text, read.failures, read.pasted) == (prompt, [], 0)
 
 
 @pytest.mark.parametrize(

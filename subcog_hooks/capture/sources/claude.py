@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.repository_files import ask_description
 from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text, walk_folders
+from subcog_hooks.clients.claude_instructions import slug_of
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
 from subcog_hooks.store import project
@@ -333,17 +335,15 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
 def _add_topic(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     kind = (markdown.first_value(fields, "type") or "note").lower()
-    description = markdown.first_value(fields, "description")
+    description, body = markdown.add_description(fields, body)
     content = body.strip()
-    if description and description.rstrip(".").lower() not in content.lower():
-        content = f"{description}\n\n{content}".strip()
     if not content:
         reading.left_out["is empty"] += 1
         return
     topic_owner = None if kind == "user" else owner  # about the person, wherever they work
-    fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
+    more = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT, "questions": ask_description(description, AGENT)}
     standing = True if kind == "feedback" else None
-    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
+    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **more)
 
 
 def find_topic_files(folder: str) -> Iterator[str]:
@@ -363,7 +363,7 @@ def find_folder(sessions: str) -> str | None:
     except OSError:
         transcripts = []
     folders = (folder for transcript in filter(os.path.isfile, transcripts) for folder in _folders_in_transcript(transcript))
-    named = (folder for folder in folders if project.slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
+    named = (folder for folder in folders if slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
     return next(named, None) or _folder_by_slug(slug)  # A session can go on in another folder.
 
 
@@ -397,7 +397,7 @@ def _folder_by_slug(slug: str) -> str | None:
         if entries_left < 0:
             return None
         for name in names:
-            dashed, path = "-" + project.slug_of(name), os.path.join(folder, name)
+            dashed, path = "-" + slug_of(name), os.path.join(folder, name)
             if rest == dashed and os.path.isdir(path):
                 matches.append(path)
             elif rest.startswith(f"{dashed}-") and os.path.isdir(path):

@@ -7,11 +7,10 @@ documentation.
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.markdown_document import DECISIONS, in_record_folder, is_decision_record
-from subcog_hooks.capture.repository_files import narrow_globs
+from subcog_hooks.capture.repository_files import ask_description, escape_glob, narrow_globs, package_of, read_rule_cues
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import InvalidMemory, UsageError
@@ -20,29 +19,22 @@ from subcog_hooks.cues import globs
 from subcog_hooks.store.memory import REJECTED
 from subcog_hooks.store.project import Project
 
-
-class RuleSource(NamedTuple):
-    """The rule files of a tool: globs from the repository's root. glob_keys: the fields of front matter with globs."""
-
-    files: tuple[str, ...]
-    glob_keys: tuple[str, ...] = ()
-
-
-SOURCES = {
-    "agents": RuleSource(("AGENTS.md", "**/AGENTS.md")),
-    "cursor": RuleSource((".cursorrules", ".cursor/rules/**/*.mdc", "**/.cursor/rules/**/*.mdc"), ("globs",)),
-    "copilot": RuleSource((".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"), ("applyto",)),
-    "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob")),
-    "gemini": RuleSource(("GEMINI.md",)),
+SOURCES = {  # the rule files of each tool: globs from the repository's root
+    "agents": ("AGENTS.md", "**/AGENTS.md"),
+    "cursor": (".cursorrules", ".cursor/rules/**/*.mdc", "**/*.mdc"),
+    "copilot": (".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
+    "windsurf": (".windsurf/rules/*.md", "**/.windsurf/rules/*.md", ".windsurfrules"),
+    "gemini": ("GEMINI.md", "**/GEMINI.md"),
 }
+TOOL_FOLDERS = frozenset((".cursor", ".github", ".windsurf", ".agents", ".ai", ".rules"))
 
 
 def find_rule_files(name: str, root: str, reading: SourceReading | None = None) -> list[str]:
     """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
-    patterns = SOURCES[name].files
+    patterns = SOURCES[name]
     files = [
         os.path.join(root, folder, file)
-        for folder, names in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")), reading)
+        for folder, names in walk_folders(root, TOOL_FOLDERS, reading)
         for file in names
         if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
     ]
@@ -72,17 +64,16 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
     for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
         if text_and_time := read_source_text(file, reading, location, inside=root, of="the repository"):
-            _add_rules(SOURCES[name], location, text_and_time[0], first_commit_ms(location), owner, reading)
+            _add_rules(location, text_and_time[0], first_commit_ms(location), owner, reading)
     return reading
 
 
-def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
+def _add_rules(location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
-    patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in markdown.split_list(value)]
+    patterns, standing = read_rule_cues(fields, location)
     paths = narrow_globs(dict.fromkeys(patterns))
-    folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
-    if folder and not folder.startswith(".") and not paths:
-        paths = ["".join(f"[{character}]" if character in "*?[{" else character for character in folder) + "/**"]
+    if (folder := package_of(location)) and not paths:
+        paths = [escape_glob(folder) + "/**"]
     for pattern in list(paths):
         try:
             globs.check_glob(pattern)
@@ -93,8 +84,10 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
         reading.left_out["is empty"] += 1
         return
     kind = "for files" if paths else "for the repository"
+    description, body = markdown.add_description(fields, body)
     body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
-    reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", paths=tuple(paths))
+    cues = {"paths": tuple(paths), "standing": standing, "questions": ask_description(description)}
+    reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", **cues)
 
 
 ADR = "adr"

@@ -181,6 +181,7 @@ class SourceReading:
             heading = "/".join(section.heading_path)
             seen[heading] += 1
             self.add(kind, f"{location}#{heading}#{seen[heading]}", section.content, at_ms, owner, **fields)
+            fields["questions"] = ()  # The first section alone answers the document's question.
             row = self.rows[-1][1]
             row.group = f"{self.origin}{location}#{heading}#"
             row.memory.source = f"{row.memory.source.removesuffix(':1')}:{section.line}"  # Sections stay in this order.

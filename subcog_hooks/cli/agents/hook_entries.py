@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from subcog_hooks.cues.conditions import TOOLS
+from subcog_hooks.cues.conditions import CHANGES, POWERSHELL, SHOWS, TOOLS
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
@@ -26,6 +26,7 @@ _STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=[ \t\r\n]*+[}\]])',
 
 _SILENT = "exec 2>/dev/null; "
 _OR = " || "
+_EXEC = "exec"
 _GUARD = "exit 0"
 _IF_THERE = ["cmd", "/d", "/c", "if", "exist"]  # cmd.exe and PowerShell read it alike
 _HOOK = re.compile(r" hook --client [a-z]{1,20}( \|\| exit 0)?\Z")
@@ -237,8 +238,10 @@ def dump_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-_UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
-EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
+_UNMATCHED = dict.fromkeys(("PostToolUseFailure", "SessionStart", "SubagentStart", "Stop", "PreCompact", "SessionEnd"), "")
+_OTHER_TOOLS = f"mcp__.*({'|'.join((*CHANGES, *SHOWS))}).*"
+_MATCHER = f"^({'|'.join((*TOOLS, POWERSHELL, _OTHER_TOOLS))})$"
+EVENTS = {"UserPromptSubmit": "", "PreToolUse": _MATCHER, **_UNMATCHED}  # to the client's matcher, "" for all calls
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys
@@ -252,7 +255,7 @@ except BaseException:
 main()"""  # After a move of the package, as with a new Python, the script is run. Half an upgrade stays silent.
 _COMMAND_KEYS = ("command", "bash", "powershell")  # Copilot names the command by the shell that runs it.
 _MAX_COMMAND = 20_000  # Characters, two longest paths. Words in quotes take shlex quadratic time: of 2 MB, minutes.
-SECONDS = 5  # the client's time limit; the hook's own is at most 200 ms
+SECONDS = 5  # the client's time limit; the hook's own is at most 3
 
 
 def isolated_command(python: str, folder: str, script: str) -> list[str]:
@@ -392,17 +395,22 @@ def _command_of(hook: Mapping[str, object]) -> object:
 
 
 def make_line(commands: Sequence[Sequence[str]], client: str, *, is_windows: bool) -> str:
-    """Return the line that runs the first command that works; on Windows the last one, if its program is there.
+    """Return the line that runs the first command whose program is there; on Windows the last one.
+
+    Each but the last takes the place of the shell: a client that ends a late hook ends the shell alone.
 
     >>> make_line([["/opt/subcog"]], "codex", is_windows=False)
     "sh -c 'exec 2>/dev/null; /opt/subcog hook --client codex || exit 0'"
+    >>> make_line([["/py", "-I"], ["/opt/subcog"]], "qwen", is_windows=False).partition("; ")[2]
+    "[ -x /py ] && exec /py -I hook --client qwen; /opt/subcog hook --client qwen || exit 0'"
     >>> make_line([["C:\\\\x\\\\subcog.exe"]], "codex", is_windows=True)
     'cmd /d /c if exist C:\\\\x\\\\subcog.exe C:\\\\x\\\\subcog.exe hook --client codex'
     """
     whole = [[*command, "hook", "--client", client] for command in commands]
     if is_windows:
         return subprocess.list2cmdline([*_IF_THERE, whole[-1][0], *whole[-1]])
-    return f"sh -c {shlex.quote(_SILENT + _OR.join([*map(shlex.join, whole), _GUARD]))}"
+    earlier = [f"[ -x {shlex.quote(words[0])} ] && {_EXEC} {shlex.join(words)}; " for words in whole[:-1]]
+    return f"sh -c {shlex.quote(''.join([_SILENT, *earlier, shlex.join(whole[-1]), _OR, _GUARD]))}"
 
 
 def is_line(words: Sequence[str]) -> bool:
@@ -417,5 +425,13 @@ def split_line(words: Sequence[str]) -> list[list[str]]:
     if not is_line(words):
         return [[*words]]
     if words[0] == "sh":
-        return [shlex.split(part) for part in words[2].removeprefix(_SILENT).removesuffix(_OR + _GUARD).split(_OR)]
+        lexer = shlex.shlex(words[2].removeprefix(_SILENT).removesuffix(_OR + _GUARD), posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        commands: list[list[str]] = [[]]
+        for word in lexer:
+            if word in (";", _EXEC):
+                commands += [[]]
+            else:
+                commands[-1].append(word)
+        return [command for command in commands if command[:1] != ["["]]
     return [[*words[len(_IF_THERE) + 1 :]]]

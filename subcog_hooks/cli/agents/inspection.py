@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -12,13 +13,20 @@ from typing import NamedTuple
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents, skills
 from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
-from subcog_hooks.clients.description import YAML, Client
+from subcog_hooks.clients.description import GROUPS, Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "ok", "note", "BAD"
 MAX_COMMAND_SHOWN = 200  # characters of a command
+SWITCH = "disableAllHooks"  # of Claude Code and of clients with its settings
+SWITCHED_OFF, MISSING, UNTRUSTED = "switched off", "program missing", "not trusted yet"
+GREETING = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", \
+"capabilities": {}, "clientInfo": {"name": "subcog doctor", "version": "1"}}}
+"""  # of a client to a server of the Model Context Protocol
+SERVER_S = 20.0  # A server answers its client in half a second, on a loaded machine in some.
 
 
 class Remark(NamedTuple):
@@ -49,13 +57,15 @@ class Registration(NamedTuple):
     """The registrations of the hook with Claude Code.
 
     command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook;
-    double: the remark about a hook that runs more than once, "" for none.
+    double: the remark about a hook that runs more than once, "" for none; fault: why the registered hook does not run, in a few
+    words, "" for none.
     """
 
     remarks: list[Remark]
     command: list[str] | None
     is_running: bool
     double: str
+    fault: str
 
 
 def inspect_registration() -> Registration:
@@ -63,7 +73,8 @@ def inspect_registration() -> Registration:
     remarks: list[Remark] = []
     command: list[str] | None = None
     running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
-    is_broken = False  # a command that cannot run: the hook is registered
+    is_broken = has_working = False  # whether a registered command cannot run, and whether another can
+    off_in = ""  # the settings that switch all hooks off
     seen: set[str] = set()  # A repository may contain the user's own settings folder.
     for name, path in claude_code.settings_files().items():
         if os.path.realpath(path) in seen:
@@ -75,6 +86,7 @@ def inspect_registration() -> Registration:
                 continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
+            off_in = {True: path, False: "", None: off_in}[_switch_in(text)]
         except (ConfigError, ValueError, RecursionError) as error:
             remarks.append(bad(visible(f"{path} cannot be read, by the client either: {error}"), EXIT_CONFIG))
             continue
@@ -82,6 +94,7 @@ def inspect_registration() -> Registration:
         for words in distinct:
             remarks.append(_judge_command(name, path, words))
             is_broken = is_broken or remarks[-1].kind == BAD
+            has_working = has_working or remarks[-1].kind != BAD
             resolved = claude_code.resolve_command(words)
             if resolved and claude_code.is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
@@ -91,16 +104,34 @@ def inspect_registration() -> Registration:
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(note(f"the {name} settings do not run it for all of {', '.join(missing)}; {adds}"))
     plugins = claude_code.list_plugins()
-    is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
+    has_working = has_working or any(plugin.enabled_by for plugin in plugins)
     remarks += _judge_plugins(plugins, is_registered=bool(running))
     double = _describe_double(plugins, running)
     remarks += [note(double)] if double else []
     remarks += _judge_skills()
     if running and (remark := path_remark()):
         remarks.append(note(remark))
-    if not is_running and not is_broken:
-        remarks.append(note("no settings file and no plugin runs the hook; `subcog init` registers it"))
-    return Registration(remarks, command, is_running, double)
+    fault = MISSING if is_broken and not has_working else ""
+    if not has_working and not is_broken:
+        remarks += _describe_absence()
+    elif off_in:
+        remarks.append(note(visible(f"{SWITCH} is true in {off_in}: Claude Code runs no hook")))
+        fault = SWITCHED_OFF
+    return Registration(remarks, command, has_working and not fault, double, fault)
+
+
+def _describe_absence() -> Iterator[Remark]:
+    """Yield a remark about Claude Code without the hook. Its absence is a fault where no other agent has it either."""
+    if not other_agents.find_clients(has_hook=True):
+        yield note("no agent runs the hook; `subcog init` registers it")
+    elif claude_code.find_program("claude") is not None or os.path.isdir(claude_code.config_folder()):
+        yield good("Claude Code does not have the hook; `subcog init` registers it")
+
+
+def _switch_in(text: str) -> bool | None:
+    """Return the value of the switch for all hooks in a settings file, None where it has none. Raises ValueError."""
+    path = hook_entries.find_path(text, SWITCH)
+    return path[0].value if path and isinstance(path[0].value, bool) else None
 
 
 def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
@@ -163,15 +194,17 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
 def _judge_skills() -> Iterator[Remark]:
     folder = claude_code.skills_folder(USER)
     installed = skills.find_skills(folder, skills.command_of(claude_code.executable())) if folder else []
-    same, changed, older = (
-        [skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED, skills.OLDER)
-    )
+    same, changed = ([skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED))
     if same or changed:
         by_you = f", changed by you: {', '.join(changed)}" if changed else ""
         yield good(visible(f"skills in {folder}: {', '.join(same + changed)}{by_you}"))
-    if older:
-        names = ", ".join(older)
-        yield note(visible(f"the skills {names} in {folder} are of another installation; run `subcog init`"))
+    yield from _find_older_skills(installed, "subcog init")
+
+
+def _find_older_skills(installed: list[skills.Skill], remedy: str) -> Iterator[Remark]:
+    if older := [skill for skill in installed if skill.state == skills.OLDER]:
+        names = ", ".join(skill.name for skill in older)
+        yield note(visible(f"the skills {names} in {older[0].folder} are of another installation; run `{remedy}`"))
 
 
 def path_remark() -> str:
@@ -194,14 +227,18 @@ def command_text(words: tuple[str, ...]) -> str:
 
 
 def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Remark]:
-    """Yield a remark about the hook in each installed agent's settings. No command is run.
+    """Yield a remark about the hook in each installed agent's settings. Of their commands, a server alone is started.
 
     last_activity: returns when a session of an agent was last active, in milliseconds since the epoch, None for never.
     """
     for client in other_agents.CLIENTS.values():
         if other_agents.is_installed(client):
             try:
-                yield _judge_client(client, other_agents.read_commands(client), last_activity(client.name))
+                commands = other_agents.read_commands(client)
+                yield _judge_client(client, commands, last_activity(client.name))
+                yield from _find_older_skills(other_agents.find_skills(client), f"subcog init --for {client.name}")
+                if client.settings.trust_file and commands and not trusts_folder(client):
+                    yield note(f"{client.title} does not trust this folder yet. {client.settings.next_step}")
             except ConfigError as error:
                 yield note(visible(error.message))
 
@@ -209,31 +246,113 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
 def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
-        remedy = f"{init} {'says how to add it' if client.settings.form == YAML else 'registers it'}"
-        return good(f"{client.title} does not have the {client.kind}; {remedy}")
+        return good(f"{client.title} does not have the {client.kind}; {init} registers it")
     untried = "" if client.is_tried else " (not tried with the real client)"
     where = visible(f"{client.title}{untried}: {client.kind} in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
     missing = [words[0] for words in attempts if claude_code.resolve_command(words) is None]
+    fault = find_client_fault(client, commands)
     if missing:
-        fault = f"{where} runs {command_text((missing[0],))}, which is not there; run {init} again"
-        return bad(fault, EXIT_CONFIG) if len(missing) == len(attempts) else note(fault)
+        text = f"{where} runs {command_text((missing[0],))}, which is not there; run {init} again"
+        return bad(text, EXIT_CONFIG) if fault == MISSING else note(text)
     if absent := [event for event in other_agents.events_of(client) if event not in commands]:
         return note(f"{where} lacks {', '.join(absent)}; {init} adds that")
-    if client.settings.has_trust and not is_trusted_by_codex(client):
-        return note(f"{where} is not trusted yet. {client.settings.next_step}")
+    if fault:
+        return note(f"{where} is {fault}. {client.settings.next_step if fault == UNTRUSTED else ''}".rstrip())
     if client.contract is None:
-        return good(where)
+        fault = _try_server(attempts[0])
+        return bad(f"{where} does not start: {fault}", EXIT_CONFIG) if fault else good(f"{where}, and starts")
     return good(f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
+
+
+def trusts_folder(client: Client) -> bool:
+    """Return whether an agent that asks works in the folder at hand. The nearest folder that the person has judged decides."""
+    text = claude_code.read_settings(client.settings.path) or "{}"
+    switch = hook_entries.find_path(text, "security", "folderTrust", "enabled")[2:]
+    if switch and switch[0].value is False:
+        return True
+    path = os.path.join(client.settings.folder_path, client.settings.trust_file)
+    with claude_code.faults_named(f"{path} cannot be read"):
+        rules = json.loads(claude_code.read_settings(path) or "{}")
+    here, judged = os.path.join(os.path.realpath(working_folder()), ""), {"": "DO_NOT_TRUST"}
+    for name, rule in rules.items() if isinstance(rules, dict) else ():
+        folder = os.path.realpath(os.path.dirname(name) if rule == "TRUST_PARENT" else name)
+        if here.startswith(os.path.join(folder, "")):
+            judged[folder] = rule
+    return judged[max(judged, key=len)] != "DO_NOT_TRUST"
+
+
+def find_client_fault(client: Client, commands: other_agents.Commands) -> str:
+    """Return why an agent with our hook or server does not run it, in a few words; "" where it does. Raises ConfigError.
+
+    No command is run.
+    """
+    attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
+    if all(claude_code.resolve_command(words) is None for words in attempts):
+        return MISSING
+    if _has_switched_off(client):
+        return SWITCHED_OFF
+    return UNTRUSTED if client.settings.has_trust and not is_trusted_by_codex(client) else ""
+
+
+class Agents(NamedTuple):
+    """The titles of the agents that run the hook, of those that start the server, and of the others that have it, by fault."""
+
+    running: list[str]
+    served: list[str]
+    at_fault: dict[str, list[str]]
+
+
+def find_agents() -> Agents:
+    """Return the agents with our hook or server by their state. No command is run."""
+    registration = inspect_registration()
+    agents = Agents([], [], {})
+    if registration.is_running or registration.fault:
+        titles = agents.at_fault.setdefault(registration.fault, []) if registration.fault else agents.running
+        titles.append("Claude Code")
+    for client in other_agents.find_clients(has_hook=True):
+        titles = agents.running if client.contract else agents.served
+        if fault := find_client_fault(client, other_agents.read_commands(client)):
+            titles = agents.at_fault.setdefault(fault, [])
+        titles.append(client.title)
+    return agents
+
+
+def _has_switched_off(client: Client) -> bool:
+    """Return whether an agent's own settings switch off all hooks. Raises ConfigError."""
+    if client.settings.has_trust:
+        return claude_code.object_in(_read_codex_settings(client), "features").get("hooks") is False
+    if client.settings.form != GROUPS:
+        return False
+    with claude_code.faults_named(client.settings.path):
+        return _switch_in(claude_code.read_settings(client.settings.path) or "{}") is True
+
+
+def _try_server(words: list[str]) -> str:
+    """Greet a server in the user's own settings as its client would. Return why it does not answer, "" if it does."""
+    try:
+        done = subprocess.run(
+            claude_code.resolve_command(words) or words, input=GREETING, capture_output=True, timeout=SERVER_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return visible(str(error))
+    if done.stdout.startswith(b'{"jsonrpc"') and b'"result"' in done.stdout:
+        return ""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return cut(visible(lines[-1].removeprefix("subcog: ")), MAX_COMMAND_SHOWN) if lines else "it does not answer"
+
+
+def _read_codex_settings(client: Client) -> Mapping[str, object]:
+    try:
+        with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError):
+        return {}
 
 
 def is_trusted_by_codex(client: Client) -> bool:
     """Return whether the user has let Codex run all of our hooks, each as it stands now. Codex keeps a hash of each."""
-    try:
-        with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
-            states = claude_code.object_in(claude_code.object_in(tomllib.load(file), "hooks"), "state")
-    except (OSError, ValueError):
-        return False
+    states = claude_code.object_in(claude_code.object_in(_read_codex_settings(client), "hooks"), "state")
     paths = (client.settings.path, os.path.realpath(client.settings.path))
     for entry in hook_entries.find_entries(claude_code.read_settings(client.settings.path) or "{}"):
         event = re.sub(r"(?<!^)(?=[A-Z])", "_", entry.event).lower()

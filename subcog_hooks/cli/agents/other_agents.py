@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 
-from subcog_hooks.cli.agents import claude_code, hook_entries
+from subcog_hooks.cli.agents import claude_code, hook_entries, skills
 from subcog_hooks.cli.state import missing_package
 from subcog_hooks.cli.terminal.output import terminal, visible
 from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
@@ -18,9 +18,19 @@ from subcog_hooks.settings.defaults import CLAUDE
 Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 SERVER_NAME = "subcog"
+SIGN = "the skills "  # before the name of an agent's skill, which each calls in its own way
 IS_WINDOWS = os.name == "nt"
-# Imports the package from the folder that follows, in an interpreter that heeds no variables.
-ISOLATED_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from subcog_hooks.__main__ import main; main()"
+# Imports the package from the folder that follows, in an interpreter that heeds no variables, or runs the script that follows.
+ISOLATED_CODE = """import sys
+folder, script = sys.argv.pop(1), sys.argv.pop(1)
+sys.path.append(folder)
+try:
+  from subcog_hooks.__main__ import main
+except BaseException:
+  import subprocess
+  try: subprocess.call([script, *sys.argv[1:]])
+  finally: sys.exit(0)
+main()"""
 PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 _PLUGIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opencode_plugin.js")
 _COMMAND_IN_YAML = re.compile(r"""\bcmd["']?:[ \t]*["']?([^"'\n,]*\bsubcog(?:\.exe)?)["']?[ \t]*(?:,|$)""", re.MULTILINE)
@@ -41,19 +51,42 @@ class HooksForm:
                 raise ValueError(f"{key} is missing")
         commands = [command]
         if places := hook_entries.paths_in_command(command):  # An isolated interpreter, and where it fails the console script.
-            commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, places[0]], [places[1]]]
+            commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, *places], [places[1]]]
         line = hook_entries.make_line(commands, client.name, is_windows=IS_WINDOWS)
         hook = {**settings.hook, settings.command_key: line}
         group = hook if settings.form == ENTRIES else {"hooks": [hook]}
-        return hook_entries.add_groups(text, dict.fromkeys(events_of(client), group), settings.beside)
+        groups = dict.fromkeys(events_of(client), group)
+        if text is not None and _is_bare(text, client):
+            return _unwrap(hook_entries.add_groups(_wrap(text), groups))
+        return hook_entries.add_groups(text, groups, settings.beside)
 
     def remove_hook(self, text: str, client: Client) -> str | None:
         """Return the settings without our hook; None where nothing is left of a file that `init` made."""
+        if _is_bare(text, client):
+            return _unwrap(hook_entries.remove_hook(_wrap(text)) or "")
         return hook_entries.remove_hook(text, client.settings.beside)
 
-    def read_commands(self, text: str, _: Client) -> Commands:
+    def read_commands(self, text: str, client: Client) -> Commands:
         """Return the commands of our hook."""
-        return hook_entries.registered_commands(text)
+        return hook_entries.registered_commands(_wrap(text) if _is_bare(text, client) else text)
+
+
+_BEFORE, _AFTER = '{"hooks": ', "}"
+
+
+def _is_bare(text: str, client: Client) -> bool:
+    """Return whether settings are those hooks themselves that other files have as a member. Raises ValueError."""
+    path = client.settings.path
+    is_instead = bool(client.settings.instead) and path.endswith(os.path.join(os.sep, client.settings.instead))
+    return is_instead and not hook_entries.find_path(text, "hooks")
+
+
+def _wrap(text: str) -> str:
+    return f"{_BEFORE}{text}{_AFTER}"
+
+
+def _unwrap(text: str) -> str:
+    return text.removeprefix(_BEFORE).removesuffix(_AFTER) if text.startswith(_BEFORE) else "{}"
 
 
 class PluginForm:
@@ -82,7 +115,7 @@ class ServerForm:
 
     def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         keys = (client.settings.key, SERVER_NAME)
-        server = {"command": command[0], "args": [*command[1:], "mcp"]}
+        server = {**client.settings.beside, "command": command[0], "args": [*command[1:], "mcp"]}
         if text is None:
             return hook_entries.dump_json({keys[0]: {keys[1]: server}})
         path = self._find_server(text, client)
@@ -117,20 +150,30 @@ class ServerForm:
 
 
 class YamlForm:
-    """YAML, which a person edits: nothing here could keep the rest of the file as it is."""
+    """YAML, which a person edits. Our server is a line of JSON below its key; a person adds it to any other layout."""
 
     def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         if text is not None and self.read_commands(text, client):
             return text
         program, *arguments = [*command, "mcp"]
         fields = {"name": SERVER_NAME, "type": "stdio", "cmd": program, "args": arguments, "enabled": True, "timeout": 300}
-        line = f"{SERVER_NAME}: {json.dumps(fields, ensure_ascii=False)}"
-        raise self._refusal(client, f"add to it, below `{client.settings.key}:` and indented, `{line}`")
+        line, key = f"{SERVER_NAME}: {json.dumps(fields, ensure_ascii=False)}", client.settings.key
+        above = re.search(rf"^{key}:[ \t]*\n(?=( +)[^\s#-])", text or "", re.MULTILINE)
+        if above:
+            return f"{above.string[: above.end()]}{above[1]}{line}\n{above.string[above.end() :]}"
+        if not text or (text.endswith("\n") and not re.search(rf"^[\"']?{key}\b|^[^\s#\w\"']", text, re.MULTILINE)):
+            return f"{text or ''}{key}:\n  {line}\n"
+        raise self._refusal(client, f"add to it, below `{key}:` and indented, `{line}`")
 
     def remove_hook(self, text: str, client: Client) -> str | None:
-        if self.read_commands(text, client):
+        if not self.read_commands(text, client):
+            return text
+        after = re.sub(rf'^ +{SERVER_NAME}: {{"name": "{SERVER_NAME}".*}}\n', "", text, count=1, flags=re.MULTILINE)
+        if after == text:
             raise self._refusal(client, f"delete `{SERVER_NAME}:` below `{client.settings.key}:`")
-        return text
+        empty = f"{client.settings.key}:\n"
+        after = after.removesuffix(empty) if after == empty or after.endswith(f"\n{empty}") else after
+        return after or None
 
     def read_commands(self, text: str, client: Client) -> Commands:
         match = _COMMAND_IN_YAML.search(_COMMENT_IN_YAML.sub("", text)) if client.settings.key in text else None
@@ -212,12 +255,22 @@ def _form_of(client: Client, text: str | None) -> Iterator[Form]:
         yield FORMS[settings.form]
 
 
-def register(client: Client) -> None:
-    """Add our hook to an agent's settings, and say so. Raises ConfigError, UsageError, ExtraMissing."""
+def find_skills(client: Client) -> list[skills.Skill]:
+    """Return our skills beside an agent's settings; none where the server tells its agent when to store and look up.
+
+    Raises ConfigError.
+    """
+    folder = os.path.join(client.settings.folder_path, "skills")
+    return skills.find_skills(folder, skills.command_of(claude_code.executable()), is_plain=True) if client.contract else []
+
+
+def register(client: Client, *, with_skills: bool = True) -> None:
+    """Add our hook and the skills to an agent, and say so. Raises ConfigError, UsageError, ExtraMissing."""
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
     command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
     before, after = claude_code.change_settings(client.settings.path, partial(add_hook, client, command))
+    skills.bring_skills(find_skills(client) if with_skills else [], SIGN, dry_run=False)
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return

@@ -1,6 +1,7 @@
-"""The skills that `init` installs in Claude Code, for the agent and the person to use memories in a session.
+"""The skills that `init` installs, for the agent and the person to use memories in a session.
 
-The plugin has the same texts. A skill that the person has changed is never replaced or removed.
+The plugin has the same texts. Other agents than Claude Code get the skills that tell when to store and when to look up, without
+the fields that are Claude Code's own. A skill that the person has changed is never replaced or removed.
 """
 
 import hashlib
@@ -12,11 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.command_table import COMMANDS
+from subcog_hooks.cli.terminal.output import abbreviate_home, terminal
 from subcog_hooks.core import files
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.whole_files import WholeFile
 
 SKILLS = ("remember", "recall", "why", "review", "forget", "brief")
+FOR_OTHERS = ("remember", "recall", "why")  # Their models may call each skill, so none changes what is stored already.
 MAX_SKILL = 64 * 1024  # bytes; our skills have two thousand
 MISSING, SAME, OLDER, CHANGED, FOREIGN = "missing", "same", "older", "changed", "foreign"
 
@@ -25,6 +28,7 @@ _PREFIX = "subcog-"  # of the folders, whose names are the skills'
 _MADE_BY = "<!-- written by `subcog init`, which replaces it while nobody changes it: "
 _END = " -->\n"
 _CALLS = re.compile(rf"\bsubcog (?=(?:{'|'.join(map(re.escape, COMMANDS))})\b)")
+_ARGUMENTS = re.compile(r"(?: [^.\n]*:)? \$ARGUMENTS")
 _DIGITS = 16
 _READABLE = 0o644  # the usual mode of a user's file
 
@@ -57,11 +61,25 @@ def skill_text(name: str) -> str:
         return file.read()
 
 
-def find_skills(folder: str, program: str) -> list[Skill]:
-    """Return our skills with their state in a client's folder. Raises ConfigError. program: the command that they run."""
+def plain_text(name: str) -> str:
+    """Return the text of a skill for other agents than Claude Code: its name and description, and no arguments.
+
+    >>> plain_text("why").splitlines()[:2], "$ARGUMENTS" in "".join(map(plain_text, FOR_OTHERS))
+    (['---', 'name: subcog-why'], False)
+    """
+    _, head, body = skill_text(name).split("---\n", 2)
+    description = next(line for line in head.splitlines() if line.startswith("description:"))
+    return f"---\nname: {_PREFIX}{name}\n{description}\n---\n{_ARGUMENTS.sub('', body)}"
+
+
+def find_skills(folder: str, program: str, *, is_plain: bool = False) -> list[Skill]:
+    """Return our skills with their state in a client's folder. Raises ConfigError.
+
+    program: the command that they run; is_plain: of another agent than Claude Code.
+    """
     found = []
-    for name in SKILLS:
-        text = _CALLS.sub(lambda _: f"{program} ", skill_text(name))
+    for name in FOR_OTHERS if is_plain else SKILLS:
+        text = _CALLS.sub(lambda _: f"{program} ", plain_text(name) if is_plain else skill_text(name))
         found.append(_read_skill(name, path_of(name, folder), f"{text}\n{_MADE_BY}{_digest(text)}{_END}"))
     return found
 
@@ -69,6 +87,33 @@ def find_skills(folder: str, program: str) -> list[Skill]:
 def path_of(name: str, folder: str) -> str:
     """Return the file of a skill in a client's folder."""
     return os.path.join(folder, _PREFIX + name, _FILE)
+
+
+def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
+    """Write the skills that are missing or older, and say so. Raises ConfigError. sign: before a skill's name."""
+    written = [skill for skill in skills if skill.state in (MISSING, OLDER)]
+    if written and not dry_run:
+        write_skills(written)
+    if written:
+        names = ", ".join(f"-{skill.name}" for skill in written)
+        terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} {sign}subcog{names}")
+    for skill in skills:
+        if skill.state in (CHANGED, FOREIGN):
+            terminal.say(f"{skill.path} is left alone: {'you changed it' if skill.state == CHANGED else 'it is not ours'}")
+
+
+def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
+    """Remove our skills that nobody changed, and say so. Return whether there were any. Raises ConfigError."""
+    removed = [skill for skill in skills if skill.state in (SAME, OLDER)]
+    if removed:
+        if not dry_run:
+            remove_skills(removed)
+        names = ", ".join(skill.name for skill in removed)
+        terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
+    for skill in skills:
+        if skill.state == CHANGED:
+            terminal.say(f"{skill.path} stays: you changed it")
+    return bool(removed)
 
 
 def write_skills(skills: Sequence[Skill]) -> None:

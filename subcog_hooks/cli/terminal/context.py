@@ -249,7 +249,7 @@ def filter_of_options(
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
     current = None if project_name else here()
-    names: tuple[str, ...] = current.names if current else ()
+    names = project.names_of(current, working_folder())
     if project_name:
         names = (project.resolve_identity(project_name),)
     elif current and current.parent is not None and settings()[defaults.PARENTS]:

@@ -125,8 +125,9 @@ class Usage:
     """The statistics of verdicts.
 
     since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
-    frequent first; injected, units: memories and UTF-16 units handed over with prompts; given_ids: of all memories handed over;
-    rates: the fire rate of each of the last DAYS, None for a day without prompts; times: by event.
+    frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
+    given_ids: of all memories handed over; rates: the fire rate of each of the last DAYS, None for a day without prompts;
+    times: by event.
     """
 
     def __init__(self, past_verdicts: Sequence[RecordedVerdict], today: date) -> None:
@@ -134,6 +135,7 @@ class Usage:
         asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
         self.outcomes = dict(Counts(verdict.outcome for verdict in asked).most_common())
+        self.with_lines = sum(bool(verdict.pointed) for verdict in asked)
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
         self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
@@ -322,6 +324,8 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     spoken = f"{used.spoke:,}{share}  {verdict_view.sparkline(used.rates)}".rstrip()
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
+    if used.with_lines:
+        rows.insert(2, ("prompts with lines", f"{used.with_lines:,} ({used.with_lines / used.prompts:.0%})"))
     if activity.later:
         rows.append(("of use later, too", f"{len(activity.later):,}"))
     if activity.bad:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoVerdict, UsageError
-from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
+from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT, TOOL_EVENT
 from subcog_hooks.store import past_runs
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import Memory
@@ -45,7 +45,7 @@ class Phrases(NamedTuple):
 PHRASES = {
     outcomes.SPOKE: Phrases("memories given"),
     outcomes.LINES: Phrases("only pointed at memories"),
-    outcomes.PAUSED: Phrases("paused", "the hook was paused; `subcog resume` ends it"),
+    outcomes.PAUSED: Phrases("paused", "the hook was paused then"),
     outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
     outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
     outcomes.NOT_TYPED: Phrases(
@@ -68,7 +68,7 @@ PHRASES = {
     outcomes.FOUND: Phrases(fate="found by a second look"),
     outcomes.POINTED: Phrases(fate="pointed at by a line"),
     outcomes.GIVEN: Phrases(fate="given in this session before"),
-    outcomes.LOADED: Phrases(fate="Claude Code puts it before the model itself"),
+    outcomes.LOADED: Phrases(fate="the agent puts it before the model itself"),
     outcomes.DUPLICATE: Phrases(fate="nearly repeats a better one"),
     outcomes.COUNT: Phrases(fate="others took the places"),
     outcomes.ROOM: Phrases(fate="others took the room"),
@@ -92,6 +92,7 @@ EVENT_NAMES = {
     TOOL_EVENT: "a tool's call",
     FAILURE_EVENT: "a failed tool call",
     START_EVENT: "a session's start",
+    SUBAGENT_EVENT: "a subagent's start",
     LOOK_EVENT: "a second look",
 }  # events without a prompt
 
@@ -184,6 +185,13 @@ def verdict_fields(verdict: RecordedVerdict) -> dict[str, object]:
     }
 
 
+def would_point(verdict: RecordedVerdict, bar: float) -> bool:
+    """Return whether a line would have come with this `surfacing.maybe_relevance`, all else being equal."""
+    possible = (outcomes.POINTED, outcomes.BELOW, outcomes.INTENT, outcomes.COUNT)
+    is_possible = bar > 0.0 and verdict.outcome in DECIDED_BY_RELEVANCE and not verdict.reason
+    return is_possible and any(found.relevance >= bar and found.outcome in possible for found in verdict.candidates)
+
+
 def would_speak(verdict: RecordedVerdict, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
     if verdict.outcome not in DECIDED_BY_RELEVANCE or verdict.reason:  # A reason other than relevance: an LLM's veto.
@@ -208,7 +216,7 @@ def sentence(verdict: RecordedVerdict) -> str:
     why = phrases_of(verdict.outcome).silence or safe(verdict.outcome)
     held_back = {candidate.outcome for candidate in verdict.candidates}
     if verdict.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
-        why = "the client puts the relevant memories before the model itself"
+        why = "the agent puts the relevant memories before the model itself"
     limits = verdict.settings
     if verdict.outcome == outcomes.INTENT and verdict.intent is not None and limits is not None:
         if verdict.intent.confidence < limits.min_confidence:

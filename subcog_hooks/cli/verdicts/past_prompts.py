@@ -56,7 +56,7 @@ def needs_of(verdict: RecordedVerdict) -> list[str]:
     typed = query_text(verdict.prompt or "", prepared)
     parts = prompt_needs.separate_needs(typed)
     borrowed = [" ".join((typed, *verdict.borrowed))] if verdict.borrowed else []
-    texts = [*borrowed, *filter(prompt_needs.is_question, parts), typed, *parts, prepared.failure]
+    texts = [*borrowed, *filter(prompt_needs.is_question, parts), typed, *parts, *prepared.failures]
     return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
 
