@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scripts.tables import write_rows
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import MAX_CONFIDENCE, NAMES, NONE, SEEKING, TYPES, find_cues, split_prompt
+from subcog_hooks.intent.keywords import MAX_CONFIDENCE, NAMES, NONE, RECENT, SEEKING, TYPES, find_cues, split_prompt
 from subcog_hooks.text.typed_prompt import prepare_prompt
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -72,8 +72,8 @@ class Model:
 
 FAMILIES = np.zeros((len(SIGNALS), len(TYPES)))
 for place, row in enumerate(SIGNALS):
-    if row[1] == SEEKING:
-        FAMILIES[place, TYPES.index(NONE)] = -1.0
+    if row[1] in (SEEKING, RECENT):
+        FAMILIES[place, TYPES.index(NONE)] = -1.0 if float(row[2]) else 0.0  # Without a strength it gets no weight.
     else:
         FAMILIES[place, TYPES.index(row[1])] = 1.0
 STRENGTHS = np.array([float(row[2]) for row in SIGNALS])

@@ -58,7 +58,7 @@ from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
 MAX_QUERY = 4_000  # characters of a search in past sessions
 MAX_TEXT = 50_000  # characters of an argument
-NO_ANSWER = "No note answers this."
+NO_ANSWER, NO_SESSION = "No note answers this.", "No past session had this."
 BRIEF_URI = "subcog://brief"
 INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
     "The user's notes of earlier sessions: decisions, rules, fixes, traps. Call recall with the question or task before you "
@@ -102,10 +102,10 @@ TOOLS = [  # Each session's context holds their texts.
     _describe_tool(
         "recall",
         "Recall notes",
-        "Find notes of earlier work that answer a question or help with a task.",
+        "Find notes of earlier work that answer a question or help with a task; with sessions, what was done before.",
         {
             "text": _text_schema("the question or task, with names as they are written", MAX_TEXT),
-            "sessions": {"type": "boolean", "description": "find what past sessions asked and found instead"},
+            "sessions": {"type": "boolean", "description": "search past sessions instead of notes"},
         },
     ),
     _describe_tool(
@@ -277,10 +277,10 @@ def _folder_of(roots: Sequence[Root]) -> str:
 
 
 async def _recall(arguments: Arguments, folder: str) -> str:
-    """Return the notes about a text, and with the first one in a folder the brief; or what past sessions say about it."""
+    """Return the notes about a text, and with the first one in a folder the brief; or the past sessions about it."""
     if arguments.get("sessions") is True:
         query = _checked_text(arguments.get("text"), "text", MAX_QUERY)
-        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NO_ANSWER)
+        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NO_SESSION)
     block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NO_ANSWER)
     head, end, notes = block.partition("\n")
     parts = [f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"]

@@ -7,7 +7,7 @@ import time
 from subcog_hooks.core.light_json import dumps, loads, quote
 from subcog_hooks.core.records import record
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store.memory import BACKGROUND, UNDATED, colleague_in
+from subcog_hooks.store.memory import BACKGROUND, EPISODE_PREFIX, UNDATED, colleague_in
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
 
@@ -116,7 +116,8 @@ def render_block(
     begin = _first_line(len(entries) if is_brief else 0, extra, _longest_source_phrase(notes))
     whole = min(max_units, hard_cap)
     lines = _pointer_lines(pointers, whole // LINES_SHARE) if entries else {}
-    hints = utf16_units(_command_attribute(command)) + utf16_units(_whole_attribute(whole_command))
+    hint = _command_attribute(command, has_episodes=any(line.id.startswith(EPISODE_PREFIX) for line in pointers))
+    hints = utf16_units(hint) + utf16_units(_whole_attribute(whole_command))
     room = whole - utf16_units("\n".join((begin, *lines.values(), _LAST_LINE))) - hints
     placed, room = _fit_entries(entries, room)
     share = _fair_share([line.units for line in placed], room)
@@ -135,7 +136,7 @@ def render_block(
     source = _source_phrase([entry.noted for entry in entries if entry.id in ids])
     extra += _whole_attribute(whole_command) if cut_ids else ""
     head = _first_line(len(ids) if is_brief else 0, extra, source) if ids else "<subcog-memories>"
-    hinted = f"{head[:-1]}{_command_attribute(command)}>"
+    hinted = f"{head[:-1]}{hint}>"
     lines = lines or _pointer_lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _LAST_LINE))))
     if not ids and not lines:
         return NOTHING_RENDERED
@@ -143,9 +144,10 @@ def render_block(
     return RenderedBlock(text, tuple(ids), tuple(lines), tuple(cut_ids))
 
 
-def _command_attribute(command: str) -> str:
-    """Return the attribute that explains a line, and the command that opens its memory."""
-    return f' maybe="one line of a note that may be related; {_prints_note(command)} it"' if command else ""
+def _command_attribute(command: str, *, has_episodes: bool) -> str:
+    """Return the attribute that explains a line, and the command that opens its memory or episode."""
+    source = "a note, or of a past session's record (no order)," if has_episodes else "a note"
+    return f' maybe="one line of {source} that may be related; {_prints_note(command)} it"' if command else ""
 
 
 def _whole_attribute(command: str) -> str:

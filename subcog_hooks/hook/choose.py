@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.hook.block import RenderedBlock
+    from subcog_hooks.hook.block import Pointer, RenderedBlock
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.intent.detector import Detection
     from subcog_hooks.intent.keywords import Intent
@@ -259,7 +259,7 @@ class Offer:
     block; distinct: drops the hits that repeat a better one; attributes: of the block; repeats_given: memories that the session
     has been given come again; tells_relevance: the block names relevances, since somebody asked; is_enough: the intent is sure;
     held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; line_bars: for lines that
-    point at memories; prompt: the text that such a line is near to.
+    point at memories; prompt: the text that such a line is near to; session_lines: lines that point at past sessions.
     when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
@@ -278,6 +278,7 @@ class Offer:
     max_lines: int = 0
     prompt: str = ""
     line_candidates: Sequence[Hit] = ()
+    session_lines: Sequence[Pointer] = ()
     when_given: Callable[[Sequence[str]], None] | None = None
 
     def point_at_first_of(self, hits: Sequence[Hit], prompt: str) -> None:
@@ -298,6 +299,19 @@ class Offer:
             room = self.max_lines - len(pointer_judgements(judgements))
             choose_pointers(judgements, pointed | excluded, self.line_bars, room, self.distinct)
         return judgements
+
+    def new_session_lines(self, judgements: Sequence[Judgement], pointed: AbstractSet[str]) -> list[Pointer]:
+        """Return the lines about past sessions that the session has not had. Notes come first.
+
+        There is none beside a memory that surely answers; where one line may come at most, none beside a memory's line.
+        pointed: ids of earlier lines.
+        """
+        told = [judgement.hit for judgement in injected_judgements(judgements)]
+        if any(hit.relevance >= SURE or hit.is_pinned for hit in told):
+            return []
+        if self.max_lines == 1 and pointer_judgements(judgements):
+            return []
+        return [line for line in self.session_lines if line.id not in pointed]
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:
         """Return the outcome of an offer without an injected hit."""
@@ -338,6 +352,9 @@ class Verdict:
     def end_delivery(self, outcome: str, judgements: Sequence[Judgement], block: RenderedBlock) -> None:
         """Fill in the outcome of the offer's delivery."""
         self.outcome, self.judgements = outcome, judgements
+        judged = {judgement.hit.memory.id for judgement in judgements}
+        if episodes := [id_ for id_ in block.pointed if id_ not in judged]:
+            self.note = "; ".join(filter(None, (self.note, f"past sessions pointed at: {', '.join(episodes)}")))
         self.ids, self.pointed, self.text, self.units = block.ids, block.pointed, block.text, block.units
 
     def fail(self, outcome: str, reason: str, error: Exception, given: AbstractSet[str]) -> None:

@@ -26,6 +26,7 @@ from subcog_hooks.store.verdicts import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Judgement, Offer, Verdict
@@ -54,7 +55,8 @@ def _hand_over(
     given, pointed = call.given_ids(), _pointed_ids(call, offer)
     judgements = offer.judge(given, pointed)
     call.stages.end(GATE)
-    if not injected_judgements(judgements) and not pointer_judgements(judgements):
+    is_silent = not injected_judgements(judgements) and not pointer_judgements(judgements)
+    if is_silent and not offer.new_session_lines(judgements, pointed):
         return offer.silence_reason(judgements), judgements, NOTHING_RENDERED
     units_left = _units_left(call, offer, judgements)
     if units_left < MIN_UNITS:
@@ -71,7 +73,7 @@ def _hand_over(
         if has_lock and (units_left := _units_left(call, offer, judgements)) < MIN_UNITS:
             call.state.roll_back()
             return SPENT, judgements, NOTHING_RENDERED
-        block = _render_offer(call, offer, judgements, min(offer.max_units, units_left), is_first=not latest[1])
+        block = _render_offer(call, offer, judgements, min(offer.max_units, units_left), latest[1])
         if block.text:
             output = to_hook_output(event, block.text)
             shows_receipt = call.settings[RECEIPT_SETTING] and event == PROMPT_EVENT
@@ -106,7 +108,7 @@ def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
     return (
         sessions.find_pointed(call.state, call.ledger_key)
-        if (offer.line_bars.sole or offer.line_candidates) and call.session
+        if (offer.line_bars.sole or offer.line_candidates or offer.session_lines) and call.session
         else set()
     )
 
@@ -135,7 +137,7 @@ def preview_delivery(call: HookCall, verdict: Verdict) -> None:
     pointed = _pointed_ids(call, offer)
     judgements = offer.judge(call.given_ids(), pointed)
     max_units = min(offer.max_units, int(call.settings[SESSION_UNITS_SETTING]))
-    block = _render_offer(call, offer, judgements, max_units, is_first=not pointed)
+    block = _render_offer(call, offer, judgements, max_units, pointed)
     verdict.end_delivery(_outcome_of_block(block, offer, judgements), judgements, block)
 
 
@@ -174,16 +176,20 @@ def _commit_ledger(call: HookCall, offer: Offer, block: RenderedBlock, *, is_rep
 
 
 def _render_offer(
-    call: HookCall, offer: Offer, judgements: Sequence[Judgement], max_units: int, *, is_first: bool
+    call: HookCall, offer: Offer, judgements: Sequence[Judgement], max_units: int, pointed: AbstractSet[str]
 ) -> RenderedBlock:
     """Return the block of the chosen memories; a memory without room gets the outcome ROOM.
 
-    is_first: the session has had no line that points at a memory.
+    pointed: ids of the session's earlier lines.
     """
     injected, pointers = injected_judgements(judgements), pointer_judgements(judgements)
+    session_lines = offer.new_session_lines(judgements, pointed)
     lines, command = (
-        _pointers_for([judgement.hit for judgement in pointers], offer, is_first=is_first) if pointers else ([], "")
+        _pointers_for([judgement.hit for judgement in pointers], offer, is_first=not pointed)
+        if pointers or session_lines
+        else ([], "")
     )
+    lines += session_lines
     is_late = any(judgement.hit.is_judged for judgement in injected)
     entries = [
         _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)

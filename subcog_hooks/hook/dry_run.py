@@ -131,7 +131,7 @@ def block_to_json(block: Verdict) -> str:
 
     relevance_of = {judgement.hit.memory.id: round(judgement.hit.relevance, 4) for judgement in block.judgements}
     memories: list[Json] = [{"id": id_, "relevance": relevance_of[id_]} for id_ in block.ids]
-    lines: list[Json] = [{"id": id_, "relevance": relevance_of[id_]} for id_ in block.pointed]
+    lines: list[Json] = [{"id": id_, "relevance": relevance_of.get(id_)} for id_ in block.pointed]
     whole: Json = {"text": block.text, "characters": block.units, "memories": memories, "lines": lines}
     return light_json.dumps(whole) + "\n"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
@@ -9,6 +11,7 @@ from subcog_hooks.hook.deliver import deliver
 from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_search import discount_absent, open_sources
 from subcog_hooks.recall import pipeline
+from subcog_hooks.settings.defaults import SESSION_LINES
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.verdicts import REPEATED, SPENT
 from subcog_hooks.text.failures import find_failures
@@ -66,7 +69,12 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     has_room = sessions.has_room_for_line(call.state, call.ledger_key)
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
     line_bar = max(line_bar, choose.SOLE_LINE) if line_bar else 0.0
-    if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
+    session_lines = []
+    if line_bar and settings[SESSION_LINES] and os.path.exists(call.home.sessions.memories_db):
+        from subcog_hooks.hook import past_sessions  # Not everybody keeps past sessions.
+
+        session_lines = past_sessions.find_lines_for_failure(messages, call)
+    if not session_lines and not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
         return None
     offer = Offer(
         pipeline.sort_by_relevance(answer.hits),
@@ -79,6 +87,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
         line_bars=choose.LineBars(line_bar, line_bar),
         max_lines=1,
         prompt="\n".join(messages),
+        session_lines=session_lines,
     )
     return Verdict(
         reason=text_of(call.payload, "tool_name"),

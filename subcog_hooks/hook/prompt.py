@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.choose import Verdict
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.intent import detector
-from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND_LOOK
+from subcog_hooks.intent.keywords import EARLY_PROMPTS, RECENT
+from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND_LOOK, SESSION_LINES
 from subcog_hooks.store import state_values
 from subcog_hooks.store.verdicts import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
@@ -92,6 +95,10 @@ def decide_prompt(reading: PromptReading) -> Verdict:
     reading.detected = detected
     try:
         verdict = _decide_by_words(reading)
+        if _may_point_at_sessions(reading, verdict):
+            from subcog_hooks.hook import past_sessions  # Few prompts ask about the past.
+
+            past_sessions.add_lines_for_prompt(reading, verdict)
     except Exception as error:  # noqa: BLE001 - the record keeps the error with the prompt's intent
         examined = detected.abandon(reading.own_topics(), settings)
         verdict = Verdict(*outcome_of_error(error), detected=detected, examined=examined, error=error)
@@ -118,6 +125,8 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
     settings = call.settings
     borrow_topics(reading)
     topics = reading.topics()
+    if any(signal.family == RECENT for signal in detected.reading.fired):
+        detected.reading.is_late = reading.position() > EARLY_PROMPTS
     call.stages.end(INTENT_READ)
     matches = reading.cue_matches = match_cues(reading.prompt, call)
     has_news = matches is not None and matches.is_news(call.eligible.given)
@@ -132,6 +141,18 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
     from subcog_hooks.hook import prompt_search  # 10 ms, and most prompts have ended above.
 
     return prompt_search.decide_by_recall(reading) if is_asked else prompt_search.decide_by_cues(reading)
+
+
+def _may_point_at_sessions(reading: PromptReading, verdict: Verdict) -> bool:
+    """Return whether a prompt asks about the past, past sessions can be searched, and lines are wanted."""
+    settings, examined = reading.call.settings, verdict.examined
+    return (
+        examined is not None
+        and examined.is_seeking
+        and not examined.is_vetoed
+        and bool(settings[SESSION_LINES] and settings["surfacing.maybe_relevance"])
+        and os.path.exists(reading.call.home.sessions.memories_db)
+    )
 
 
 def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: Sequence[str]) -> bool:

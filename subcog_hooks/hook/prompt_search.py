@@ -15,10 +15,8 @@ from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import ACTION, Answer
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store import lookups
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.store_reader import Filter
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.store.store_reader import StoreReader
 
 
 VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
@@ -46,17 +45,21 @@ def close_left_open() -> None:
         _left_open.pop().close()
 
 
-def open_sources(call: HookCall) -> Sources:
-    """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
+def open_sources(call: HookCall, store: StoreReader | None = None) -> Sources:
+    """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why.
+
+    store: an open store beside the notes' one, which has an index and vectors of its own; None for the notes.
+    """
     numbers = fusion.tuning_from_settings(call.settings)
-    index = LexicalIndex.open(call.home)
-    store = call.store
-    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, static_encoder.SPACE)):
+    home = store.home if store else call.home
+    index = LexicalIndex.open(home)
+    store = store or call.store
+    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(home, static_encoder.SPACE)):
         return Sources(index, store, None, numbers)
     try:
         encoder = static_encoder.StaticEncoder.open()
         _left_open.append(encoder)
-        vectors = VectorReader.reader(call.home, static_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+        vectors = VectorReader.reader(home, static_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
     except SubcogError as error:
@@ -219,6 +222,9 @@ def _find_governing_rule(reading: PromptReading, examined: Intent) -> Hit | None
     eligible = call.eligible
     if not (named := actions.actions_of_order(text)):
         return None
+    from subcog_hooks.recall.exact import ExactMatches  # Few orders name such an action.
+    from subcog_hooks.store import lookups
+
     rows = lookups.find_governing(call.store, named, eligible.audiences, MAX_RULES, eligible.now_ms)
     rules = call.store.by_seqs([seq for seqs in rows.values() for seq in seqs])
     allowed = sorted([rule for rule in rules.values() if eligible.allows(rule)], key=lambda rule: -rule.created_at)

@@ -29,7 +29,9 @@ SKIPPED = "skipped"  # the words were sure, the prompt may not be disclosed, or 
 CACHED = "cached"  # it answered this prompt before
 RESTING = "resting"  # it failed too often lately
 
-SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for a memory
+# No types, but families of signals: the prompt asks for a memory. RECENT ones mean the running session late in it.
+SEEKING, RECENT = "seeking", "recent"
+EARLY_PROMPTS = 3  # first prompts of a session, at which "again" means an earlier session
 
 MAX_CONFIDENCE = 0.95  # of a merged intent
 MAX_TOPICS = 5  # of a prompt
@@ -90,7 +92,7 @@ class Intent:
     @property
     def is_seeking(self) -> bool:
         """True for a prompt that asks for a memory: "what did we decide", "last time"."""
-        return self.reading is not None and any(signal.family == SEEKING for signal in self.reading.fired)
+        return self.reading is not None and self.reading.is_seeking
 
 
 MAX_GAP = 4  # words
@@ -365,7 +367,7 @@ class Reading:
     """The detector's result for one prompt.
 
     intent: without topics; fired: the signals, those of its type first; cues: of the prompt's shape; probabilities: of each of
-    TYPES; prompt: as it was prepared, None for a prompt that nobody has typed.
+    TYPES; prompt: as it was prepared, None for a prompt that nobody has typed; is_late: the session has had EARLY_PROMPTS.
     """
 
     intent: Intent
@@ -374,6 +376,12 @@ class Reading:
     probabilities: list[float]
     prompt: Prompt | None
     is_foreign: bool = False
+    is_late: bool = False
+
+    @property
+    def is_seeking(self) -> bool:
+        """True for a prompt that asks for a memory."""
+        return any(signal.family == SEEKING or (signal.family == RECENT and not self.is_late) for signal in self.fired)
 
     @property
     def is_unclear(self) -> bool:
@@ -416,7 +424,7 @@ def read_prompt(prompt: str) -> Reading:
     fired = []
     for position, text in MATCHER.find(words).items():
         name, family, weight = SIGNALS[position]
-        if family == SEEKING:
+        if family in (SEEKING, RECENT):
             logits[_NONE] -= weight
         else:
             logits[TYPES.index(family)] += weight
@@ -437,5 +445,5 @@ def read_prompt(prompt: str) -> Reading:
         likeliest = max(range(_NONE), key=probabilities.__getitem__)  # TYPES has the order of ties
         intent_type = TYPES[likeliest] if is_named else GENERAL
     fired.sort(key=lambda signal: (signal.family != intent_type, -signal.weight, signal.name))
-    texts = dict.fromkeys(signal.text for signal in fired if signal.family in (intent_type, SEEKING))
+    texts = dict.fromkeys(signal.text for signal in fired if signal.family in (intent_type, SEEKING, RECENT))
     return Reading(Intent(intent_type, confidence, keywords=tuple(texts)), fired, cue_names, probabilities, prepared)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS
 from subcog_hooks.intent.keywords import Intent
@@ -66,6 +67,7 @@ BUDGETS = {
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
 OF_LLM_CALLS = {"llm.ask", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
 OF_SECOND_LOOKS = {"hook.second_look", "hook.detached", "store.past_runs"}
+OF_PAST_SESSIONS = {"hook.past_sessions", "episodes.episode_store"}
 OF_CUES = {"cues.conditions", "cues.triggers", "cues.globs"}
 SOCKETS = {"socket", "_socket", "ssl", "_ssl", "select", "selectors", "http", "http.client", "urllib", "urllib.parse"}
 SEARCH = {"tantivy", "re2"}
@@ -165,6 +167,15 @@ def test_a_silent_prompt_loads_nothing_of_recall(prompt: str) -> None:
     assert_within("silent prompt", done)
     assert not (OF_RECALL | OF_CUES | OF_SECOND_LOOKS) & done.own
     assert not SEARCH & done.modules
+
+
+@pytest.mark.usefixtures("oauth_memory")
+def test_past_sessions_cost_nothing_unless_the_past_is_asked(home: Home) -> None:
+    about_the_past = "How did we decide on PKCE in the SPA?"
+    assert not OF_PAST_SESSIONS & run(payload(about_the_past, "none kept")).own
+    EpisodeStore.writer(home).close()
+    assert not OF_PAST_SESSIONS & (run(payload(QUESTION, "unasked")).own | run(payload(ORDER)).own)
+    assert run(payload(about_the_past, "asked")).own >= OF_PAST_SESSIONS
 
 
 @pytest.mark.usefixtures("oauth_memory")

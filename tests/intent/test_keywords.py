@@ -21,6 +21,7 @@ from subcog_hooks.intent.keywords import (
     NAMES,
     NONE,
     OFF,
+    RECENT,
     SEEKING,
     TROUBLESHOOT,
     TYPES,
@@ -130,6 +131,25 @@ def test_what_nobody_has_typed_is_not_read() -> None:
     for reading in map(read_prompt, cases):
         assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
         assert (reading.fired, reading.words()) == ([], [])
+
+
+def test_later_in_a_session_some_forms_mean_the_session_itself() -> None:
+    table = (
+        ("how did we fix the login?", True, True),
+        ("which port did we agree on last time", True, True),
+        ("why did credo complain about line endings?", True, False),
+        ("what was the final process loop?", True, False),
+        ("what is the port again?", True, False),
+        ("same error as before: the store is not started", True, False),
+        ("undo the previous step", True, False),
+        ("test it again", False, False),
+        ("did you push the changes?", False, False),
+    )
+    for prompt, early, late in table:
+        reading = read_prompt(prompt)
+        assert reading.is_seeking is early, prompt
+        reading.is_late = True
+        assert reading.is_seeking is late, prompt
 
 
 @pytest.mark.parametrize(
@@ -281,7 +301,7 @@ ROWS = read_rows(keywords.__file__, "signals.tsv")
 PATTERNS = [row[0] for row in ROWS]
 
 
-STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
+STRENGTHS = {"3.5", "1.5", "1.0", "0.5", "0.0"}
 
 
 def signals_of(prompt: str) -> set[str]:
@@ -304,7 +324,7 @@ def test_a_signal_fires_on_its_example_alone() -> None:
 
 
 def test_a_row_has_a_family_a_strength_and_a_weight() -> None:
-    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING}
+    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING, RECENT}
     assert {strength for _, _, strength, _ in ROWS} == STRENGTHS
     assert min(float(weight) for _, _, _, weight in ROWS) >= 0.0
 

@@ -127,7 +127,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
         LEARN,
         SECOND_LOOK,
         "surfacing.receipt",
-        "sessions.keep",
+        *("sessions.keep", "sessions.lines"),
     }
     share = {name for name in KEYS if name.startswith("share.")}
     assert personal == capture | other | llm | share

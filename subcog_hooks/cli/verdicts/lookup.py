@@ -211,6 +211,8 @@ def sentence(verdict: RecordedVerdict) -> str:
     if verdict.outcome == outcomes.SPOKE:
         lines = f", {pluralize(len(verdict.pointed), 'line')}" if verdict.pointed else ""
         return f"spoke: {len(verdict.injected)} of {candidates} handed over{lines}, {verdict.units} characters"
+    if verdict.outcome == outcomes.LINES and not verdict.pointed:
+        return f"lines: pointed at past sessions, {verdict.units} characters"
     if verdict.outcome == outcomes.LINES:
         return f"lines: pointed at {len(verdict.pointed)} of {candidates}, {verdict.units} characters"
     why = phrases_of(verdict.outcome).silence or safe(verdict.outcome)
