@@ -61,7 +61,7 @@ def check_home(home: Home) -> Iterator[Remark]:
     if not os.path.isdir(home.root) and not os.path.exists(home.root):
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
-    for path in (home.root, home.memories_db, home.state_db, home.config):
+    for path in (home.root, home.memories_db, home.sessions.memories_db, home.state_db, home.config):
         if os.path.exists(path) and is_open_to_others(path):
             yield note(f"{path} can be read by others; chmod go-rwx {path}")
     folders = (home.root, home.log, home.models)
