@@ -214,8 +214,8 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
         write_setting(models.SETTING, None)
         terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
     with catch_up.exclusive_work(home, space):
-        for place in (home, home.sessions):  # vectors first: a process that writes them looks for the model before
-            VectorStore.remove(place, space.name)
+        for own_home in (home, home.sessions):  # vectors first: a process that writes them looks for the model before
+            VectorStore.remove(own_home, space.name)
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
     catch_up.forget_failure(home, space)
