@@ -26,8 +26,8 @@ GUIDE = "\n\n".join(
 
 def test_a_section_named_as_the_question_comes_first(bare: Machine) -> None:
     folder = bare.repository("shop", "git@github.com:acme/shop.git")
-    (folder / "AGENTS.md").write_text(GUIDE)
-    assert bare.run("import", "AGENTS.md", "--trust", "user", cwd=folder).code == 0
+    (folder / "guide.md").write_text(GUIDE)
+    assert bare.run("import", "guide.md", "--trust", "user", cwd=folder).code == 0
     for part in BODIES:
         question = f"how do I write a {part.lower()} component?"
         first = bare.rows("search", "--fast", "--jsonl", question, cwd=folder)[0]
