@@ -81,7 +81,9 @@ def test_a_hook_that_is_gone_costs_no_prompt(other_client: OtherClient, noted: M
 
 def test_a_note_typed_into_opencode_is_stored_and_answered(noted: Machine, run_folder: Path) -> None:
     note = "The harbour crane is inspected on Mondays"
-    answers = drive(fetched_or_skipped("opencode", run_folder), noted, ["<wait:8>", f"remember: {note}", "<wait:5>"], "--tty")
+    answers = drive(
+        fetched_or_skipped("opencode", run_folder), noted, ["<until:commands>", "<wait:8>", f"remember: {note}"], "--tty"
+    )
     assert answers.code == 0, answers.output
     assert note in noted.stored()
     assert any("subcog: remembered as" in text for text in answers.requests[-1])
