@@ -195,8 +195,8 @@ def prepare_prompt(prompt: str) -> Prompt:
         rows.append((line, "" if taken else _without_links(bare)))
     _take_output(rows)
     typed = [text for _, text in rows if text]
-    taken_lines = [line for line, text in rows if not text and line.strip()]
-    failures, pasted = find_failures(taken_lines), len(taken_lines)
+    pasted = sum(not text and bool(line.strip()) for line, text in rows)
+    failures = find_failures(["" if text else line for line, text in rows])  # A typed line keeps what it parts apart.
     if not typed and not failures:
         after_all = _recover_typed(fenced, others, pasted)
         typed = list(filter(None, map(_without_links, after_all)))
