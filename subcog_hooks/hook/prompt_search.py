@@ -22,6 +22,7 @@ from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
+from subcog_hooks.text.vocabulary import GOVERNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +218,9 @@ def _find_governing_rule(reading: PromptReading, examined: Intent) -> Hit | None
     call, text = reading.call, reading.search_text()
     if examined.is_vetoed or examined.type not in (NONE, GENERAL) or not call.settings["surfacing.maybe_relevance"]:
         return None
-    from subcog_hooks.text import actions  # Questions do not need it.
+    if GOVERNED.isdisjoint(map(str.lower, reading.detected.reading.words())):
+        return None
+    from subcog_hooks.text import actions  # Other prompts do not need it.
 
     eligible = call.eligible
     if not (named := actions.actions_of_order(text)):
