@@ -199,7 +199,7 @@ def _find_choices(words: Sequence[_FrameWord]) -> Iterator[_Choice]:
 
 
 def _denies_choice(new: _Choice, old: _Choice) -> bool:
-    """Return whether one note denies what the other chooses, for its subject or in general."""
+    """Return whether one note denies the other note's choice, for its subject or in general."""
     if new.is_denied == old.is_denied or new.value != old.value:
         return False
     denial = new if new.is_denied else old
@@ -207,7 +207,7 @@ def _denies_choice(new: _Choice, old: _Choice) -> bool:
 
 
 def _chooses_another(new: _Choice, old: _Choice) -> bool:
-    """Return whether two notes choose different values for one subject, of which one is a name."""
+    """Return whether two notes choose different values for one subject, at least one value being a name."""
     if new.is_denied or old.is_denied or new.value & (old.value | old.context) or old.value & new.context:
         return False
     is_name = any(word.text != word.text.lower() for choice in (new, old) for word in choice.words)

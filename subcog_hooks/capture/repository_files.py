@@ -150,7 +150,7 @@ def ask_description(description: str, by: str = PERSON) -> tuple[AnsweredQuestio
 
 
 def package_of(location: str) -> str:
-    """Return the folder whose files a rule file is about, "" for the repository: around its tool's folder, else its own.
+    """Return the folder that a rule file governs, "" for the repository: the parent of its tool's folder, else its own folder.
 
     >>> package_of("web/.cursor/rules/a.mdc"), package_of("web/AGENTS.md"), package_of("docs/rules/a.mdc")
     ('web', 'web', '')

@@ -80,7 +80,7 @@ def _follow(store: EpisodeStore) -> None:
 
 
 def follow_in_background(home: Home, pace: Pace) -> str:
-    """Erase what is to go, and read new sessions if the person agreed. Return a summary, "" for nothing. Raises SubcogError."""
+    """Erase expired episodes, and read new sessions if the person agreed. Return a summary, "" for none. Raises SubcogError."""
     keep, now = str(context.settings()[KEPT_SESSIONS]), now_ms()
     if keep == NOT_READ and not episode_store.exists(home):
         return ""

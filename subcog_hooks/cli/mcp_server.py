@@ -88,7 +88,7 @@ def _list_schema(description: str, max_items: int, max_characters: int) -> dict[
 
 
 def _describe_tool(name: str, title: str, description: str, properties: dict[str, object], *, reads_only: bool = True) -> Tool:
-    """Return a tool whose first property is required. No tool deletes anything, or reaches beyond the notes."""
+    """Return a tool with its schema; the first property is required. No tool deletes anything or reaches beyond the notes."""
     return Tool(
         name=name,
         title=title,

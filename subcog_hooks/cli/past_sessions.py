@@ -1,4 +1,4 @@
-"""`subcog search --sessions` and `subcog show` of an episode: what past sessions asked and found."""
+"""Search and show past sessions: `subcog search --sessions`, and `subcog show` of an episode."""
 
 from __future__ import annotations
 

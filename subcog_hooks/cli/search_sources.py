@@ -91,7 +91,7 @@ def _open_space(
 
 
 def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
-    """Return a space whose query is embedded by its neural model, which is loaded last.
+    """Return a space that embeds the query by its neural model, loaded last.
 
     Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
     """

@@ -395,7 +395,7 @@ def _command_of(hook: Mapping[str, object]) -> object:
 
 
 def make_line(commands: Sequence[Sequence[str]], client: str, *, is_windows: bool) -> str:
-    """Return the line that runs the first command whose program is there; on Windows the last one.
+    """Return the shell line for the first command with an existing program; on Windows for the last command.
 
     Each but the last takes the place of the shell: a client that ends a late hook ends the shell alone.
 

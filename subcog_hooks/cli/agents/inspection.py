@@ -296,7 +296,7 @@ def find_client_fault(client: Client, commands: other_agents.Commands) -> str:
 
 
 class Agents(NamedTuple):
-    """The titles of the agents that run the hook, of those that start the server, and of the others that have it, by fault."""
+    """The titles of agents: running the hook, starting the server, and registered but at fault, by fault."""
 
     running: list[str]
     served: list[str]
