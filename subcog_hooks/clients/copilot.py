@@ -42,12 +42,14 @@ CLIENT = Client(
         hook={"type": "command", "timeoutSec": 10},
         command_key="powershell" if os.name == "nt" else "bash",
         beside={"version": 1},
+        matchers={"PostToolUse": "Bash|PowerShell"},
     ),
     Contract(
         {
             "SessionStart": "SessionStart",
             "UserPromptSubmit": "UserPromptSubmit",
             "PreToolUse": "PreToolUse",
+            "PostToolUse": "PostToolUseFailure",  # A command that failed is a success with an exit code.
             "PostToolUseFailure": "PostToolUseFailure",
             "PreCompact": COMPACTED,
             "SessionEnd": "SessionEnd",

@@ -92,11 +92,12 @@ class Folder(_Located):
 class Settings(_Located):
     """Where a client reads which hooks to run or servers to start, and in which form.
 
-    hook: the fields of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have
-    comments; beside: further members of a file with hooks that `init` makes, or of a server; key: the member with the servers;
-    next_step: for the person, after `init`; has_trust: the client runs a hook once the person trusts it; trust_file: the file
-    in `folder` with the project folders that the person trusts, "" where the client asks for none; instead: the file with hooks
-    alone that the client reads in place of those in `file` where it is there, by its events at the top.
+    hook: the fields of our hook beside its command; command_key: the field with the command; matchers: by event, the only tools
+    whose calls run the hook; has_comments: the JSON may have comments; beside: further members of a file with hooks that `init`
+    makes, or of a server; key: the member with the servers; next_step: for the person, after `init`; has_trust: the client runs
+    a hook once the person trusts it; trust_file: the file in `folder` with the project folders that the person trusts, "" where
+    the client asks for none; instead: the file with hooks alone that the client reads in place of those in `file` where it is
+    there, by its events at the top.
     """
 
     folder: str
@@ -106,6 +107,7 @@ class Settings(_Located):
     below: str = ""
     hook: Mapping[str, object] = _NOTHING
     command_key: str = "command"
+    matchers: Mapping[str, str] = _NOTHING
     has_comments: bool = False
     beside: Mapping[str, object] = _NOTHING
     key: str = ""

@@ -14,6 +14,7 @@ from subcog_hooks.core.paths import IN_AN_AGENT
 from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import (
     COMPACTING,
+    FAILURE_EVENT,
     FIRST,
     FORGET,
     OF_CLIENT,
@@ -45,6 +46,10 @@ _OWN_BLOCKS = (  # the beginning of each, and its end
     ("<subcog-memories", "</subcog-memories>"),
     ("[subcog-memories", "[/subcog-memories]"),
 )
+_EXIT_CODES = (  # the field of a call's result, that of the text in it, and the words before the exit code
+    ("tool_response", "llmContent", "\nExit Code: "),
+    ("tool_result", "text_result_for_llm", " completed with exit code "),
+)
 _FILE_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")  # of a patch
 
 
@@ -75,7 +80,9 @@ class Translator:
             return [{**shared, START_KIND: WITHOUT_CALLS if self.contract.drops_calls else RESUMED}]
         if event == START_EVENT and self.contract.drops_calls:
             return []  # The first prompt begins the session.
-        return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
+        if not event:
+            return []
+        return self._read_call(shared) if "tool_name" in payload else [shared]
 
     def is_attended(self, payload: Payload) -> bool:
         """Return whether a person has typed a prompt, and will see why it is stopped."""
@@ -111,7 +118,10 @@ class Translator:
                 {**payload, "tool_name": "Edit", "tool_input": edit} for edit in patched_files(text_of(tool_input, "command"))
             ]
         ours = {self.contract.fields.get(name, name): value for name, value in tool_input.items()}
-        return [{**payload, "tool_name": self.contract.tools.get(tool, tool), "tool_input": ours}]
+        call = {**payload, "tool_name": self.contract.tools.get(tool, tool), "tool_input": ours}
+        error = text_of(payload, "error") or _read_failure(payload)
+        failed = [{**call, "hook_event_name": FAILURE_EVENT, "error": error}] if error else []
+        return failed if call["hook_event_name"] == FAILURE_EVENT else [call, *failed]
 
     def write(self, event: str, text: str, message: str = "") -> bytes:
         """Return the output that hands a text to the model. Raises OSError for a text too long.
@@ -139,6 +149,17 @@ class Translator:
         decision: dict[str, light_json.Json] = {"permissionDecision": "allow", "permissionDecisionReason": reason}
         nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
         return light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"
+
+
+def _read_failure(payload: Payload) -> str:
+    """Return the output of a command that failed, "" for another: Gemini and Copilot say the exit code in its last lines."""
+    for result, member, mark in _EXIT_CODES:
+        response = payload.get(result)
+        output = text_of(response, member) if isinstance(response, dict) else ""
+        code = output.rpartition(mark)[2] if mark in output else ""
+        if code[:1].isdigit() and not code.startswith("0"):
+            return output
+    return ""
 
 
 def patched_files(patch: str) -> list[dict[str, str]]:

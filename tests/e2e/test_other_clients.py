@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.settings.defaults import CLAUDE
 from tests.clients.test_translation import EDITS, EVENTS
 from tests.e2e.machine import NO_BRIEF, Machine
 
@@ -15,7 +16,7 @@ FILE_RULE = "a b.py holds the tide tables; sort them by port."
 def answer(machine: Machine, client: str, event: str, session: str = "one", **fields: object) -> str:
     """The text for the model that an event brings, "" for none."""
     payload = {"hook_event_name": event, "session_id": session, "cwd": str(machine.folder), **fields}
-    done = machine.hook(json.dumps(payload).encode(), "--client", client)
+    done = machine.hook(json.dumps(payload).encode(), *(() if client == CLAUDE else ("--client", client)))
     assert (done.code, done.stderr) == (0, b"")
     output = json.loads(done.stdout or b"{}")
     answer = output.get("hookSpecificOutput", output)

@@ -10,13 +10,22 @@ import pytest
 
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
+from subcog_hooks.settings.defaults import DEFAULTS
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import ClientUnavailable
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, fetched_other, settings_of, with_harness
 
 KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday of the month."
 PRICE = "x.py prints the price in cents, never in euros."
+REMEDY = "KeyError: 'port_code' in the tide importer means that the harbour list is stale: run make harbours."
 QUESTION = "How do we rotate the signing keys?"
+RELATED = "What is due on the first Monday?"
+FAILS = """echo "KeyError: 'port_code'" >&2; exit 3"""
+AS_USUAL = {
+    name: str(DEFAULTS[name.removeprefix("SUBCOG_").lower().replace("_", ".", 1)]) for name in AS_LARGE_STORES_WITHOUT_LINES
+}
+WITHOUT_ERRORS = ("codex",)  # It does not tell the exit code.
 EDIT = ("--script", str(HARNESS / "examples" / "tools.json"))  # The model edits a file.
 
 pytestmark = [linux, with_harness]
@@ -24,7 +33,7 @@ pytestmark = [linux, with_harness]
 
 @pytest.fixture
 def noted(bare: Machine) -> Machine:
-    for text, *cue in ((KEYS,), (PRICE, "--path", "x.py")):
+    for text, *cue in ((KEYS,), (PRICE, "--path", "x.py"), (REMEDY,)):
         assert bare.run("remember", text, *cue, "--user").code == 0
     return bare
 
@@ -36,10 +45,19 @@ def fetched_or_skipped(name: str, run_folder: Path) -> OtherClient:
         pytest.skip(f"{name} is left out: {reason}")
 
 
-def test_a_prompt_and_an_edit_bring_their_notes(other_client: OtherClient, noted: Machine) -> None:
-    wanted = ("--assert-injected", "rotate_keys.sh", "--assert-injected", "price in cents")
-    answers = drive(other_client, noted, [QUESTION], *EDIT, *wanted)
+def test_a_prompt_an_edit_and_an_error_bring_their_notes(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    edit = {"path": "{PROJECT}/x.py", "old": "print(1)", "new": "print(2)"}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"read": "{PROJECT}/x.py"}, {"edit": edit}, {"shell": FAILS}, {"text": "done"}]))
+    answers = drive(other_client, noted, [QUESTION], "--script", str(script))
     assert answers.code == 0, answers.output
+    told = [answers.count(words) for words in ("rotate_keys.sh", "price in cents", "make harbours")]
+    assert told == [1, 1, 0 if other_client.name in WITHOUT_ERRORS else 1]
+
+
+def test_a_related_note_is_a_line(other_client: OtherClient, noted: Machine) -> None:
+    answers = drive(other_client, noted, [RELATED], variables=AS_USUAL)
+    assert (answers.code, answers.count("[maybe ")) == (0, 1), answers.output
 
 
 def test_its_skills_are_in_a_real_request(other_client: OtherClient, noted: Machine) -> None:

@@ -65,7 +65,8 @@ export const Subcog = async (context) => ({
   },
   "tool.execute.after": async (input, output) => {
     try {
-      const fields = { tool_name: input.tool, tool_input: input.args }
+      const error = output.metadata?.exit ? output.output : undefined // of a command that failed
+      const fields = { tool_name: input.tool, tool_input: input.args, error }
       const { text } = await ask("tool.execute.after", input.sessionID, context.directory, fields)
       if (text) output.output += `\n${text}`
     } catch {}

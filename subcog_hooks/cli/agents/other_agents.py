@@ -55,7 +55,8 @@ class HooksForm:
         line = hook_entries.make_line(commands, client.name, is_windows=IS_WINDOWS)
         hook = {**settings.hook, settings.command_key: line}
         group = hook if settings.form == ENTRIES else {"hooks": [hook]}
-        groups = dict.fromkeys(events_of(client), group)
+        matchers = {event: {"matcher": tools} for event, tools in settings.matchers.items()}
+        groups = {event: {**group, **matchers.get(event, {})} for event in events_of(client)}
         if text is not None and _is_bare(text, client):
             return _unwrap(hook_entries.add_groups(_wrap(text), groups))
         return hook_entries.add_groups(text, groups, settings.beside)
