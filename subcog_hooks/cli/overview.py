@@ -30,7 +30,7 @@ def show_overview() -> int:
     states += [f"{fault}: {', '.join(titles)}" for fault, titles in agents.at_fault.items()]
     states = states or ["no agent runs it yet"]
     states += ["paused"] * is_paused + [f"switched off by {off}"] * bool(off)
-    terminal.result(f"Hook    {'; '.join(states)}")
+    terminal.result(f"Hook    {'; '.join(states).replace(' CLI', '')}")
     terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
     terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
     step = _next_step(shared + own, waiting, agents, is_paused=is_paused, off=off, has_asked=bool(last))

@@ -10,7 +10,7 @@ from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook import deliver, prompt_search, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
-from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
+from subcog_hooks.hook.payload import NO_CLIENT, OF_CLIENT, PROMPT_EVENT, TRIAL
 from subcog_hooks.hook.prompt import decide_prompt
 from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.store.verdicts import OFF, PAUSED
@@ -92,7 +92,8 @@ def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> Ve
 
 
 def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> Verdict | None:
-    payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
+    of_program = {"session_id": "", OF_CLIENT: NO_CLIENT}
+    payload = {**of_program, "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
     call = open_call(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if call is None:
         return None

@@ -12,6 +12,7 @@ FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
 SUBAGENT_EVENT = "SubagentStart"
 OF_CLIENT = "subcog_client"  # the field with another client's name
+NO_CLIENT = "none"  # in place of that name, for a program of whose session nothing is known
 MAX_BYTES = "subcog_bytes"  # the field with the longest text that another client takes, in bytes
 START_KIND = "subcog_start"  # the field with the kind of another client's start
 # A session begins with its first prompt, it was compacted, it will be compacted and then start anew, or it is resumed: with all

@@ -31,6 +31,8 @@ def read_shown_texts(payload: Mapping[str, object], here: Project | None) -> str
         touched = os.path.dirname(os.path.realpath(os.path.join(at_hand, file))) if file else ""
     except (OSError, ValueError):  # No file system has such a name.
         return ""
+    if client is None and OF_CLIENT in payload:
+        return ""
     if client is None:
         # A session may go on in another folder. A trial has no transcript, and begins in the folder at hand.
         started_in = os.environ.get(STARTED_IN, "") if text_of(payload, "transcript_path") else ""

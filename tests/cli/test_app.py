@@ -71,26 +71,25 @@ def test_subcog_alone_tells_each_agents_true_state(subcog: Run) -> None:
     subcog("remember", "Berths are allocated by length.")
     subcog("init", "--for", "codex")
     state = steps(subcog)
-    assert (state["Hook"], state["Next"]) == ("not trusted yet: Codex CLI", "`subcog doctor` says what the hook needs")
-    subcog("init", "--for", "qwen")
-    subcog("init", "--for", "zed")
-    assert steps(subcog)["Hook"] == "runs in Qwen Code; server for Zed; not trusted yet: Codex CLI"
-    for name, path in (("codex", "config.toml"), ("qwen", "settings.json")):
-        file = Path(other_agents.CLIENTS[name].settings.folder_path, path)
-        switch = (
-            "[features]\nhooks = false\n" if name == "codex" else file.read_text().replace("{", '{"disableAllHooks": true,', 1)
-        )
-        file.write_text(switch)
-    assert steps(subcog)["Hook"] == "server for Zed; switched off: Codex CLI, Qwen Code"
+    assert (state["Hook"], state["Next"]) == ("not trusted yet: Codex", "`subcog doctor` says what the hook needs")
+    for name in ("gemini", "qwen", "zed"):
+        subcog("init", "--for", name)
+    assert steps(subcog)["Hook"] == "runs in Gemini, Qwen Code; server for Zed; not trusted yet: Codex"
+    switches = {"qwen": '{"disableAllHooks": true,', "gemini": '{"hooksConfig": {"enabled": false},'}
+    for name, switch in switches.items():
+        file = Path(other_agents.CLIENTS[name].settings.path)
+        file.write_text(file.read_text().replace("{", switch, 1))
+    Path(other_agents.CLIENTS["codex"].settings.folder_path, "config.toml").write_text("[features]\nhooks = false\n")
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Codex, Gemini, Qwen Code"
     told = subcog("doctor").out
     assert "Codex CLI: hook in " in told
-    assert told.count(" is switched off.") == 2
+    assert told.count(" is switched off.") == 3
     assert "no agent runs the hook" not in told
     assert "`subcog init` registers it" not in told
     subcog("init")
     (file,) = Path(claude_code.config_folder()).glob("settings.json")
     file.write_text(file.read_text().replace("{", '{"disableAllHooks": true,', 1))
-    assert steps(subcog)["Hook"] == "server for Zed; switched off: Claude Code, Codex CLI, Qwen Code"
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Claude Code, Codex, Gemini, Qwen Code"
     assert f"disableAllHooks is true in {file}: Claude Code runs no hook" in subcog("doctor").out
 
 

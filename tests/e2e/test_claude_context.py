@@ -54,6 +54,7 @@ def test_what_is_in_every_session_is_found_and_not_handed_over(bare: Machine, sh
     assert RULE in found(bare, "floating point prices", shop)
     assert bare.recall(ASKED, cwd=shop) == []
     assert b"the agent puts it before the model itself" in bare.run("why", cwd=shop).stdout
+    assert RULE.encode() in bare.run("block", ASKED, cwd=shop).stdout  # for a program whose context nobody knows
     bare.environment[NO_BRIEF] = "1500"
     assert RULE not in bare.begun("startup", cwd=shop)
     assert bare.recall(ASKED, cwd=bare.repository("clone", SHOP)) != []  # a worktree without the file

@@ -22,6 +22,7 @@ from subcog_hooks.text.sanitise import cut
 GOOD, NOTE, BAD = "ok", "note", "BAD"
 MAX_COMMAND_SHOWN = 200  # characters of a command
 SWITCH = "disableAllHooks"  # of Claude Code and of clients with its settings
+SWITCH_OF_GEMINI = ("hooksConfig", "enabled")
 SWITCHED_OFF, MISSING, UNTRUSTED = "switched off", "program missing", "not trusted yet"
 GREETING = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", \
 "capabilities": {}, "clientInfo": {"name": "subcog doctor", "version": "1"}}}
@@ -86,7 +87,7 @@ def inspect_registration() -> Registration:
                 continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
-            off_in = {True: path, False: "", None: off_in}[_switch_in(text)]
+            off_in = {True: path, False: "", None: off_in}[_switch_in(text, SWITCH)]
         except (ConfigError, ValueError, RecursionError) as error:
             remarks.append(bad(visible(f"{path} cannot be read, by the client either: {error}"), EXIT_CONFIG))
             continue
@@ -128,9 +129,9 @@ def _describe_absence() -> Iterator[Remark]:
         yield good("Claude Code does not have the hook; `subcog init` registers it")
 
 
-def _switch_in(text: str) -> bool | None:
+def _switch_in(text: str, *keys: str) -> bool | None:
     """Return the value of the switch for all hooks in a settings file, None where it has none. Raises ValueError."""
-    path = hook_entries.find_path(text, SWITCH)
+    path = hook_entries.find_path(text, *keys)[len(keys) - 1 :]
     return path[0].value if path and isinstance(path[0].value, bool) else None
 
 
@@ -325,7 +326,8 @@ def _has_switched_off(client: Client) -> bool:
     if client.settings.form != GROUPS:
         return False
     with claude_code.faults_named(client.settings.path):
-        return _switch_in(claude_code.read_settings(client.settings.path) or "{}") is True
+        text = claude_code.read_settings(client.settings.path) or "{}"
+        return _switch_in(text, SWITCH) is True or _switch_in(text, *SWITCH_OF_GEMINI) is False
 
 
 def _try_server(words: list[str]) -> str:
