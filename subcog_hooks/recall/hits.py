@@ -116,6 +116,11 @@ class Hit:
         return not EXACT_CHANNELS.isdisjoint(self.ranks)
 
     @property
+    def is_cued(self) -> bool:
+        """True where such a channel has found it, or the query names one of its keywords."""
+        return self.is_exact or not set(self.memory.keywords).isdisjoint(self.labels)
+
+    @property
     def is_judged(self) -> bool:
         """True where a language model has chosen it in a second look."""
         return SECOND_LOOK in self.ranks
