@@ -40,8 +40,9 @@ def merge_intents(
     answer; `attempted` tells these apart.
 
     An answer counts from `min_confidence` on, its veto `none` where it is also surer than the words; a less sure one gives its
-    topics alone. An answer `none` of confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type and topics as they are. Its -0.1
-    alone never takes a confidence below `min_confidence`: the keyword result stays there, S0's floor.
+    topics alone. An answer `none` of confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type
+    and topics as they are. Its -0.1 alone never takes a confidence below `min_confidence`: the keyword result stays there, S0's
+    floor.
     """
     topics = distinct_topics((*(answer.topics if answer else ()), *(keyword.topics if keyword else words)))
     confidence = certainty = 0.0

@@ -224,14 +224,6 @@ def test_what_is_not_offered_stands_in_the_contracts() -> None:
             assert words in text
 
 
-@pytest.mark.parametrize("name", [client.name for client in list_clients() if client.contract is None])
-def test_an_agent_without_hooks_is_left_as_it_was(name: str, bare: Machine) -> None:
-    assert bare.run("init", "--for", name).code == 0
-    assert has_files(Path(bare.environment["HOME"]))
-    assert bare.run("uninstall", "--for", name).code == 0
-    assert not has_files(Path(bare.environment["HOME"]))
-
-
 def cell_of(client: str) -> str:
     """What the README says about when a note comes to an agent."""
     described = find_client(client)
