@@ -313,7 +313,7 @@ def test_an_unsure_answer_adds_its_topics_and_nothing_else(kind: str) -> None:
         assert (result.topics, result.source, result.row) == (("b", "a"), HYBRID, classifier.UNSURE)
 
 
-def test_a_veto_is_a_none_that_the_llm_is_surer_of_than_the_words() -> None:
+def test_a_veto_is_a_none_surer_than_the_words() -> None:
     kinds = [(NONE, 0.91, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False), (GENERAL, 0.45, False)]
     for keyword in (None, howto(0.9, "a"), Intent(NONE, 0.6, ("a",)), Intent(NONE, 0.1, ("a",))):
         of_words = keyword.confidence if keyword else 0.0
