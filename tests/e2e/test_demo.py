@@ -12,7 +12,7 @@ from tests.e2e.machine import linux
 
 MAX_BYTES = 200_000
 OF_THE_CLIENT = re.compile(r"✻|\w+ for \d+s · .*|ctrl\+y .*|. \w+ · /effort|⏸ .*")  # It draws these by chance or by time.
-BY_RUN = re.compile(r"\b(?:1m\w{12}|ep-\w{12}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)\b")
+BY_RUN = re.compile(r"\b(?:\d[a-z]\w{12}|ep-\w{12}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)\b")
 
 
 def texts_of(picture: str) -> list[str]:

@@ -17,6 +17,7 @@ from tests.e2e.subcog_client import BLOCK, readme_commands
 from tests.transcripts import session
 
 SHELL = shutil.which("sh")
+FIRST_SCREEN = 40  # lines
 ASKED, FOUND = "why does the login fail on Safari?", "Safari dropped the cookie: it was set on a redirect."
 ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
 NOT_RUN_HERE = {  # document, and what a block of it needs
@@ -113,8 +114,8 @@ def typed(subcog_command: str, folder: Path, blocks: list[Block]) -> subprocess.
 
 def without_chance(text: str) -> str:
     """Return a text without ids, days, times, and the last digits of a relevance, which differ from run to run."""
-    text = re.sub(r"\b(1m\w{12}|ep-\w{12})\b", "ID", re.sub(r"\d{4}-\d\d-\d\d", "DAY", text))
-    return re.sub(r"relevance [01]\.\d\d|\d\.\d ms", "…", text)
+    text = re.sub(r"\b(\d[a-z]\w{12}|ep-\w{12})\b", "ID", re.sub(r"\d{4}-\d\d-\d\d", "DAY", text))
+    return re.sub(r"relevance [01]\.\d\d|\d+\.\d ms", "…", text)
 
 
 def shown_to_the_agent(document: Path) -> list[str]:
@@ -143,6 +144,13 @@ def test_readme_shows_what_its_commands_print(subcog_command: str, tmp_path: Pat
     printed = re.findall(f"{BEGIN}(.*?){END}", done.stdout, re.DOTALL)
     printed = ["\n".join(handed_over(output)) or output.strip() for output in printed]
     assert list(map(without_chance, printed)) == list(map(without_chance, shown))
+
+
+def test_first_screen_of_readme_shows_each_kind_of_answer() -> None:
+    screen = "\n".join(README.read_text(encoding="utf-8").splitlines()[:FIRST_SCREEN])
+    assert "(.github/demo.svg)" in screen
+    for shown in ("\n[maybe ", ' tool="Bash">\n', "\n$ subcog search --sessions ", "\n$ subcog why "):
+        assert shown in screen
 
 
 def test_blocks_that_are_not_run_are_few_and_say_what_they_need() -> None:
