@@ -146,7 +146,9 @@ def stored_when_typed(machine: Machine, client: str) -> bool:
     payload.write_text(json.dumps({**fields, "prompt": f"remember: {TYPED}", "transcript_path": str(transcript)}))
     machine.environment["CLAUDE_CODE_ENTRYPOINT"] = "cli"
     words = [machine.command, "hook", *(() if client == CLAUDE else ("--client", client))]
-    done = machine.start([sys.executable, on_terminal.__file__, "/bin/sh", "-c", f"{shlex.join(words)} < {payload}"])
+    done = machine.start(
+        [sys.executable, on_terminal.__file__, "50", "160", "/bin/sh", "-c", f"{shlex.join(words)} < {payload}"]
+    )
     assert done.code == 0
     return TYPED in machine.stored()
 
