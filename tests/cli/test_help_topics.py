@@ -9,12 +9,13 @@ from hatchling.builders.wheel import WheelBuilder
 from subcog_hooks.cli import help_topics
 from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run, whole_application
-from tests.documents import DOCUMENTS, README, ROOT, TOPICS, code_in_sentences
+from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
 
 NAMES = [document.stem for document in TOPICS]
 SETTING = re.compile(rf"((?:{'|'.join(sorted({name.partition('.')[0] for name in KEYS}))})\.[a-z_]+)(?: = .*)?")
 MAX_WORDS = 1_200  # of README
 MAX_TOPICS, MAX_WORDS_OF_TOPICS = 8, 6_000
+MAX_COMMAND = 78  # columns; a terminal of 80 draws it in one line
 
 
 def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
@@ -57,6 +58,11 @@ def test_topics_are_few_and_short() -> None:
     words = {name: len(document.read_text(encoding="utf-8").split()) for name, document in zip(NAMES, TOPICS, strict=True)}
     assert len(words) <= MAX_TOPICS
     assert sum(words.values()) <= MAX_WORDS_OF_TOPICS, words
+
+
+def test_no_command_of_a_topic_is_broken_at_80_columns() -> None:
+    commands = [line for document in TOPICS for block in blocks(document) if block.language == "sh" for line in block.lines]
+    assert [line for line in commands if len(line) > MAX_COMMAND] == []
 
 
 def test_figures_of_readme_stand_in_one_marked_place() -> None:

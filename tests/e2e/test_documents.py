@@ -23,7 +23,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
         "subcog import --from sessions                    # --wait: by meaning, too",
         'subcog search --sessions "why did the login fail last time"',
         "subcog search --sessions --path src/login.py     # that worked on a file",
-        "subcog show ep-5f0c2a7e91d4                      # one exchange, and its neighbours",
+        "subcog show ep-5f0c2a7e91d4                      # and its neighbours",
     ],
     ("README.md", "the network"): ["uv tool install ."],
     ("README.md", "Claude Code, in a clone"): ["claude plugin marketplace add ./", "claude plugin install subcog@subcog"],
