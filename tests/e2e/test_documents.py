@@ -21,24 +21,26 @@ FIRST_SCREEN = 40  # lines
 ASKED, FOUND = "why does the login fail on Safari?", "Safari dropped the cookie: it was set on a redirect."
 ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
 NOT_RUN_HERE = {  # document, and what a block of it needs
-    ("sessions.md", "past sessions"): [
-        "subcog import --from sessions",
+    ("searching.md", "past sessions"): [
+        "subcog import --from sessions                    # --wait: by meaning, too",
         'subcog search --sessions "why did the login fail last time"',
-        "subcog search --sessions --path src/login.py     # sessions that worked on a file",
-        "subcog show ep-5f0c2a7e91d4                      # an exchange, with the one before and behind it",
+        "subcog search --sessions --path src/login.py     # that worked on a file",
+        "subcog show ep-5f0c2a7e91d4                      # and its neighbours",
     ],
     ("README.md", "the network"): ["uv tool install ."],
     ("README.md", "Claude Code, in a clone"): ["claude plugin marketplace add ./", "claude plugin install subcog@subcog"],
-    ("embedding.md", "the network"): [
-        "subcog models pull BAAI/bge-small-en-v1.5",
+    ("searching.md", "the network"): [
+        "subcog models pull BAAI/bge-small-en-v1.5     # --from DIR: from a folder",
         "subcog models use BAAI/bge-small-en-v1.5",
         "subcog models use minilm",
         "subcog models remove BAAI/bge-small-en-v1.5",
     ],
-    ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich"],
-    ("llm.md", "sessions of Claude Code, and an LLM at rest"): ["subcog learn --llm --since 30d --dry-run"],
-    ("llm.md", "an LLM at rest"): ["subcog search --rank how are the signing keys rotated"],
-    ("llm.md", "an LLM that answers"): ["subcog why how do we rotate the signing keys --explain"],
+    ("settings.md", "an LLM at rest"): [
+        "subcog enrich --limit 8 --dry-run",
+        "subcog enrich",
+        "subcog search --rank how are the signing keys rotated",
+    ],
+    ("noting.md", "sessions of Claude Code, and an LLM at rest"): ["subcog learn --llm --since 30d --dry-run"],
     ("README.md", "PostgreSQL"): [  # tests/share/test_terminal.py runs them
         "subcog share init postgresql://ada@db.example.com/team --grant bob",
         "subcog share sync",
@@ -48,8 +50,8 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
         'subcog block "How do we rotate the signing keys?"',
     ],
     ("sharing.md", "PostgreSQL"): [
-        "subcog share init postgresql://ada@db.example.com/team --grant bob   # asks before it makes",
-        "subcog share sync --dry-run      # what would leave",
+        "subcog share init postgresql://ada@db.example.com/team --grant bob",
+        "subcog share sync --dry-run      # shows the memories that would leave",
         "subcog share sync",
     ],
 }
