@@ -366,7 +366,7 @@ def discount_siblings(hits: Sequence[Hit], named: Sequence[str], texts: MemoryTe
 def _mentions_identifier(memory: Memory, asked: str) -> bool:
     """Return whether a memory has an identifier anywhere, by itself or at the beginning of a longer one."""
     questions = [question.text for question in memory.questions]
-    text = " ".join((memory.content, *memory.tags, *memory.keywords, *questions)).lower()
+    text = analysis.spell_signs(" ".join((memory.content, *memory.tags, *memory.keywords, *questions))).lower()
     start = text.find(asked)
     while start >= 0:
         end = start + len(asked)

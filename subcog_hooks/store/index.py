@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
-INDEX_FORMAT = 6  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+INDEX_FORMAT = 7  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # the field of whole tags and keywords
 ASKED = "asked"  # the field of all questions of a memory, for the document frequencies of their words
