@@ -5,12 +5,13 @@ No ranking here.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 import tantivy
 
 from subcog_hooks.core.records import record
-from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
+from subcog_hooks.store.index import ASKED, LABELS, SHORT, LexicalIndex
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import EXACT
 from subcog_hooks.text.typed_prompt import ends_of
@@ -174,37 +175,37 @@ def _words_beginning(start: str, index: LexicalIndex, within: tantivy.Query | No
 
 def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
     """Give acronyms their long forms in the store. Return these and the first words in place of others."""
-    acronyms = index.acronyms()
     meant: list[str] = []
     for term in terms:
         meant += term.instead[:1]
-        if term.whole in acronyms and (long := index.spelled_out(term.whole, within)):
-            term.spelled_out = tuple(index.analysers.body_terms(long))
+        if (
+            index.has_acronyms
+            and index.document_frequency(SHORT, term.whole)
+            and (long := index.long_forms(term.whole, within))
+        ):
+            term.spelled_out = tuple(index.analysers.body_terms(long[0]))
             term.is_known = True
-            meant.append(long)
+            meant.append(long[0])
     return meant
 
 
 def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[Term]:
     """Return new terms for acronyms whose long form the text has and whose short form memories have."""
-    known_acronyms = index.acronyms()
-    if not known_acronyms:
+    if not index.has_acronyms:
         return []
-    from subcog_hooks.text import names  # .2 ms, and many stores have no acronyms
-
     asked = {term.whole for term in terms}
-    words = analysis.fold(text).replace("-", " ").lower().split()
+    words = analysis.bare_words(text)
     added: list[Term] = []
-    for short, start, end in names.initials(words):
-        if short not in known_acronyms or short in asked or (long := index.spelled_out(short, within)) is None:
-            continue
-        stems = tuple(index.analysers.body_terms(long))
-        if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
-            term = Term(short, tuple(index.analysers.body.analyze(short)))
-            term.spelled_out = stems
-            _weigh_term(term, index)
-            added.append(term)
-            asked.add(short)
+    for start, pair in enumerate(pairwise(words)):
+        for short, long in index.short_forms(" ".join(pair), within):
+            long_words = analysis.bare_words(long)
+            is_whole = words[start : start + len(long_words)] == long_words
+            if is_whole and short not in asked and long in index.long_forms(short, within):
+                term = Term(short, tuple(index.analysers.body.analyze(short)))
+                term.spelled_out = tuple(index.analysers.body_terms(long))
+                _weigh_term(term, index)
+                added.append(term)
+                asked.add(short)
     return added
 
 

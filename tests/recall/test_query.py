@@ -82,10 +82,14 @@ def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, no
     assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
 
 
-def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
-    shelf.add({name: text for name, text in NOTES.items() if name != "defined"})
-    assert ids(find(shelf.by_words(), "FK")) == ["short"]
-    assert ids(find(shelf.by_words(), "forward kinematics")) == ["long"]
+def test_without_an_explanation_a_known_acronym_is_one(shelf: Shelf) -> None:
+    shelf.add({"long": NOTES["long"], "short": NOTES["short"], "odd": "The ZQ calculation.", "queue": "A zero queue."})
+    for text in ("FK", "what is forward kinematics"):
+        assert set(ids(find(shelf.by_words(), text))) == {"long", "short"}
+    assert (ids(find(shelf.by_words(), "ZQ")), ids(find(shelf.by_words(), "zero queue"))) == (["odd"], ["queue"])
+    assert analyse_query("foreign key", shelf.index()).meant == "foreign key FK"  # `short` may mean it
+    shelf.add({"defined": NOTES["defined"]})
+    assert analyse_query("foreign key", shelf.index()).meant == "foreign key"
 
 
 @pytest.mark.parametrize("keys_first", [False, True])
