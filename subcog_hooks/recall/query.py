@@ -31,7 +31,7 @@ IDENTIFIER_WEIGHT = 1.5  # of an identifier that the store has
 PRIOR_DOCUMENTS = 50  # added so that rarity is useful in a store of few memories
 MAX_REPLACED = 3  # unknown words of one query: each costs half a millisecond
 REPLACED_WEIGHT = 0.8  # of an unknown word with others in its place
-MAX_BEGUN = 20  # words with the same beginning
+MAX_BEGUN = 100  # words with the same beginning
 PART_SHARE = 0.7  # weight of an identifier's parts without the whole
 _NO_LABELS: Mapping[str, float] = {}
 

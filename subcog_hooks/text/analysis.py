@@ -146,11 +146,12 @@ def spell_signs(text: str) -> str:
             pieces = text.split(sign)
             spelled: list[str] = []
             for position, (piece, behind) in enumerate(pairwise(pieces)):
-                name = names.get(piece[-1:].lower())
-                is_name = name and not behind[:1].isalpha() and _may_begin_name(piece[-2:-1], sign)
-                if is_name and sign == "*":  # It may close an emphasis.
-                    is_name = not (position and piece[0].isalnum()) and (behind or position + 2 == len(pieces))
-                spelled += (piece[:-1], name) if name and is_name else (piece, sign)
+                name = names.get(piece[-1:].lower(), "")
+                if name and (behind[:1].isalpha() or not _may_begin_name(piece[-2:-1], sign)):
+                    name = ""
+                if name and sign == "*" and ((position and piece[:1].isalnum()) or not (behind or position + 2 == len(pieces))):
+                    name = ""  # It closes an emphasis.
+                spelled += (piece[:-1], name) if name else (piece, sign)
             text = "".join((*spelled, pieces[-1]))
     return text.replace(_WALRUS, " walrus ")
 
