@@ -22,6 +22,7 @@ COLUMNS = 80  # of the usual terminal
 ALL_ROWS = 500  # so that nothing goes through the pager
 LONG_LINE = 2_000  # columns that hold every line whole
 NOTE = "In `dry dock` 4 the crane lifts forty tonnes, and the harbour master has to be asked before more is hung on its hook."
+MARKUP = "The keels in dry dock 2 are [bold]all[/bold] of [/red] oak, :smile: says [link=http://x]the master[/link]."
 LETTERS = re.compile(r"[^\W\d]+")
 SCREENS = (
     ("show", ANSWER),
@@ -187,3 +188,15 @@ def test_questions_break_between_words(used: Machine) -> None:
         screen = screen_of(used, COLUMNS, arguments, keys)
         whole = " ".join(screen_of(used, LONG_LINE, arguments, keys).lines)
         assert (screen.too_long, broken_words(screen, whole)) == ([], [])
+
+
+def test_texts_like_markup_are_printed_as_they_are(machine: Machine) -> None:
+    id_ = machine.run("remember", MARKUP).stdout.decode().strip()
+    machine.recall(f"[nomem] {QUESTION}")
+    machine.recall(f"[bold]Note[/bold]: {QUESTION} [/red]")
+    cases = [(("show", id_), "[bold]all[/bold]of[/red]oak,:smile:"), (("list", "-n", "1"), "[/red]oak,:smile:")]
+    cases += [(("search", "dry dock keel"), "[link=http://x]themaster"), (("report", "--details"), "[nomem]intheprompt")]
+    cases += [(("why",), "[bold]Note[/bold]:"), (("why", "list"), "[bold]Note[/bold]:")]
+    for columns in (80, 120):
+        for arguments, text in cases:
+            assert text in words(shown(machine, columns, *arguments)), arguments
