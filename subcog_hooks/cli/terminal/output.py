@@ -122,7 +122,7 @@ class Terminal:
 
     def draw(self, view: RenderableType) -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
-        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal, crop=False))
 
     def json(self, value: object, indent: int | None = None) -> None:
         """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
