@@ -39,9 +39,9 @@ MAX_COMMANDS, MAX_LINES = 22, 40
 
 
 def steps(subcog: Run) -> dict[str, str]:
-    """Return the five lines of `subcog` alone by their first word."""
+    """Return the six lines of `subcog` alone by their first word."""
     done = subcog()
-    assert (done.code, done.err, len(done.out.splitlines())) == (0, "", 5)
+    assert (done.code, done.err, len(done.out.splitlines())) == (0, "", 6)
     assert max(map(len, done.out.splitlines())) <= 80
     return {name: text.strip() for name, _, text in (line.partition(" ") for line in done.out.splitlines())}
 

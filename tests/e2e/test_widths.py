@@ -99,7 +99,7 @@ def test_help_and_subcog_alone_fit_a_screen(bare: Machine) -> None:
         assert (len(lines) <= 40, max(map(len, lines)) <= columns) == (True, True)
         assert {"Every day:", "Why:", "Set up:", "For scripts and tuning: `subcog --help --all`"} <= {*lines}
         alone = shown(bare, columns)
-        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Next"]
+        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Setup", "Next"]
         assert max(map(len, alone)) <= columns
 
 
