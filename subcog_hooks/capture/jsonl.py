@@ -16,6 +16,7 @@ from subcog_hooks.store.memory import (
     IMPORTED,
     MAX_UNPINNED_PRIORITY,
     TEAM,
+    UNDATED,
     USER,
     AnsweredQuestion,
     Memory,
@@ -121,7 +122,7 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
             raise _invalid_value(name, owner, remedy)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
-    values.setdefault("created_at", now_ms)
+    values.setdefault("created_at", UNDATED if "created_at" in fields else now_ms)
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
     values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else IMPORTED)
@@ -153,12 +154,14 @@ def _parse_fields(line: str) -> dict[str, Any]:
 
 
 def dump(memory: Memory) -> str:
-    """Return the line of a memory without its line end: fields in a fixed order, defaults left out."""
+    """Return the line of a memory without its line end: fields in a fixed order, defaults left out, null for no date."""
     defaults = {"scope": "project" if memory.project else "user", "status": "active", "updated_at": memory.created_at}
     fields: dict[str, object] = {}
     for name in _CHECKS:
         value = getattr(memory, name)
-        if value is not None and value != defaults.get(name):
+        if name == "created_at":
+            fields[name] = format_date(value)
+        elif value is not None and value != defaults.get(name):
             value = format_time(value) if name in _TIME_FIELDS else value
             value = questions_to_json(memory.questions) if name == "questions" else value
             if value or value is False:
@@ -174,6 +177,11 @@ def format_time(at_ms: int) -> str:
     """
     moment = _EPOCH + timedelta(milliseconds=at_ms)
     return moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds").removesuffix("+00:00") + "Z"
+
+
+def format_date(at_ms: int) -> str | None:
+    """Format a time as `format_time` does, None for UNDATED."""
+    return None if at_ms == UNDATED else format_time(at_ms)
 
 
 def parse_time(text: str) -> int:

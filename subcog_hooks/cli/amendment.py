@@ -14,7 +14,7 @@ from subcog_hooks.capture.compose import Removed, redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.cli.terminal import context, inputs
-from subcog_hooks.cli.terminal.output import terminal
+from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.files import create_private_file, make_private_folder
@@ -25,11 +25,13 @@ from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.text.sanitise import cut
 
 _HEADER = """\
 # Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
 # Each trigger, path, condition and question has a line of its own: add lines, or take some away."""
 _DASHES = "---"
+MAX_SHOWN = 80  # characters of a changed value
 _JOINED = ("tags", "keywords")  # Their entries share one line.
 _STANDING = {"yes": True, "no": False, "": None}  # None: the memory's text decides.
 # Each entry has its own line, as it may contain commas.
@@ -121,6 +123,25 @@ def form_fields(memory: Memory) -> dict[str, str]:
     """Return the fields of a memory that a form edits, beside its text and status; an entry a line."""
     lists = {name: "\n".join(entries) for name, entries in _entries(memory).items()}
     return {**_fields(memory, keeps_status=True), **lists}
+
+
+def describe_changes(before: Memory, after: Memory) -> list[str]:
+    """Return a line for each field of a memory that an edit changed, with its old value; of a text with the new one alone."""
+    old, new = (
+        {
+            **{name: text.replace("\n", "; ") for name, text in form_fields(memory).items()},
+            "status": memory.status,
+            "trust": memory.trust,
+            "expires": "" if memory.expires_at is None else day(memory.expires_at),
+        }
+        for memory in (before, after)
+    )
+    lines = [f"{name}: {_shorten(new[name])} (before: {_shorten(old[name])})" for name in new if new[name] != old[name]]
+    return lines + [f"text: {_shorten(after.content)}"] * (after.content != before.content)
+
+
+def _shorten(text: str) -> str:
+    return cut(safe(text), MAX_SHOWN) or "none"
 
 
 def read_form(fields: Mapping[str, str], content: str, memory: Memory) -> dict[str, object]:

@@ -120,6 +120,8 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         if after.when != before.when:
             state.warn_about_unset(after.when)
         terminal.result(after.id)
+        for line in amendment.describe_changes(before, after):
+            terminal.say(f"  {line}")
     embedding.start_background_jobs()
 
 
@@ -205,9 +207,10 @@ def forget(
         if purge or everywhere:
             amendment.erase(store, memories)
         else:
-            amendment.mark_forgotten(store, memories)
+            amendment.mark_forgotten(store, [memory for memory in memories if memory.status != "deleted"])
     for memory in memories:
-        terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
+        forgotten = "already forgotten" if memory.status == "deleted" else "forgotten"
+        terminal.say(f"{'purged' if purge or everywhere else forgotten}: {memory.id} {safe(memory.content)[:80]}")
 
 
 def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user: bool) -> None:

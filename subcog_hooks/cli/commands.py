@@ -5,6 +5,7 @@ import gc
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 from typer import Option
+from typer._click._textwrap import TextWrapper
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
+TextWrapper.wordsep_re = re.compile(r"((?:`[^`\n]*`|\S)+)")  # Help pages break no name at a hyphen, and no command.
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
 COMPLETION_OPTIONS = ("--install-completion", "--show-completion")
 ALL_OPTION = "--all"

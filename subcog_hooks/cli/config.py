@@ -29,6 +29,7 @@ NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE, MAYBE_RELEVANCE = "surfacing.min_relevance", "surfacing.maybe_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
 MAX_PREVIEWED = 100  # latest prompts
+MAX_NAMED = 5  # prompts that a setting would change
 LOCK_WAIT_MS = 5_000
 
 commands = typer.Typer(
@@ -84,7 +85,7 @@ def set_(
     value: Annotated[str, Argument(metavar="VALUE", help="The new value; `default` removes the setting from the file.")],
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Change one setting. For a relevance that memories or lines need it says how many prompts would have got some.
+    """Change one setting. For a relevance that memories or lines need it says which prompts would have got some.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
@@ -145,20 +146,34 @@ def _forget_learned_questions() -> None:
 
 
 def _preview_threshold(bar: float, *, is_for_lines: bool) -> None:
+    """Say to how many of the last prompts something would have come, and name the first ones that differ."""
+    would_come = lookup.would_point if is_for_lines else lookup.would_speak
     try:
         with context.existing_state(context.home(), tell=terminal.say) as state:
             past_verdicts = past_runs.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT) if state else []
+        rows = [
+            (verdict, would_come(verdict, bar), bool(verdict.pointed) if is_for_lines else verdict.outcome == SPOKE)
+            for verdict in past_verdicts
+        ]
+        changed = [(verdict, would) for verdict, would, came in rows if would != came and verdict.candidates][:MAX_NAMED]
+        with context.reading() as store:
+            memories = store.by_ids([verdict.candidates[0].id for verdict, _ in changed]) if store else {}
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return
-    if past_verdicts:
-        would_come = lookup.would_point if is_for_lines else lookup.would_speak
-        came = [bool(verdict.pointed) if is_for_lines else verdict.outcome == SPOKE for verdict in past_verdicts]
-        terminal.say(
-            f"with it, {'lines' if is_for_lines else 'memories'} would have come to"
-            f" {sum(would_come(verdict, bar) for verdict in past_verdicts)} of the last"
-            f" {pluralize(len(past_verdicts), 'prompt')}; they came to {sum(came)}"
-        )
+    if not rows:
+        terminal.say("no prompt has come to the hook yet, so its effect is not known")
+        return
+    would_count, came_count = sum(would for _, would, _ in rows), sum(came for *_, came in rows)
+    terminal.say(
+        f"with it, {'lines' if is_for_lines else 'memories'} would have come to {would_count} of the last"
+        f" {pluralize(len(rows), 'prompt')}; they came to {came_count}"
+    )
+    for verdict, would in changed:
+        memory = memories.get(verdict.candidates[0].id)
+        if memory and memory.status != "deleted":
+            prompt = lookup.prompt_text(verdict, lookup.MAX_CHARS)
+            terminal.say(f"  {'+' if would else '-'} {prompt!r}: {lookup.memory_line(memory)}")
 
 
 def write_setting(key: str, value: Value | None) -> None:

@@ -59,8 +59,8 @@ def doctor(
 
     It looks at the store, the index, models, permissions, settings and the hook.
 
-    With --memories it names duplicates, contradictions, and memories that have expired or were not used for a year. It also
-    names copies of a file that the client loads anyway. Nothing is changed without --fix.
+    With --memories it embeds memories that lack a vector, and names duplicates, contradictions, and memories that have expired
+    or were not used for a year. It also names copies of a file that the client loads anyway. No memory is changed.
 
     The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 

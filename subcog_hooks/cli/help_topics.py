@@ -3,8 +3,15 @@
 import difflib
 import os
 import re
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
+from rich.console import Console, ConsoleOptions
+from rich.constrain import Constrain
+from rich.markdown import CodeBlock, Markdown, MarkdownContext, TableDataElement
+from rich.segment import Segment
+from rich.text import Text, TextType
+from rich.theme import Theme
 from typer import Argument
 
 from subcog_hooks.cli.command_table import COMMANDS
@@ -48,8 +55,40 @@ def _path(name: str) -> str:
 
 
 MAX_WIDTH = 100  # columns; longer lines are hard to read
-CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own background
 STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
+BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
+
+
+class CodeLines(CodeBlock):
+    """A code block in whole lines, so that a terminal of any width lets each be copied."""
+
+    def __rich_console__(self, *_: object) -> Iterator[Text]:
+        yield Text(str(self.text).rstrip(), ACCENT, no_wrap=True, overflow="ignore")
+
+
+class Cell(TableDataElement):
+    """A cell of a table that shows all of its text."""
+
+    def on_text(self, context: MarkdownContext, text: TextType) -> None:
+        super().on_text(context, text)
+        self.content.overflow = "fold"
+
+
+class Topic(Markdown):
+    """A topic as rich draws it, except that no code is broken."""
+
+    elements: ClassVar = {**Markdown.elements, "fence": CodeLines, "td_open": Cell}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, hyperlinks=False)
+        for token in self._flatten_tokens(self.parsed):
+            if token.type == "code_inline":
+                token.content = token.content.replace(" ", BLANK)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in super().__rich_console__(console, options):
+            if isinstance(segment, Segment):
+                yield Segment(segment.text.replace(BLANK, " "), segment.style)
 
 
 def explain_topic(
@@ -71,15 +110,7 @@ def explain_topic(
     with open(_path(find_topic(topic)), encoding="utf-8") as file:
         text = _COMMENT.sub("", file.read())
     if terminal.out.is_terminal:
-        _draw_markdown(text)
+        with terminal.out.use_theme(Theme(STYLES)):
+            terminal.page(Constrain(Topic(text), MAX_WIDTH))
     else:
         terminal.raw(text)
-
-
-def _draw_markdown(text: str) -> None:
-    from rich.constrain import Constrain
-    from rich.markdown import Markdown  # it loads a Markdown parser and pygments
-    from rich.theme import Theme
-
-    with terminal.out.use_theme(Theme(STYLES)):
-        terminal.page(Constrain(Markdown(text, code_theme=CODE_THEME, hyperlinks=False), MAX_WIDTH))

@@ -48,10 +48,11 @@ def init(
     diff: Annotated[bool, Option("--diff", help="Show each changed line of the settings, too.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show each changed line of the settings, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
-    no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
+    no: Annotated[bool, Option("--no", help="Write the hook and the skills, and say no to all other questions.")] = False,
 ) -> None:
-    """Register the hook with Claude Code or another agent. It asks once about subcog's own background work.
-    The rest of the agent's settings stays as it is. Questions are asked on a terminal only; `subcog setup` asks what is open.
+    """Register the hook with Claude Code or another agent. On a terminal it asks before it writes.
+    The rest of the agent's settings stays as it is. It asks once about subcog's own background work; `subcog setup` asks what
+    is open.
 
     The agent gets skills to store your statements and to look up notes. In Claude Code you call them, and others, as
     /subcog-remember and so on. The client asks you before anything is stored.
@@ -61,9 +62,10 @@ def init(
     Example: subcog init --dry-run
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
+    asks = terminal.interactive and not (yes or no or dry_run)
     if for_ != CLAUDE:
         client = _find_client(for_, has_claude_options=any((user, project, local, beside_plugin)))
-        _register_elsewhere(client, with_skills=not no_skills, diff=diff, dry_run=dry_run)
+        _register_elsewhere(client, with_skills=not no_skills, diff=diff, dry_run=dry_run, asks=asks)
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
     if message := claude_code.describe_old_client():
@@ -77,15 +79,16 @@ def init(
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
     else:
-        _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run)
+        _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run, asks=asks)
     if not dry_run:
         if remark := inspection.inspect_registration().double:
             terminal.say(remark)
         setup.ask_once(yes=yes, no=no)
+        terminal.say("`subcog setup` shows and changes what subcog does by itself")
 
 
-def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
-    """Write the hook and the skills, and say so in a line each."""
+def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool, asks: bool) -> None:
+    """Write the hook and the skills, and say so in a line each. asks: first ask whether to write. Raises typer.Exit."""
     # A shared file names nobody's own folders.
     command = ["subcog"] if scope == claude_code.PROJECT else claude_code.hook_command()
     before = claude_code.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
@@ -95,6 +98,8 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     is_new = after != before
     if diff or dry_run:
         _show_change(path, before or "", after)
+    if asks:
+        _ask_to_write("the hook", path, all_skills, is_new=is_new)
     if not dry_run:
         _prepare_home()
     if not is_new:
@@ -107,6 +112,14 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
         terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
         terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
         _warn_about_path()
+
+
+def _ask_to_write(kind: str, path: str, all_skills: Sequence[skills.Skill], *, is_new: bool) -> None:
+    """Ask whether the new parts may be written. kind: of the entry in the settings. Raises typer.Exit after a no."""
+    parts = [f"{kind} into {abbreviate_home(path)}"] * is_new
+    parts += [f"skills into {abbreviate_home(skill.folder)}" for skill in skills.find_unwritten(all_skills)[:1]]
+    if parts and not terminal.confirm(f"Write {' and '.join(parts)}?", default=True):
+        raise nothing_found("nothing was written")
 
 
 def _add_hook(path: str, command: list[str], before: str | None) -> str:
@@ -181,14 +194,17 @@ def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run:
     return after != before
 
 
-def _register_elsewhere(client: Client, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
-    if diff or dry_run:
-        before = claude_code.read_settings(client.settings.path)
+def _register_elsewhere(client: Client, *, with_skills: bool, diff: bool, dry_run: bool, asks: bool) -> None:
+    path, all_skills = client.settings.path, other_agents.find_skills(client) if with_skills else []
+    if diff or dry_run or asks:
+        before = claude_code.read_settings(path)
         after = other_agents.add_hook(client, other_agents.command_for(client), before)
-        _show_change(client.settings.path, before or "", after)
+        if diff or dry_run:
+            _show_change(path, before or "", after)
+        if asks:
+            _ask_to_write(f"the {client.kind}", path, all_skills, is_new=after != before)
     if dry_run:
-        if with_skills:
-            skills.bring_skills(other_agents.find_skills(client), other_agents.SIGN, dry_run=True)
+        skills.bring_skills(all_skills, other_agents.SIGN, dry_run=True)
         return
     _prepare_home()
     other_agents.register(client, with_skills=with_skills)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
@@ -81,7 +82,7 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
         findings += compare_pairs(near)
         if lacking:
             uncompared = pluralize(lacking, "memory without a vector was", "memories without vectors were")
-            remarks.append(f"{uncompared} not compared; run `subcog doctor --fix`")
+            remarks.append(f"{uncompared} not compared; `subcog doctor` says why")
     expired = [(memory.expires_at, memory) for memory in active if memory.expires_at is not None and memory.expires_at <= now]
     for at_ms, memory in sorted(expired, key=lambda row: (row[0], row[1].id)):
         findings.append(StoreFinding(EXPIRED, (memory,), f"it expired on {day(at_ms)}", f"subcog forget {memory.id}"))
@@ -329,8 +330,10 @@ def print_findings() -> None:
 
 
 def _open_vectors(store: Store) -> VectorStore | None:
-    """Return the vectors of the packaged model, None where they are not usable."""
+    """Return the vectors of the packaged model, those that were missing computed now; None where they are not usable."""
     try:
+        if os.access(store.home.root, os.W_OK):
+            embedding.embed_now(store)
         return context.vectors_of(store, PACKAGED)
     except (StoreError, ModelError) as error:
         terminal.say(error.message)

@@ -1,4 +1,4 @@
-"""`subcog` alone: how it stands here, in five lines, and the next step."""
+"""`subcog` alone: how it stands here, in six lines, and the next step."""
 
 from subcog_hooks.cli.agents import inspection
 from subcog_hooks.cli.terminal import context
@@ -6,10 +6,12 @@ from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.settings import loading
+from subcog_hooks.settings.defaults import AGENT_WORDS, KEPT_SESSIONS, NOT_READ, NOTES_SETTING
 from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
 
 OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
+BY_ITSELF = (NOTES_SETTING, KEPT_SESSIONS, AGENT_WORDS)  # What subcog reads without being called.
 
 
 def show_overview() -> int:
@@ -33,6 +35,8 @@ def show_overview() -> int:
     terminal.result(f"Hook    {'; '.join(states).replace(' CLI', '')}")
     terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
     terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
+    notes, sessions, model = ("on" if settings[name] not in (False, NOT_READ) else "off" for name in BY_ITSELF)
+    terminal.result(f"Setup   Claude's notes {notes}, past sessions {sessions}, a model {model}; `subcog setup` asks")
     step = _next_step(shared + own, waiting, agents, is_paused=is_paused, off=off, has_asked=bool(last))
     terminal.result(f"Next    {step}")
     return 0

@@ -142,7 +142,7 @@ def remember(
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.
 
-    Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
+    Example: subcog remember "The SPA uses PKCE" --namespace decisions --tag spa
     """
     inputs.refuse_several({"--user": user, "--project": bool(project)})
     patterns = permission_rules.read_patterns(ask_before, deny)

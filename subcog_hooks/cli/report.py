@@ -122,8 +122,8 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
     ]
     table = figures_table(_figure_rows(contents))
     unit, bars = _growth_of(contents)
-    if bars:
-        table.add_row(f"by {unit}", f"{verdict_view.sparkline([bar.whole for bar in bars])} {bars[0].name} to {bars[-1].name}")
+    if growth := verdict_view.sparkline([bar.whole for bar in bars]):
+        table.add_row(f"by {unit}", f"{growth} {bars[0].name} to {bars[-1].name}")
     parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])

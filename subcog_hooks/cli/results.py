@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture.jsonl import format_time
+from subcog_hooks.capture.jsonl import format_date
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.log import to_json
@@ -316,7 +316,7 @@ def memory_fields(memory: Memory) -> dict[str, object]:
         "content": memory.content,
         "tags": list(memory.tags),
         "project": memory.project,
-        "created_at": format_time(memory.created_at),
+        "created_at": format_date(memory.created_at),
     }
 
 

@@ -40,6 +40,7 @@ from subcog_hooks.settings.defaults import (
     SESSIONS_SETTING,
     WITH_TRANSCRIPT,
     Settings,
+    Value,
 )
 from subcog_hooks.store import home_files, learned, state_values
 from subcog_hooks.store.memory import now_ms
@@ -224,17 +225,17 @@ def _ask_for_model(*, is_sure: bool) -> None:
         return
     terminal.say(_describe_reading("Your own Claude, on your own plan," if model == CLAUDE else model, settings))
     is_wanted = _confirm("May it?", is_sure=is_sure, default=False)
-    write_setting(AGENT_WORDS, is_wanted)
-    if not is_wanted:
-        return
-    for setting, value in ((BACKGROUND_LLM, model), (LLM_LEARNS, True), (ENRICH, True)):
-        write_setting(setting, value)
-    if settings[SESSIONS_SETTING] not in (LEARNED_IN_BACKGROUND, AT_ONCE):
+    chosen: dict[str, Value] = {AGENT_WORDS: is_wanted}
+    if is_wanted:
+        chosen |= {BACKGROUND_LLM: model, LLM_LEARNS: True, ENRICH: True}
+    if is_wanted and settings[SESSIONS_SETTING] not in (LEARNED_IN_BACKGROUND, AT_ONCE):
         question = (
             "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
             "back. Otherwise it waits for `subcog review`."
         )
-        write_setting(SESSIONS_SETTING, AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND)
+        chosen[SESSIONS_SETTING] = AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND
+    for setting, value in chosen.items():  # Once all is answered: an interrupt between two questions chooses nothing.
+        write_setting(setting, value)
     embedding.start_background_jobs()
 
 
@@ -242,7 +243,12 @@ def _describe_reading(reader: str, settings: Settings) -> str:
     """Return the words that a person says yes to: the texts that are sent, and the number of calls."""
     recent, unread = _count_sessions()
     limit = int(settings[CALLS_SETTING])
-    days = pluralize(math.ceil(unread / limit), "day")
+    backlog = (
+        f"{pluralize(unread, 'session')} of the last {COUNTED_DAYS} days can be read, the newest first; at {limit} calls a day "
+        f"({CALLS_SETTING}) that takes about {pluralize(math.ceil(unread / limit), 'day')}. Later it"
+        if unread
+        else f"No session of the last {COUNTED_DAYS} days waits to be read; later it"
+    )
     later = pluralize(min(limit, math.ceil(recent / COUNTED_DAYS) + 1), "small call")
     earlier = "You agreed that your typed words are sent; now more is. " if settings[LLM_LEARNS] else ""
     return (
@@ -250,8 +256,7 @@ def _describe_reading(reader: str, settings: Settings) -> str:
         f"it is sent what you typed, the last {MAX_REPLY} characters of the agent's answer to each prompt, no code, and "
         f"up to {MAX_NOTES} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
         f"It also writes the questions that your notes answer, and is sent the notes for that. "
-        f"{pluralize(unread, 'session')} of the last {COUNTED_DAYS} days can be read, the newest first; at {limit} calls a day "
-        f"({CALLS_SETTING}) that takes about {days}. Later it is about {later} a day."
+        f"{backlog} is about {later} a day."
     )
 
 

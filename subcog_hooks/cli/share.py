@@ -55,7 +55,7 @@ def init(
     """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks. Each role
     with rights reads all projects of the team.
 
-    Example: subcog share init postgresql://ada@db.example.com/team --grant backend
+    Example: subcog share init postgresql://ada@db.example.com/team --grant bob
     """
     if "" in (*(grant or ()), *(grant_read or ())):
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")

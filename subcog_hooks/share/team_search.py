@@ -47,6 +47,8 @@ _TIME = (
     " THEN make_date(substr(there.doc ->> '{field}', 1, 4)::int, substr(there.doc ->> '{field}', 6, 2)::int, 1)"
     " + (substr(there.doc ->> '{field}', 9, 2)::int - 1) + rtrim(substr(there.doc ->> '{field}', 12), 'Z')::time END"
 )
+_UNDATED = "there.doc -> 'created_at' = 'null'::jsonb"  # An undated memory counts as the oldest.
+_CREATED = f"CASE WHEN {_UNDATED} THEN 'epoch'::timestamp ELSE {_TIME.format(field='created_at')} END"
 _SEARCHABLE = (
     "there.status = 'active' AND there.doc IS NOT NULL AND there.project = ANY(%(projects)s)"
     " AND (%(namespaces)s::text[] IS NULL OR there.namespace = ANY(%(namespaces)s))"
@@ -230,7 +232,7 @@ def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool, by_
         near=fill_names(near) if by_meaning else _NO_WORDS,
         cosines=fill_names(_COSINES) if by_meaning else _NO_COSINES,
         agreed=AGREEMENT_DEPTH,
-        created=_TIME.format(field="created_at"),
+        created=_CREATED,
     )
 
 

@@ -1,6 +1,7 @@
 """A command loads its own module, none is left out of the list; and `subcog` alone shows an overview."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,9 +39,9 @@ MAX_COMMANDS, MAX_LINES = 22, 40
 
 
 def steps(subcog: Run) -> dict[str, str]:
-    """Return the five lines of `subcog` alone by their first word."""
+    """Return the six lines of `subcog` alone by their first word."""
     done = subcog()
-    assert (done.code, done.err, len(done.out.splitlines())) == (0, "", 5)
+    assert (done.code, done.err, len(done.out.splitlines())) == (0, "", 6)
     assert max(map(len, done.out.splitlines())) <= 80
     return {name: text.strip() for name, _, text in (line.partition(" ") for line in done.out.splitlines())}
 
@@ -113,6 +114,19 @@ def test_help_shows_few_commands_in_groups(subcog: Run, monkeypatch: MonkeyPatch
     every = subcog("--help", "--all").out
     assert f"{GROUPS[SCRIPTS]}:\n" in every
     assert not [name for name in folded if f"\n  {name} " not in every or f"\n  {name} " in subcog("--help").out]
+
+
+def test_help_pages_break_no_command_and_no_name(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in COMMANDS:
+        out = subcog(name, "--help").out
+        text = " ".join(out.split())
+        codes = (
+            re.findall("`[^`]+`", text)
+            + re.findall(r"[\w-]+-[\w-]+", text)
+            + re.findall("Example: (.+?) (?:Options|Arg)", text)
+        )
+        assert not [code for code in codes if code not in out], name
 
 
 HAS = {  # by content and prompt: the words that a memory has of a prompt, as its text writes them

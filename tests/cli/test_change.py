@@ -1,4 +1,7 @@
-"""`forget --purge`: nothing of a purged memory stays in any file, and a process that keeps its bytes is named."""
+"""`edit` says what it changes, and `forget` what is forgotten already.
+
+`forget --purge`: nothing of a purged memory stays in any file, and a process that keeps its bytes is named.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,3 +110,27 @@ def test_a_busy_store_and_busy_vectors_say_the_same(home: Home) -> None:
         with pytest.raises(StoreBusy) as raised:
             database.overwrite_log(store._connection, store.path)
         assert str(raised.value) == BUSY
+
+
+def test_edit_says_each_field_that_it_changed(subcog: Run) -> None:
+    id_ = subcog("remember", TEXT, "--tag", "locks").out.strip()
+    for arguments, lines in (
+        (("--tag", "locks", "--tag", "keys"), ["  tags: locks, keys (before: locks)"]),
+        (("--tag", "locks", "--tag", "keys"), ["nothing changed"]),
+        (
+            ("--path", "sluice/**", "--when", "branch=main"),
+            ["  path: sluice/** (before: none)", "  when: branch=main (before: none)"],
+        ),
+        (
+            ("--content", "The key hangs on its hook.", "--standing"),
+            ["  standing: yes (before: none)", "  text: The key hangs on its hook."],
+        ),
+        (("--status", "archived"), ["  status: archived (before: active)"]),
+    ):
+        done = subcog("edit", id_, *arguments)
+        assert (done.code, done.err.splitlines()) == (0, lines)
+
+
+def test_forget_names_what_is_forgotten_already(subcog: Run) -> None:
+    id_ = subcog("remember", TEXT).out.strip()
+    assert [subcog("forget", id_).err for _ in range(2)] == [f"forgotten: {id_} {TEXT}\n", f"already forgotten: {id_} {TEXT}\n"]

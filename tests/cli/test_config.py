@@ -12,7 +12,7 @@ from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.verdicts import BELOW, INTENT
 from tests.cli.conftest import MonkeyPatch, Run, wide
-from tests.cli.decided import TOOL, candidate, decided, keep
+from tests.cli.decided import PROMPT, TOOL, candidate, decided, keep
 
 WRONG = (
     ("SUBCOG_SEARCH_INTENT_ENABLED", "maybe", "expected true or false"),
@@ -135,6 +135,18 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, home
         done = subcog("config", "set", "surfacing.min_relevance", value)
         assert (done.code, done.out, done.err.splitlines()[1:]) == (0, "", [said])
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
+
+
+def test_a_threshold_names_the_prompts_that_it_would_change(subcog: Run, home: Home) -> None:
+    command = ("config", "set", "surfacing.min_relevance")
+    assert subcog(*command, "0.1", "--dry-run").err.splitlines()[1:] == [
+        "no prompt has come to the hook yet, so its effect is not known"
+    ]
+    id_ = subcog("remember", "The signing keys are rotated by a monthly job.").out.strip()
+    keep(home, decided("near", BELOW, candidates=[candidate(id_, 0.2)]), decided("came", candidates=[candidate(id_, 0.3)]))
+    line = f"{PROMPT!r}: {id_} The signing keys are rotated by a monthly job."
+    for value, lines in (("0.1", [f"  + {line}"]), ("0.25", []), ("0.4", [f"  - {line}"])):
+        assert subcog(*command, value, "--dry-run").err.splitlines()[2:] == lines
 
 
 @pytest.mark.usefixtures("past_verdicts")

@@ -110,7 +110,14 @@ def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home)
 
 def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str) -> None:
     done = subcog("edit", memory_id, "--trigger", "release", "--when", "tool=Bash", "--priority", "40")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err.splitlines()) == (
+        0,
+        [
+            "  priority: 40 (before: 95)",
+            "  trigger: release (before: deploy(s|ed)?\\b; ship it)",
+            "  when: tool=Bash (before: branch=main; prompts>=3; prompts<=9; clinician_mode)",
+        ],
+    )
     assert fields(subcog, memory_id) == {**FIELDS, "triggers": ["release"], "when": {"tool": "Bash"}, "priority": 40}
 
 

@@ -1,10 +1,13 @@
 """`import` of Markdown files and folders: sections, the user's additions, decision records and their status."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
 
 
@@ -199,3 +202,18 @@ def test_a_dry_run_shows_the_first_memories_that_would_come(subcog: Run, tmp_pat
     lines = subcog("import", "notes.md", "--dry-run").out.splitlines()
     assert lines[0].startswith("Notes > Quay 24 The crane of the last quay")
     assert lines[1:] == ["would add 0, would replace 1, already there 24"]
+
+
+def test_an_undated_text_has_no_date_in_any_form(subcog: Run, home: Home) -> None:
+    Path("docs/adr").mkdir(parents=True)
+    Path("docs/adr/1.md").write_text(
+        "# 1. Use PostgreSQL\n\n## Status\n\nAccepted\n\n## Decision\n\nAll is kept in PostgreSQL.\n"
+    )
+    subcog("import", "docs/adr")
+    (row,) = subcog("export").rows
+    assert (row["created_at"], subcog("search", "PostgreSQL", "--json").json["results"][0]["created_at"]) == (None, None)
+    assert re.search(r"^created +undated$", subcog("show", row["id"]).out, re.MULTILINE)
+    Path("export.jsonl").write_text(subcog("export").out)
+    shutil.rmtree(home.root)
+    subcog("import", "export.jsonl", "--trust", "user")
+    assert subcog("export").rows == [row]

@@ -114,6 +114,13 @@ def test_growth_is_told_without_gaps(subcog: Run, store: Store, make: Maker) -> 
     assert "by day" in subcog("report").out
 
 
+def test_one_day_is_no_giant_bar(subcog: Run, store: Store, make: Maker) -> None:
+    store.add([make("today", created_at=now_ms())])
+    assert "by day" not in subcog("report").out
+    (width,) = re.findall(r'<rect class="all" x="[^"]+" y="[^"]+" width="([0-9.]+)%"', subcog("report", "--html", "-").out)
+    assert float(width) < 15
+
+
 def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
     assert subcog("report").code == 1
 

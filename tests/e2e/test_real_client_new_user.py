@@ -117,6 +117,9 @@ def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: P
     before = person.files()
 
     init = person.begin(next(line for line in readme_commands("subcog") if line.split()[1] == "init"))
+    init.read_until("Write the hook into")
+    assert person.files() == before, "it asks before it writes"
+    init.type("y\n")
     init.read_until("Start each session with a short list of your most useful memories")
     init.type("n\n")
     for question in ("Found here: 4 decision records.", "Found: 1 note that Claude Code wrote in 1 project."):

@@ -328,6 +328,8 @@ def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine) -> No
         assert not (bare.home / "config.toml").exists()
         assert bare.run("uninstall").code == 0
         asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
+        asked.read_until("Write the hook")
+        asked.type("\n")
         asked.read_until("Start each session with a short list")
         asked.type(f"{answer}\n")
         assert asked.end() == 0

@@ -1,5 +1,7 @@
 """`subcog setup` and the questions of `init`: what is asked, what each answer writes, and that nothing is on unasked."""
 
+import shutil
+import signal
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -19,6 +21,7 @@ MODEL_WORDS = (
 )
 RECORDS = "Found here: 1 decision record. They come again when they change. Bring them in? [Y/n]"
 NOTES = "Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and whenever they change, in every project?"
+WRITE = "Write the hook into ~/.claude/settings.json?"
 MAY_IT, AT_ONCE = "May it? [y/N]", "Act at once on what it finds?"
 
 
@@ -91,7 +94,9 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     for number in range(3):
         with_session(bare, f"s{number}")
     bare.run("config", "set", "llm.calls_a_day", "2")
-    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((RECORDS, ""), (PAST, "n"), (MAY_IT, "y"), (AT_ONCE, "n")))
+    shown = answer_on_terminal(
+        bare, "init", "--no-skills", answers=((WRITE, "y"), (RECORDS, ""), (PAST, "n"), (MAY_IT, "y"), (AT_ONCE, "n"))
+    )
     assert MODEL_WORDS in shown
     assert "3 sessions of the last 30 days can be read, the newest first; at 2 calls a day (llm.calls_a_day)" in shown
     assert "that takes about 2 days. Later it is about 2 small calls a day." in shown
@@ -109,7 +114,7 @@ def test_setup_asks_only_what_is_open_and_shows_the_choices(bare: Machine) -> No
     with_session(bare, "one")
     answer_on_terminal(bare, "setup", answers=((RECORDS, "n"), (PAST, "y"), (MAY_IT, "n")))
     assert values(bare) == OFF
-    assert "Found" not in answer_on_terminal(bare, "init", "--no-skills")
+    assert "Found" not in answer_on_terminal(bare, "init", "--no-skills", answers=((WRITE, ""),))
     answer_on_terminal(bare, "setup", answers=((RECORDS, "y"), (MAY_IT, "y"), (AT_ONCE, "y")))
     shown = answer_on_terminal(bare, "setup")
     assert "[" not in shown
@@ -141,7 +146,7 @@ def test_a_yes_brings_in_what_was_asked_and_nothing_else(bare: Machine) -> None:
 def test_who_agreed_to_typed_words_alone_is_asked_again(bare: Machine) -> None:
     with_claude(bare)
     bare.configure(llm__at_rest="claude", llm__learn="true", capture__sessions="auto", surfacing__brief_characters="0")
-    shown = answer_on_terminal(bare, "init", answers=((MAY_IT, "n"),))
+    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((WRITE, ""), (MAY_IT, "n")))
     assert ("You agreed that your typed words are sent; now more is." in shown, AT_ONCE in shown) == (True, False)
     assert values(bare)[1:] == ["claude", "false", "auto"]
     answer_on_terminal(bare, "setup", answers=((MAY_IT, "y"),))
@@ -154,6 +159,8 @@ def test_init_asks_about_each_installed_agent_once(bare: Machine) -> None:
     for folder in (".codex", ".gemini"):
         (user / folder).mkdir()
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    asked.read_until(WRITE)
+    asked.type("\n")
     asked.read_until("Found Codex CLI. Give it your memories, too? [Y/n]")
     asked.type("\n")
     asked.read_until("Found Gemini CLI. Give it your memories, too? [Y/n]")
@@ -182,7 +189,7 @@ def test_a_yes_makes_past_sessions_searchable(bare: Machine) -> None:
     transcripts.session(
         projects, "one", "why is the zanzibar lighthouse dark?", folder=str(bare.folder), answer="A bulb broke."
     )
-    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((PAST, ""),))
+    shown = answer_on_terminal(bare, "init", "--no-skills", answers=((WRITE, ""), (PAST, "")))
     assert "Found 1 past session of 1 project." in shown
     assert "1 exchange of 1 session can be searched" in shown
     assert b"A bulb broke." in bare.run("search", "--sessions", "zanzibar").stdout
@@ -190,3 +197,46 @@ def test_a_yes_makes_past_sessions_searchable(bare: Machine) -> None:
     kept = [path.read_bytes() for path in bare.home.rglob("*") if path.is_file()]
     assert not any(b"zanzibar" in data for data in kept)
     assert bare.run("config", "get", "sessions.keep").stdout.decode().strip() == "off"
+
+
+@posix
+def test_init_asks_before_it_writes_anything(bare: Machine) -> None:
+    for agent, folder in (((), ".claude"), (("--for", "gemini"), ".gemini")):
+        user, path = bare.root / "user", bare.root / "user" / folder / "settings.json"
+        question = f"Write the hook into ~/{folder}/settings.json and skills into ~/{folder}/skills?"
+        asked = OnTerminal([bare.command, "init", *agent], bare.folder, bare.environment)
+        asked.read_until("[Y/n]")
+        assert (question in " ".join(asked.written.split()), (user / folder).exists(), bare.home.exists()) == (
+            True,
+            False,
+            False,
+        )
+        asked.type("n\n")
+        assert (asked.end(), "nothing was written" in asked.written, (user / folder).exists()) == (1, True, False)
+        shown = answer_on_terminal(bare, "init", *agent, answers=((question, "y"),))
+        assert (path.exists(), (user / folder / "skills").exists(), shown.count("Write the")) == (True, True, 1)
+        assert "Write the" not in answer_on_terminal(bare, "init", *agent)
+        assert bare.run("uninstall", *agent).code == 0
+        shutil.rmtree(bare.home)
+
+
+@posix
+def test_setup_is_in_sight(bare: Machine) -> None:
+    with_claude(bare)
+    with_session(bare, "one")
+    row = "Setup   Claude's notes off, past sessions {0}, a model {0}; `subcog setup` asks"
+    assert row.format("off") in bare.run().stdout.decode()
+    assert b"`subcog setup` shows and changes what subcog does by itself" in bare.run("init", "--no-skills").stderr
+    answer_on_terminal(bare, "setup", answers=((PAST, "y"), (MAY_IT, "y"), (AT_ONCE, "y")))
+    assert row.format("on") in bare.run().stdout.decode()
+
+
+@posix
+def test_an_interrupt_between_two_questions_chooses_nothing(bare: Machine) -> None:
+    with_claude(bare)
+    asked = OnTerminal([bare.command, "setup"], bare.folder, bare.environment)
+    asked.read_until(MAY_IT)
+    asked.type("y\n")
+    asked.read_until(AT_ONCE)
+    asked.process.send_signal(signal.SIGINT)
+    assert (asked.end(), values(bare)) == (130, OFF)

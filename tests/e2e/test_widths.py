@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from subcog_hooks.settings.keys import KEYS
+from tests.documents import FENCE, TOPICS, blocks
 from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
 from tests.e2e.screen import OnTerminal, Screen
 
@@ -22,6 +23,8 @@ COLUMNS = 80  # of the usual terminal
 ALL_ROWS = 500  # so that nothing goes through the pager
 LONG_LINE = 2_000  # columns that hold every line whole
 NOTE = "In `dry dock` 4 the crane lifts forty tonnes, and the harbour master has to be asked before more is hung on its hook."
+MARKUP = "The keels in dry dock 2 are [bold]all[/bold] of [/red] oak, :smile: says [link=http://x]the master[/link]."
+TABLE_ROW = re.compile(r"^\|.*$", re.MULTILINE)
 LETTERS = re.compile(r"[^\W\d]+")
 SCREENS = (
     ("show", ANSWER),
@@ -96,7 +99,7 @@ def test_help_and_subcog_alone_fit_a_screen(bare: Machine) -> None:
         assert (len(lines) <= 40, max(map(len, lines)) <= columns) == (True, True)
         assert {"Every day:", "Why:", "Set up:", "For scripts and tuning: `subcog --help --all`"} <= {*lines}
         alone = shown(bare, columns)
-        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Next"]
+        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Setup", "Next"]
         assert max(map(len, alone)) <= columns
 
 
@@ -106,6 +109,19 @@ def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
         assert "…" not in "".join(lines)
         assert "<list" not in "".join(line for line in lines if line.lstrip().startswith("-"))
         assert max(map(len, lines)) <= columns
+
+
+def test_a_topic_lets_every_command_be_copied(bare: Machine) -> None:
+    for columns in (80, 120):
+        for topic in TOPICS:
+            screen = screen_of(bare, columns, ["help", topic.stem])
+            text = "\n".join(screen.lines)
+            for line in screen.too_long:  # A terminal copies its own wrapped lines as one.
+                text = text.replace(f"{line.rstrip()}\n", line)
+            prose = TABLE_ROW.sub("", FENCE.sub("", topic.read_text(encoding="utf-8")))
+            codes = [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", prose)]
+            lines = [line.rstrip() for block in blocks(topic) for line in block.lines]
+            assert not [code for code in codes + lines if code not in text], (topic.stem, columns)
 
 
 def test_every_setting_is_listed_with_its_value_and_meaning(bare: Machine) -> None:
@@ -187,3 +203,15 @@ def test_questions_break_between_words(used: Machine) -> None:
         screen = screen_of(used, COLUMNS, arguments, keys)
         whole = " ".join(screen_of(used, LONG_LINE, arguments, keys).lines)
         assert (screen.too_long, broken_words(screen, whole)) == ([], [])
+
+
+def test_texts_like_markup_are_printed_as_they_are(machine: Machine) -> None:
+    id_ = machine.run("remember", MARKUP).stdout.decode().strip()
+    machine.recall(f"[nomem] {QUESTION}")
+    machine.recall(f"[bold]Note[/bold]: {QUESTION} [/red]")
+    cases = [(("show", id_), "[bold]all[/bold]of[/red]oak,:smile:"), (("list", "-n", "1"), "[/red]oak,:smile:")]
+    cases += [(("search", "dry dock keel"), "[link=http://x]themaster"), (("report", "--details"), "[nomem]intheprompt")]
+    cases += [(("why",), "[bold]Note[/bold]:"), (("why", "list"), "[bold]Note[/bold]:")]
+    for columns in (80, 120):
+        for arguments, text in cases:
+            assert text in words(shown(machine, columns, *arguments)), arguments

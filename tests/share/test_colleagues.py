@@ -195,7 +195,7 @@ def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path,
     file.write_text(line if kind == "jsonl" else f"---\ndate: {FAR[:10]}\n---\n{text}\n", encoding="utf-8")
     ada.run_apart("import", str(file))
     [(id_, memory)] = ada.exported().items()
-    assert str(memory["created_at"]) < "2900"
+    assert str(memory["created_at"] or "") < "2900"
     ada.run("edit", id_, "--tag", "harbour")  # its date can be moved
     before = ada.exported()[id_]["created_at"]
     assert "already there 1" in ada.run_apart("import", str(file)).stdout

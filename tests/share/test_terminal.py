@@ -155,6 +155,21 @@ def test_the_server_is_searched_by_words_and_vectors(ada: Person, bob: Person, t
     assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
 
 
+def test_an_undated_memory_counts_as_old_on_the_server(ada: Person, bob: Person, tmp_path: Path) -> None:
+    row = {"content": "Orders are frozen on the last Friday of a month.", "project": SHOP}
+    rows = (
+        {**row, "id": "undated", "created_at": None},
+        {**row, "id": "dated", "content": "Frozen orders are thawed on Mondays."},
+    )
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ada.run("import", str(tmp_path / "rows.jsonl"))
+    ada.begin()
+    bob.begin()
+    answer = json.loads(bob.run("search", "--team", "--mode", "lexical", "--json", "frozen orders").stdout)
+    recency = {result["id"]: result["explain"]["factors"]["recency"] for result in answer["results"]}
+    assert recency["undated"] < recency["dated"] == 1.0, recency
+
+
 @pytest.mark.usefixtures("vectors")
 def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
     ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch

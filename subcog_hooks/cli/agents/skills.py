@@ -89,9 +89,14 @@ def path_of(name: str, folder: str) -> str:
     return os.path.join(folder, _PREFIX + name, _FILE)
 
 
+def find_unwritten(skills: Sequence[Skill]) -> list[Skill]:
+    """Return the skills that are missing or older."""
+    return [skill for skill in skills if skill.state in (MISSING, OLDER)]
+
+
 def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
     """Write the skills that are missing or older, and say so. Raises ConfigError. sign: before a skill's name."""
-    written = [skill for skill in skills if skill.state in (MISSING, OLDER)]
+    written = find_unwritten(skills)
     if written and not dry_run:
         write_skills(written)
     if written:

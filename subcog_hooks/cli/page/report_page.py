@@ -112,7 +112,7 @@ class Page:
         highest = max((moment.whole for moment in moments), default=0)
         if not highest:
             return
-        step = 100 / len(moments)
+        step = 100 / max(len(moments), _LABELS)  # A few bars do not fill the page.
         every = -(-len(moments) // _LABELS)
         bars = [f'<line x1="0" x2="100%" y1="{_HEAD}" y2="{_HEAD}"/><text class="label" y="{_HEAD - 5}">{highest:,}</text>']
         for position, moment in enumerate(moments):

@@ -58,14 +58,14 @@ class Terminal:
         """Standard output, to draw on."""
         from subcog_hooks.cli.terminal.screen import Screen  # rich: 50 ms, not needed to print data
 
-        return Screen(soft_wrap=False, highlight=False, emoji=False)
+        return Screen(soft_wrap=False, markup=False, highlight=False, emoji=False)
 
     @cached_property
     def err(self) -> Screen:
         """Standard error, to draw on."""
         from subcog_hooks.cli.terminal.screen import Screen
 
-        return Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+        return Screen(stderr=True, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
     def say(self, message: str) -> None:
         """Print a remark beside the result, in one line to stderr, so that stdout stays data."""
@@ -122,7 +122,7 @@ class Terminal:
 
     def draw(self, view: RenderableType) -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
-        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal, crop=False))
 
     def json(self, value: object, indent: int | None = None) -> None:
         """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
@@ -304,5 +304,6 @@ def track_bytes(label: str) -> Iterator[Callable[[int, int | None], None]]:
 def _draw_bar(*columns: ProgressColumn) -> Progress:
     from rich import progress
 
-    ends = progress.TextColumn("{task.description}"), progress.BarColumn(), *columns, progress.TimeRemainingColumn()
+    label = progress.TextColumn("{task.description}", markup=False)
+    ends = label, progress.BarColumn(), *columns, progress.TimeRemainingColumn()
     return progress.Progress(*ends, console=terminal.err, transient=True)

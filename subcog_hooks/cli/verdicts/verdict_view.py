@@ -54,14 +54,15 @@ def filled_bar(share: float, width: int) -> str:
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """Draw a character for each value, its height relative to the largest; a blank for None, "" without any value.
+    """Draw a character for each value, its height relative to the largest; a blank for None, "" for fewer than two.
 
-    >>> sparkline([0.0, 1.0, None, 8.0]), sparkline([0.0, 0.0]), sparkline([None])
+    >>> sparkline([0.0, 1.0, None, 8.0]), sparkline([0.0, 0.0]), sparkline([None, 1.0])
     ('▁▂ █', '▁▁', '')
     """
-    highest = max((value for value in values if value is not None), default=None)
-    if highest is None:
+    heights = [value for value in values if value is not None]
+    if len(heights) < 2:
         return ""
+    highest = max(heights)
     return "".join(" " if value is None else _HEIGHTS[round(7 * value / highest) if highest > 0 else 0] for value in values)
 
 
