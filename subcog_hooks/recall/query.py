@@ -95,7 +95,8 @@ def analyse_query(
 
     It has at most `limit` known and `limit` unknown terms, the rarest first. A text of only function words keeps them, for "to
     be or not to be". within: the memories that spell out acronyms and replace words. is_typed: words that no memory has are
-    replaced, by words that begin with them or else by a similar one. A prompt is full of such words, a query is not.
+    replaced, by words that begin with them or else by a similar one, and well-known acronyms count. A prompt is full of such
+    words, a query is not.
     """
     text = ends_of(text)
     terms = _extract_terms(text, index.analysers)
@@ -109,8 +110,8 @@ def analyse_query(
         _inflect_terms(chosen, analysis.stems_by_word(text, language), index)
     if is_typed:
         _replace_unknown_words(chosen, index, within)
-    expansions = _expand_acronyms(chosen, index, within)
-    abbreviated = _add_acronyms(text, chosen, index, within)
+    expansions = _expand_acronyms(chosen, index, within, is_typed=is_typed)
+    abbreviated = _add_acronyms(text, chosen, index, within, is_typed=is_typed)
     chosen += abbreviated
     chosen.sort(key=lambda term: (not term.is_known, -term.weight, term.whole))
     known_terms = [term for term in chosen if term.is_known][:limit]
@@ -173,7 +174,7 @@ def _words_beginning(start: str, index: LexicalIndex, within: tantivy.Query | No
     return list(dict.fromkeys(word for word, _ in sorted(words, key=lambda word: (-word[1], word[0]))))
 
 
-def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
+def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None, *, is_typed: bool) -> list[str]:
     """Give acronyms their long forms in the store. Return these and the first words in place of others."""
     meant: list[str] = []
     for term in terms:
@@ -181,7 +182,7 @@ def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Que
         if (
             index.has_acronyms
             and index.document_frequency(SHORT, term.whole)
-            and (long := index.long_forms(term.whole, within))
+            and (long := index.long_forms(term.whole, within, is_typed=is_typed))
         ):
             term.spelled_out = tuple(index.analysers.body_terms(long[0]))
             term.is_known = True
@@ -189,7 +190,9 @@ def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Que
     return meant
 
 
-def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[Term]:
+def _add_acronyms(
+    text: str, terms: list[Term], index: LexicalIndex, within: tantivy.Query | None, *, is_typed: bool
+) -> list[Term]:
     """Return new terms for acronyms whose long form the text has and whose short form memories have."""
     if not index.has_acronyms:
         return []
@@ -200,7 +203,7 @@ def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tan
         for short, long in index.short_forms(" ".join(pair), within):
             long_words = analysis.bare_words(long)
             is_whole = words[start : start + len(long_words)] == long_words
-            if is_whole and short not in asked and long in index.long_forms(short, within):
+            if is_whole and short not in asked and long in index.long_forms(short, within, is_typed=is_typed):
                 term = Term(short, tuple(index.analysers.body.analyze(short)))
                 term.spelled_out = tuple(index.analysers.body_terms(long))
                 _weigh_term(term, index)

@@ -180,12 +180,12 @@ class LexicalIndex:
         """Whether a memory of any project explains an acronym, or has a well-known one. Raises IndexUnusable."""
         return self.document_frequency(SHORT, ANY) > 0
 
-    def long_forms(self, short: str, within: tantivy.Query | None = None) -> list[str]:
+    def long_forms(self, short: str, within: tantivy.Query | None = None, *, is_typed: bool) -> list[str]:
         """Return the long forms of an acronym, the frequent ones first: those that memories explain, else well-known ones.
 
-        within: only memories that match this query count. Raises IndexUnusable.
+        within: only memories that match this query count. is_typed: well-known ones are wanted. Raises IndexUnusable.
         """
-        for mark in (EXPLAINED, WELL_KNOWN):
+        for mark in (EXPLAINED, WELL_KNOWN) if is_typed else (EXPLAINED,):
             if forms := self._terms(SPELLED_OUT, short + mark, MAX_LONG_FORMS, within):
                 return [form.partition(mark)[2] for form, _ in forms]
         return []
