@@ -7,14 +7,15 @@ All embed with one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp
 32 bits, memsearch the larger bge-m3, basic-memory bge-small-en-v1.5. Nothing but the packages is downloaded.
 
 A session of LoCoMo is a note of all its turns. `subcog search --sessions` reads it as a transcript of Claude Code instead, to
-which one of the two speakers types, and keeps at most 1,000 characters of an exchange.
+which one of the two speakers types, and keeps at most 1,000 characters of an exchange. The others' own records of sessions are
+not measured: memsearch has an LLM write them, and basic-memory's hooks write no note.
 
 The others answer a tool that an agent calls; only `subcog block` is made to be asked with every prompt. One query is timed as a
 whole process: a client keeps the servers of basic-memory and mcp-memory-service running instead. Sizes are those of the
 environment, without models that are downloaded later. Recall counts the first five memories.
 
 Run it in this checkout, with a Python whose sqlite3 loads extensions. basic-memory needs such a Python from 3.12 on, looked for
-on the PATH (`uv python install 3.13` brings one), and is left out without it. It took fifteen minutes on two cores.
+on the PATH (`uv python install 3.13` brings one), and is left out without it. It took half an hour on two busy cores.
 Linux and macOS.
 
 Example: python -m scripts.bench.peers
