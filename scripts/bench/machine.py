@@ -56,12 +56,12 @@ def install_subcog(folder: str) -> Subcog:
     return Subcog(os.path.join(os.path.dirname(python), "subcog"), python)
 
 
-def install_package(folder: str, requirement: str) -> str:
-    """Install a package into a virtual environment in this folder, and return its interpreter. Raises Failed."""
+def install_package(folder: str, requirement: str, base: str = sys.executable) -> str:
+    """Install a package into a virtual environment of `base` in this folder, and return its interpreter. Raises Failed."""
     show_progress(f"installing {requirement} into a virtual environment")
     python = os.path.join(folder, "venv", "bin", "python")
     pip = [python, "-m", "pip", "install", "--quiet"]
-    create = [sys.executable, "-m", "venv", os.path.join(folder, "venv")]
+    create = [base, "-m", "venv", os.path.join(folder, "venv")]
     for command in (create, [*pip, "--upgrade", "pip"], [*pip, requirement]):
         done = subprocess.run(command, env=child_environment(), cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:

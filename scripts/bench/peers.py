@@ -1,16 +1,22 @@
 """Measure other memories for agents beside subcog: recall, silence, time of one query, size, and processes that stay.
 
-mcp-memory-service and memsearch are installed from PyPI, this checkout beside them, each into an environment of its own. All
-store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. "LoCoMo"
-is the recall of its sessions in four conversations, by each fourth question about them (2.8 MB are downloaded). All embed with
-one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in 32 bits,
-memsearch the larger bge-m3. Nothing but the packages is downloaded.
+basic-memory, mcp-memory-service and memsearch are installed from PyPI, this checkout beside them, each into an environment of
+its own. All store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's
+work. "LoCoMo" is the recall of its sessions in four conversations, by each fourth question about them (2.8 MB are downloaded).
+All embed with one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in
+32 bits, memsearch the larger bge-m3, basic-memory bge-small-en-v1.5. Nothing but the packages is downloaded.
+
+A session of LoCoMo is a note of all its turns. `subcog search --sessions` reads it as a transcript of Claude Code instead, to
+which one of the two speakers types, and keeps at most 1,000 characters of an exchange. The others' own records of sessions are
+not measured: memsearch has an LLM write them, and basic-memory's hooks write no note.
 
 The others answer a tool that an agent calls; only `subcog block` is made to be asked with every prompt. One query is timed as a
-whole process: a client keeps the server of mcp-memory-service running instead. Sizes are those of the environment, without
-models that are downloaded later. Recall counts the first five memories.
+whole process: a client keeps the servers of basic-memory and mcp-memory-service running instead. Sizes are those of the
+environment, without models that are downloaded later. Recall counts the first five memories.
 
-Run it in this checkout, with a Python whose sqlite3 loads extensions. It took ten minutes on two cores. Linux and macOS.
+Run it in this checkout, with a Python whose sqlite3 loads extensions. basic-memory needs such a Python from 3.12 on, looked for
+on the PATH (`uv python install 3.13` brings one), and is left out without it. It took half an hour on two busy cores.
+Linux and macOS.
 
 Example: python -m scripts.bench.peers
 """
@@ -54,6 +60,8 @@ if TYPE_CHECKING:
 
 GROUND_TRUTH = os.path.join(ROOT, "tests", "eval", "ground_truth")
 MODEL = os.path.join(ROOT, "subcog_hooks", "embed", "minilm")
+OLD_S = 1_700_000_000  # seconds since the epoch: a transcript untouched for hours is of a session that is over
+NEWER_PYTHONS = ("python3.14", "python3.13", "python3.12")  # for basic-memory
 NEEDLESS = 40  # prompts about other people's work
 EACH_QUESTION = 4  # of LoCoMo's held-out conversations is asked
 TIMED = 10  # queries whose whole processes are timed, in turns
@@ -107,6 +115,15 @@ class System:
     def ask_all(self, texts: Sequence[str]) -> list[Reply]:
         return [self.ask(text) for text in texts]
 
+    def write_notes(self, memories: Sequence[Row]) -> str:
+        """Write a Markdown file for each memory, named by its id, and return their folder."""
+        notes = os.path.join(self.home, "notes")
+        os.mkdir(notes)
+        for memory in memories:
+            with open(os.path.join(notes, f"{memory['id']}.md"), "w", encoding="utf-8") as file:
+                file.write(memory["content"] + "\n")
+        return notes
+
     def run(self, *command: str, silent: int = 0) -> str:
         """Return the output of a program of the environment. silent: the exit code of an empty answer. Raises Failed."""
         done = subprocess.run(
@@ -148,6 +165,41 @@ class SubcogBlock(SubcogSearch):
         return Reply([memory["id"] for memory in answer["memories"] + answer["lines"]], answer["text"])
 
 
+class SubcogSessions(SubcogSearch):
+    """Past sessions asked: a conversation as the transcript of a coding agent, which it types to."""
+
+    name = "subcog search --sessions"
+
+    def store(self, memories: Sequence[Row]) -> None:
+        for memory in memories:
+            folder = os.path.join(self.home, ".claude", "projects", "-talks")
+            os.makedirs(folder, exist_ok=True)
+            file = os.path.join(folder, f"{memory['id']}.jsonl")
+            write_rows(file, _transcript(memory["id"], memory["content"]))
+            os.utime(file, (OLD_S, OLD_S))
+        self.run("subcog", "config", "set", "sessions.keep", "transcript")
+        self.run("subcog", "import", "--from", "sessions", "--wait")
+
+    def ask(self, text: str) -> Reply:
+        output = self.run("subcog", "search", "--sessions", "--all-projects", "--json", "-n", "20", "--", text, silent=1)
+        return Reply(list(dict.fromkeys(result["session"] for result in json.loads(output)["results"])), output)
+
+
+def _transcript(session: str, content: str) -> Iterator[Row]:
+    """Yield the rows of a conversation whose first speaker types and whose other speaker answers."""
+    common = {"sessionId": session, "cwd": "/talks", "version": "2.1.329", "isSidechain": False, "userType": "external"}
+    turns = re.findall(r"^(\w+): (.*(?:\n(?!\w+: ).*)*)", content, re.MULTILINE)
+    for number, (speaker, text) in enumerate(turns):
+        place = {"uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None}
+        common["timestamp"] = f"2026-03-02T10:{number // 60:02}:{number % 60:02}.000Z"
+        if speaker == turns[0][0]:
+            typed = {"type": "user", "origin": {"kind": "human"}, "promptSource": "typed"}
+            yield {**common, **place, **typed, "message": {"role": "user", "content": text}}
+        else:
+            message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+            yield {**common, **place, "type": "assistant", "message": message}
+
+
 class MemSearch(System):
     """memsearch: a Markdown file for each memory, searched by words and vectors in Milvus Lite."""
 
@@ -157,21 +209,11 @@ class MemSearch(System):
 
     def store(self, memories: Sequence[Row]) -> None:
         cache = os.path.join(self.folder, "cache")
-        snapshot = os.path.join(cache, "hub", "models--minilm--pooled", "snapshots", "1")
-        os.makedirs(snapshot)
-        shutil.copy(os.path.join(MODEL, "tokenizer.json"), snapshot)
-        os.mkdir(os.path.join(snapshot, "..", "..", "refs"))
-        with open(os.path.join(snapshot, "..", "..", "refs", "main"), "w", encoding="ascii") as file:
-            file.write("1")
+        snapshot = _copy_model(os.path.join(cache, "hub", "models--minilm--pooled"))
         self.environment |= {"HF_HOME": cache, "HF_HUB_OFFLINE": "1"}
         self.run("python", "-m", "pip", "install", "--quiet", "onnx")
         self.run("python", "-c", POOL, os.path.join(MODEL, "model.onnx"), os.path.join(snapshot, "model.onnx"))
-        notes = os.path.join(self.home, "notes")
-        os.mkdir(notes)
-        for memory in memories:
-            with open(os.path.join(notes, f"{memory['id']}.md"), "w", encoding="utf-8") as file:
-                file.write(memory["content"] + "\n")
-        self.run("memsearch", "index", notes, *self.model)
+        self.run("memsearch", "index", self.write_notes(memories), *self.model)
 
     def ask(self, text: str) -> Reply:
         output = self.run("memsearch", "search", "-k", "10", "-j", *self.model, "--", text)
@@ -179,40 +221,31 @@ class MemSearch(System):
         return Reply(list(dict.fromkeys(sources)), output)
 
 
-class McpMemoryService(System):
-    """mcp-memory-service: an MCP server on standard input and output, with SQLite and sqlite-vec."""
+class Server(System):
+    """A memory that an agent asks by a tool of its MCP server, on standard input and output."""
 
-    name = "mcp-memory-service"
-    requirement = "mcp-memory-service[sqlite]"
+    command: tuple[str, ...]
+    tool: str
 
-    def store(self, memories: Sequence[Row]) -> None:
-        model = os.path.join(self.home, ".cache", "mcp_memory", "onnx_models", "all-MiniLM-L6-v2", "onnx")
-        shutil.copytree(MODEL, model)
-        self.environment["MCP_MEMORY_USE_ONNX"] = "1"
-        self.ids: dict[str, str] = {}
-        with self._server() as call:
-            for memory in memories:
-                metadata = {"tags": memory.get("tags", [])}  # a conversation keeps what resembles another memory
-                stored = call("memory_store", content=memory["content"], metadata=metadata, conversation_id=memory["id"])
-                if not (digests := re.findall(r"[Hh]ash: ([0-9a-f]{64})", stored)):
-                    raise Failed(f"{self.name} did not store {memory['id']}: {stored[-500:]}")
-                self.ids |= dict.fromkeys(digests, memory["id"])
+    def ids_in(self, text: str) -> list[str]:
+        """Return the ids of the memories in an answer of the tool, best first."""
+        raise NotImplementedError
 
     def ask(self, text: str) -> Reply:
         return self.ask_all([text])[0]
 
     def ask_all(self, texts: Sequence[str]) -> list[Reply]:
-        with self._server() as call:
-            outputs = [call("memory_search", query=text) for text in texts]
-        return [Reply([self.ids[digest] for digest in re.findall(r"Hash: ([0-9a-f]{64})", text)], text) for text in outputs]
+        with self.serve() as call:
+            outputs = [call(self.tool, query=text) for text in texts]
+        return [Reply(self.ids_in(output), output) for output in outputs]
 
     @contextmanager
-    def _server(self) -> Iterator[Callable[..., str]]:
+    def serve(self) -> Iterator[Callable[..., str]]:
         """Start the server and yield a function that calls one of its tools; it ends when its input does."""
         with (
             open(os.path.join(self.folder, "server.log"), "a", encoding="utf-8") as log,
             subprocess.Popen(
-                [os.path.join(self.bin, "memory"), "server"],
+                [os.path.join(self.bin, self.command[0]), *self.command[1:]],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -225,6 +258,64 @@ class McpMemoryService(System):
             _request(process, "initialize", hello)
             _send(process, {"method": "notifications/initialized"})
             yield lambda tool, **arguments: _request(process, "tools/call", {"name": tool, "arguments": arguments})
+
+
+class McpMemoryService(Server):
+    """mcp-memory-service: SQLite and sqlite-vec."""
+
+    name = "mcp-memory-service"
+    requirement = "mcp-memory-service[sqlite]"
+    command, tool = ("memory", "server"), "memory_search"
+
+    def store(self, memories: Sequence[Row]) -> None:
+        model = os.path.join(self.home, ".cache", "mcp_memory", "onnx_models", "all-MiniLM-L6-v2", "onnx")
+        shutil.copytree(MODEL, model)
+        self.environment["MCP_MEMORY_USE_ONNX"] = "1"
+        self.ids: dict[str, str] = {}
+        with self.serve() as call:
+            for memory in memories:
+                metadata = {"tags": memory.get("tags", [])}  # a conversation keeps what resembles another memory
+                stored = call("memory_store", content=memory["content"], metadata=metadata, conversation_id=memory["id"])
+                if not (digests := re.findall(r"[Hh]ash: ([0-9a-f]{64})", stored)):
+                    raise Failed(f"{self.name} did not store {memory['id']}: {stored[-500:]}")
+                self.ids |= dict.fromkeys(digests, memory["id"])
+
+    def ids_in(self, text: str) -> list[str]:
+        return [self.ids[digest] for digest in re.findall(r"Hash: ([0-9a-f]{64})", text)]
+
+
+class BasicMemory(Server):
+    """basic-memory: a Markdown file for each memory, searched by words and vectors in SQLite."""
+
+    name = "basic-memory"
+    requirement = "basic-memory"
+    command, tool = ("basic-memory", "mcp"), "search_notes"
+
+    def store(self, memories: Sequence[Row]) -> None:
+        cache = os.path.join(self.folder, "cache")
+        _copy_model(os.path.join(cache, "models--Qdrant--all-MiniLM-L6-v2-onnx"))
+        self.environment |= {
+            "HF_HUB_OFFLINE": "1",
+            "BASIC_MEMORY_AUTO_UPDATE": "false",
+            "BASIC_MEMORY_SEMANTIC_EMBEDDING_CACHE_DIR": cache,
+            "BASIC_MEMORY_SEMANTIC_EMBEDDING_MODEL": "sentence-transformers/all-MiniLM-L6-v2",
+        }
+        self.known = frozenset(memory["id"] for memory in memories)
+        self.run("basic-memory", "project", "add", "bench", self.write_notes(memories), "--default", "--local")
+        self.run("basic-memory", "reindex")
+
+    def ids_in(self, text: str) -> list[str]:
+        return [title for title in re.findall(r"^### (.+)$", text, re.MULTILINE) if title in self.known]
+
+
+def _copy_model(repository: str) -> str:
+    """Copy the packaged model to a cache of Hugging Face's as this repository; return the folder of its files."""
+    snapshot = os.path.join(repository, "snapshots", "1")
+    shutil.copytree(MODEL, snapshot)
+    os.mkdir(os.path.join(repository, "refs"))
+    with open(os.path.join(repository, "refs", "main"), "w", encoding="ascii") as file:
+        file.write("1")
+    return snapshot
 
 
 def _request(process: subprocess.Popen[str], method: str, parameters: Row) -> str:
@@ -258,6 +349,8 @@ def main() -> None:
         sys.exit(f"scripts.bench.peers: {error}")
     show_progress("")
     print(align([list(figures[0]), *(list(map(str, row.values())) for row in figures)]))
+    if not any(row["system"] == BasicMemory.name for row in figures):
+        print("basic-memory is left out: no python3.12 or later on the PATH has a sqlite3 that loads extensions")
     print(f"{describe_machine(environment)}, {environment['at']}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
@@ -280,9 +373,10 @@ def _measure(folder: str, data: str) -> tuple[list[Row], dict[str, object]]:
     subcog_folder = _new_folder(folder, "subcog")
     subcog = install_subcog(subcog_folder)
     systems: list[System] = [SubcogBlock(subcog_folder, subcog.python), SubcogSearch(subcog_folder, subcog.python)]
-    for peer in (McpMemoryService, MemSearch):
-        place = _new_folder(folder, peer.name)
-        systems.append(peer(place, install_package(place, peer.requirement)))
+    for peer in (BasicMemory, McpMemoryService, MemSearch):
+        if python := newer_python() if peer is BasicMemory else sys.executable:
+            peer_folder = _new_folder(folder, peer.name)
+            systems.append(peer(peer_folder, install_package(peer_folder, peer.requirement, python)))
     sizes = [mib_on_disk(os.path.join(system.folder, "venv")) for system in systems]
     memories = _rows("memories.jsonl")
     for system in systems[1:]:  # the first two share a home
@@ -296,6 +390,8 @@ def _measure(folder: str, data: str) -> tuple[list[Row], dict[str, object]]:
         row |= _quality(system, queries) | {"one query ms": round(quantile(milliseconds, 0.5)), "MiB": round(size)}
         time.sleep(SETTLING_S)
         figures.append(row | {"left": count_processes(system.folder)})
+    figures.append(dict.fromkeys(figures[0], "") | {"system": SubcogSessions.name, "version": figures[0]["version"]})
+    systems.append(SubcogSessions(subcog_folder, subcog.python))
     others = [
         type(system)(_new_folder(system.folder, f"locomo-{number}"), system.python) for number, system in enumerate(systems)
     ]
@@ -321,6 +417,15 @@ def _mean_recall(system: System, queries: Sequence[Row]) -> float:
     replies = system.ask_all([query["query"] for query in queries])
     values = [recall(reply.ids, frozenset(query["relevant"])) for reply, query in zip(replies, queries, strict=True)]
     return round(sum(values) / len(values), 3)
+
+
+def newer_python() -> str | None:
+    """Return a Python from 3.12 on whose sqlite3 loads extensions, or None."""
+    program = (
+        "import sqlite3, sys; sys.exit(sys.version_info < (3, 12) or not hasattr(sqlite3.Connection, 'enable_load_extension'))"
+    )
+    candidates = [sys.executable, *filter(None, map(shutil.which, NEWER_PYTHONS))]
+    return next((path for path in candidates if not subprocess.run([path, "-c", program], check=False).returncode), None)
 
 
 def _new_folder(parent: str, name: str) -> str:

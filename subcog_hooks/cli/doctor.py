@@ -126,6 +126,7 @@ def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
         doctor_checks.check_home(home),
         doctor_checks.check_leftovers(home),
         doctor_checks.check_store(home, (*doctor_checks.MADE_FROM_STORE, *(() if is_report else doctor_checks.WITH_NAMES))),
+        doctor_checks.check_past_sessions(home),
         doctor_checks.check_state(home),
         doctor_checks.check_cut_offs(home),
         doctor_checks.check_settings(settings),

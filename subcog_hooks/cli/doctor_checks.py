@@ -260,6 +260,17 @@ def check_store(home: Home, others: Sequence[StoreCheck]) -> Iterator[Remark]:
             yield from check(home, store)
 
 
+def check_past_sessions(home: Home) -> Iterator[Remark]:
+    """Check sessions.db. A file of an earlier version is upgraded by being opened."""
+    path = home.sessions.memories_db
+    try:
+        if os.path.exists(path):
+            with Store.writer(home.sessions) if os.access(home.root, os.W_OK) else Store.reader(home.sessions) as store:
+                yield from (bad(f"{path}: {problem}; delete it, it is made anew") for problem in store.problems())
+    except StoreError as error:
+        yield bad(str(error))
+
+
 def check_state(home: Home) -> Iterator[Remark]:
     if not os.path.exists(home.state_db):
         return

@@ -5,6 +5,7 @@ import os
 import shutil
 import socketserver
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -13,6 +14,7 @@ import pytest
 from subcog_hooks import __version__
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import hook_entries
+from subcog_hooks.core import database
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask
@@ -160,6 +162,15 @@ def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
         file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
     assert "is put aside and made anew" in with_hook("doctor").out
     assert not state_values.is_paused(State.open(home, 100), 0)
+
+
+def test_damaged_past_sessions_are_named(with_hook: Run, home: Home) -> None:
+    path = home.sessions.memories_db
+    with closing(database.open_writer(path, database.Schema("CREATE TABLE later (text)", 1_000, "FULL"), 100)):
+        assert f" BAD  {path} was written by a later version of subcog; upgrade subcog, or delete it" in with_hook("doctor").out
+    Path(path).write_bytes(b"no database" * 100)
+    done = with_hook("doctor")
+    assert (done.code, f" BAD  {path}" in done.out) == (3, True)
 
 
 @pytest.mark.parametrize("name", ["", "log", "models", "at-rest.lock"])

@@ -4,12 +4,11 @@ import re
 
 import pytest
 import typer
-from hatchling.builders.wheel import WheelBuilder
 
 from subcog_hooks.cli import help_topics
 from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run, whole_application
-from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
+from tests.documents import DOCUMENTS, README, TOPICS, blocks, code_in_sentences
 
 NAMES = [document.stem for document in TOPICS]
 SETTING = re.compile(rf"((?:{'|'.join(sorted({name.partition('.')[0] for name in KEYS}))})\.[a-z_]+)(?: = .*)?")
@@ -40,11 +39,6 @@ def test_unknown_topic_gets_a_suggestion(subcog: Run, word: str, hint: str) -> N
     assert (done.code, done.out) == (2, "")
     assert f"no topic '{word}'" in done.err
     assert hint in done.err
-
-
-def test_wheel_has_the_topics() -> None:
-    files = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
-    assert {f"subcog_hooks/cli/topics/{name}.md" for name in NAMES} <= files
 
 
 def test_readme_is_short_and_links_every_topic() -> None:
