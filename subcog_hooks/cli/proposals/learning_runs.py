@@ -178,48 +178,37 @@ def load_proposal_records() -> dict[str, ProposalRecord]:
     return {}
 
 
-def find_turns_around(memory: Memory) -> list[TypedTurn | None]:
-    """Return the turns before, of and behind a memory in its session, None for a missing one; none without a transcript."""
+def find_turn(memory: Memory) -> TypedTurn | None:
+    """Return the turn of a session that a memory comes from, None for a missing one."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
     # The source of another program must not be opened as a path.
-    if not is_from_session(memory) or not transcript_files.has_transcript(path):
-        return []
-    turns: list[TypedTurn] = []
-    offset, has_more = 0, True
+    offset, has_more = 0, is_from_session(memory) and transcript_files.has_transcript(path)
     with suppress(OSError):
         while has_more:
             reading = transcript.read_transcript(path, offset)
-            turns += reading.turns
+            for turn in reading.turns:
+                if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
+                    return turn
             offset, has_more = reading.end, reading.has_more
-    for number, turn in enumerate(turns):
-        if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
-            around = ([None, *turns][number], turn, [*turns, None][number + 1])
-            return [other if other and other.session == turn.session else None for other in around]
-    return []
+    return None
 
 
 def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[str, str]]:
-    """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
+    """Return the facts for a review of a proposal, each with its name: certainty, the call before its turn, turn, answer."""
     lines = []
     if record:
         sessions = pluralize(record.sessions, "session")
         often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""
         lines.append(("certainty", f"{record.certainty:.2f}{often}"))
-    before, turn, after = find_turns_around(memory) or (None, None, None)
+    turn = find_turn(memory)
     if turn is None:
         return lines
-    if before:
-        lines.append(("before", _redact_and_cut(before.text, MAX_CALL_CHARS)))
     if call := _tool_call_text(turn):
         lines.append(("behind", call))
     if " ".join(turn.text.split()) != memory.content:
         lines.append(("turn", _redact_and_cut(turn.text, MAX_TURN_CHARS)))
     if memory.source.endswith(f":{turn.reply_uuid}"):
         lines.append(("answer", _redact_and_cut(turn.reply, MAX_TURN_CHARS)))
-    if after and (call := _tool_call_text(after)):
-        lines.append(("then", call))
-    if after:
-        lines.append(("after", _redact_and_cut(after.text, MAX_CALL_CHARS)))
     return lines
 
 
