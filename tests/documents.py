@@ -11,6 +11,8 @@ DOCUMENTS = [README, *TOPICS]
 NEEDS = re.compile(r"# needs (.+)")  # the first line of a block that a test can not run as it stands
 FENCE = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 _EXIT_CODE = re.compile(r"(.+?) +# exit code (\d+)")
+TYPED = "$ "  # before a command in a block of the language "console", which shows the output below
+BEGIN, END = "\x1e", "\x1f"  # around the output of such a command
 
 
 class Block(NamedTuple):
@@ -27,10 +29,23 @@ class Block(NamedTuple):
     @property
     def script(self) -> str:
         """The lines for a shell that stops at the first failure; a line that ends with `# exit code 1` must end so."""
+        if self.language == "console":
+            return "\n".join(map(framed, self.outputs))
         return "\n".join(
             f"code=0; {found[1]} || code=$?; test $code -eq {found[2]}" if (found := _EXIT_CODE.fullmatch(line)) else line
             for line in self.lines
         )
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """The commands of a console, each with the output that is shown."""
+        parts = re.split(rf"^{re.escape(TYPED)}", "\n".join(self.lines), flags=re.MULTILINE)
+        return {command: output.strip() for command, _, output in (part.partition("\n") for part in parts[1:])}
+
+
+def framed(command: str) -> str:
+    """Return a command for a shell that prints BEGIN before its output, and END behind it."""
+    return f"printf '{BEGIN}'; {{ {command}; }} 2>&1; printf '{END}'"
 
 
 def blocks(document: Path) -> list[Block]:
@@ -40,7 +55,7 @@ def blocks(document: Path) -> list[Block]:
 
 def commands_to_run(document: Path) -> list[Block]:
     """Return the blocks that run as they stand."""
-    return [block for block in blocks(document) if block.language == "sh" and not block.needs]
+    return [block for block in blocks(document) if block.language in {"sh", "console"} and not block.needs]
 
 
 def code_in_sentences(document: Path) -> list[str]:

@@ -12,14 +12,14 @@ from subcog_hooks.cli.terminal.output import ACCENT, terminal
 from subcog_hooks.core.errors import UsageError
 
 FOLDER = os.path.join(os.path.dirname(__file__), "topics")
-ORDER = "noting deciding cues searching sessions settings llm embedding sharing privacy performance metrics scripts".split()
+ORDER = "noting cues searching settings sharing privacy scripts deciding".split()
 MIN_SIMILARITY = 0.5  # `difflib` ratio: a topic at least this similar counts as misspelt
 _SUFFIX = ".md"
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # comments for editors of the file
 
 
 def all_topics() -> list[str]:
-    """Return the names of all topics, in the order that a newcomer may read them in."""
+    """Return the names of all topics, in the order of a newcomer: commands first, the hook's decisions last."""
     topics = {file.removesuffix(_SUFFIX) for file in os.listdir(FOLDER) if file.endswith(_SUFFIX)}
     return sorted(topics, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 

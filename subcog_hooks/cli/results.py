@@ -157,6 +157,7 @@ HIDDEN = tuple(status for status in STATUSES if status not in ("active", "delete
 MIN_COVERED = 0.6  # share of the query's words, weighted by rarity; a lower share would match every other memory
 MAX_SEARCHED = 20  # hits
 MAX_NAMED_HIDDEN = 3
+MAX_READ_AS = 3  # words in place of another
 HIDDEN_SEARCH_MS = 200.0  # Without vectors: about 2 ms among 10,000 memories.
 
 
@@ -351,8 +352,11 @@ def _remarks_on(page: ResultPage) -> list[str]:
     if page.ranked and (page.ranked.by or page.ranked.note):
         first = f"{page.ranked.by} put {len(page.ranked.places) or 'none'} of these results first"
         remarks.append(safe(page.ranked.note or first))
-    if answer.corrections:
-        remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
+    if answer.replaced:
+        read_as = [
+            f"{' or '.join(map(safe, words[:MAX_READ_AS]))} for {typed}" for typed, words in sorted(answer.replaced.items())
+        ]
+        remarks.append("taken as: " + ", ".join(read_as))
     if page.is_empty:
         remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
     elif not answer.hits and page.offset:

@@ -5,7 +5,7 @@ on a call with its delivery's outcome. Pure, but for files that an offer by cues
 from __future__ import annotations
 
 from subcog_hooks.core.records import record
-from subcog_hooks.recall.hits import BRIEF
+from subcog_hooks.recall.hits import BRIEF, STATE
 from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.verdicts import (
     BAD,
@@ -68,7 +68,7 @@ class Threshold:
     needed: float
 
     def is_reached(self, hit: Hit) -> bool:
-        return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_exact else self.needed)
+        return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_cued else self.needed)
 
 
 def relevance_threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Threshold:
@@ -171,8 +171,8 @@ def choose_pointers(
     seen: ids given to the session or pointed at; distinct: as for `judge_hits`.
     """
     injected = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
-    if any(hit.relevance >= SURE or hit.is_pinned for hit in injected):
-        return
+    if any((hit.relevance >= SURE and STATE not in hit.ranks) or hit.is_pinned for hit in injected):
+        return  # What the state of a session brings says nothing about its prompt.
     possible = {
         judgement.hit.memory.id: judgement
         for judgement in judgements

@@ -79,7 +79,7 @@ def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
 
 
 MAX_RULES = 20  # newest rules about one action, of which an order brings one
-AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
+AGAIN_MS = 30.0  # With this work time left recall runs once more, with an LLM's topics.
 RECALL_MS = 120.0  # Recall may need this work time on a slow machine; with less, only cues bring memories.
 AFTERWARDS_MS = 80.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
@@ -113,10 +113,10 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
         offer: Offer | None = _offer_hits(reading, examined, answer.hits, sources.tuning, index=sources.index)
         held_back: list[choose.Judgement] = []
     else:
-        others = [hit for hit in answer.hits if not hit.is_exact]
+        others = [hit for hit in answer.hits if not hit.is_cued]
         held_back = choose.hold_back_hits(others, float(call.settings["surfacing.min_relevance"]), INTENT)
-        exact = [hit for hit in answer.hits if hit.is_exact]
-        offer = _offer_hits(reading, examined, exact, sources.tuning, held_back) if reading.cue_matches else None
+        cued = [hit for hit in answer.hits if hit.is_cued]
+        offer = _offer_hits(reading, examined, cued, sources.tuning, held_back) if cued else None
     if rule := _find_governing_rule(reading, examined):
         offer = offer or _offer_hits(reading, examined, [], sources.tuning, held_back)
         offer.point_at_first_of([rule], reading.search_text())
@@ -259,7 +259,8 @@ def _new_topics(topics: tuple[str, ...], examined: Intent) -> list[str]:
 def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> None:
     """Add the hits for the prompt with new topics to the first answer, where there is time."""
     call = reading.call
-    if call.deadline.left_ms() < AGAIN_MS:
+    if call.deadline.work_left_ms() < AGAIN_MS:
+        remarks.append("recall with the topics of the LLM: no time was left")
         return
     asked = reading.search_text()
     deadline = call.deadline.sooner(AFTERWARDS_MS)

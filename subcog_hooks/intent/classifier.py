@@ -39,9 +39,10 @@ def merge_intents(
     keyword: None without one; words: the topics of the prompt's words. answer: None when no LLM was asked, or without a valid
     answer; `attempted` tells these apart.
 
-    An answer counts from `min_confidence` on, also its veto `none`; a less sure one gives its topics alone. An answer `none` of
-    confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type and topics as they are. Its -0.1
-    alone never takes a confidence below `min_confidence`: the keyword result stays there, S0's floor.
+    An answer counts from `min_confidence` on, its veto `none` where it is also surer than the words; a less sure one gives its
+    topics alone. An answer `none` of confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type
+    and topics as they are. Its -0.1 alone never takes a confidence below `min_confidence`: the keyword result stays there, S0's
+    floor.
     """
     topics = distinct_topics((*(answer.topics if answer else ()), *(keyword.topics if keyword else words)))
     confidence = certainty = 0.0
@@ -55,7 +56,7 @@ def merge_intents(
     else:
         if keyword is None:
             kind, confidence, row = answer.type, _help_probability(answer), LLM_ALONE
-        elif answer.confidence < min_confidence:
+        elif answer.confidence < min_confidence or (answer.type == NONE and answer.confidence <= keyword.confidence):
             kind, confidence, row = keyword.type, keyword.confidence, UNSURE
         else:
             kind = answer.type
@@ -69,7 +70,7 @@ def merge_intents(
         source=KEYWORD if answer is None else HYBRID if keyword else LLM,
         row=row,
         certainty=min(MAX_CONFIDENCE, max(0.0, certainty)),
-        is_vetoed=answer is not None and answer.type == NONE and answer.confidence >= min_confidence,
+        is_vetoed=answer is not None and answer.type == NONE and answer.confidence >= min_confidence and row != UNSURE,
     )
 
 

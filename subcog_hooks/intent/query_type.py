@@ -26,8 +26,7 @@ OPENERS = GREETINGS | _WORDS["openers"]
 
 # --- values
 METRICS, NOT_AFTER_METRICS = _WORDS["metrics"], _WORDS["not after metrics"]
-ASKED_VALUES, AFTER_VALUES = METRICS | _WORDS["asked values"], _WORDS["after values"]
-MEASURES, NUMBERED, MONTHS, UNITS = _WORDS["measures"], _WORDS["numbered"], _WORDS["months"], _WORDS["units"]
+NUMBERED, MONTHS, UNITS = _WORDS["numbered"], _WORDS["months"], _WORDS["units"]
 NAMES_WITH_NUMBERS = _WORDS["names with numbers"]
 MAX_CODE_PREFIX = 8  # letters: SQLSTATE40001
 CURRENCIES = "$\u20ac\u00a3\u00a5"
@@ -66,7 +65,7 @@ def classify_query(text: str) -> str:
     by their spelling, hence S1's .6 for words; a vector knows neither a person nor `parse_args`. It wins over the question
     around it, as in S1, but not over the bare definition ("what is Kubernetes"). Acronyms are no names.
 
-    conceptual: asks to understand. factual: names a value (year, version, code, price) or asks for one.
+    conceptual: a question, or asks to understand. factual: names a value (year, version, code, price) and is no question.
 
     Questions in another language than English are not recognised: such a text is exploratory, unless it names or quotes
     something.
@@ -242,11 +241,10 @@ def _lower_words(sentence: list[str]) -> list[str]:
 def _question_type(sentence: list[str]) -> str:
     """Return the type that a question's words tell: conceptual, factual or "".
 
-    How, why and what ask to understand; who, which, when and where only if no value is named. A question begins at the start of
-    a sentence, behind a greeting or a comma, or behind `tell me`: not in `that is how it works`, `when I run it`.
+    A sentence that begins with a question word asks to understand, as in S1, also where it names a value. How, why and what may
+    also begin behind a comma or `tell me`, but not in `that is how it works`. `When I run it, …` is no question.
     """
     words = _lower_words(sentence)
-    points = asks_for_value = False
     may_begin = _AT_START
     before = ""
     for position, word in enumerate(words):
@@ -255,35 +253,19 @@ def _question_type(sentence: list[str]) -> str:
         if word in _PAUSES:
             may_begin = may_begin or _BEHIND_A_PAUSE
             continue
-        if word in _QUESTIONS:
-            if _asks_for_value(words, position):
-                asks_for_value = True
-            elif word in REASONS:
-                if may_begin or before in INDIRECT:
-                    return CONCEPTUAL
-            elif word in ("when", "where"):
-                points = points or (may_begin > _INSIDE and _word_at(words, position + 1) in AUXILIARIES)
-            else:
-                points = points or may_begin == _AT_START  # behind a comma it is a relative clause
+        if word in REASONS:
+            begins = bool(may_begin) or before in INDIRECT
+        elif word in ("when", "where"):
+            is_question = _word_at(words, position + 1) in AUXILIARIES
+            begins = may_begin > _INSIDE if is_question else may_begin == _AT_START and "," not in words[position:]
+        else:
+            begins = word in POINTERS and may_begin == _AT_START  # behind a comma it is a relative clause
+        if begins:
+            return CONCEPTUAL
         if word not in OPENERS:
             may_begin = _INSIDE
         before = word
-    if asks_for_value or any(_is_value(sentence, position) for position in range(len(sentence))):
-        return FACTUAL
-    return CONCEPTUAL if points else ""
-
-
-def _asks_for_value(words: list[str], position: int) -> bool:
-    """Return whether the question word at `position` asks for a value: "how many", "which version"."""
-    position += 1
-    if words[position - 1] == "how":
-        return _word_at(words, position) in MEASURES
-    if words[position - 1] not in ("what", "which"):
-        return False
-    for _ in range(3):  # is the current
-        position += _word_at(words, position) in BEING or _word_at(words, position) in DETERMINERS
-    after = _word_at(words, position + 1)
-    return _word_at(words, position) in ASKED_VALUES and (not after or after in AFTER_VALUES or after[0].isdigit())
+    return FACTUAL if any(_is_value(sentence, position) for position in range(len(sentence))) else ""
 
 
 def _is_value(sentence: list[str], position: int) -> bool:

@@ -94,9 +94,9 @@ class Request:
     """A request to recall: the text, the scope and the ranking.
 
     mode: one of MODES; strictness: how closely a memory has to match; is_typed: a person has typed the query, so its words may
-    be misspelt; by_labels: whether the named tags and keywords count; is_explained: whether the answer counts the results of
-    all pages and explains each score; facts: for judging conditions, None where conditions do not count; further: lists that
-    were found without a search.
+    be misspelt or cut short; by_labels: whether the named tags and keywords count; is_explained: whether the answer counts the
+    results of all pages and explains each score; facts: for judging conditions, None where conditions do not count; further:
+    lists that were found without a search.
     """
 
     text: str
@@ -219,7 +219,8 @@ class Candidates:
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
         """Return a memory as a hit. Its matched terms replace a BM25 score that says nothing."""
         seq = memory.seq
-        evidence = self._asked.found_in(self._texts.words_of(memory, self.query.language))
+        text = self._texts.words_of(memory, self.query.language)
+        evidence = self._asked.found_in(text)
         share = None
         if not is_indexed or self._asked.is_unspaced:  # BM25 scores bigrams low, because most are no words
             share = evidence["covered"] / max(self._asked.total, relevance.MIN_ASKED)
@@ -259,6 +260,7 @@ class Candidates:
         )
         hit.is_asked = self.is_asked(memory)
         hit.is_named = rarity > 0.0 or asked_like is not None or seq in self.sole
+        hit.is_guess = self._asked.has_replaced and not (hit.is_named or self._asked.is_typed_in(text))
         return hit
 
     def _standings_without(self, copies: AbstractSet[int]) -> relevance.Standings:
@@ -356,7 +358,7 @@ def _run_channels(
         if beside is not None and not request.is_typed:
             beside.begin(ends_of(request.text), scope, depth, deadline)
         within = recall_words.scope_query(index, scope)
-        parsed_query = query.analyse_query(request.text, index, within=within, correct=request.is_typed)
+        parsed_query = query.analyse_query(request.text, index, within=within, is_typed=request.is_typed)
         if beside is not None:
             beside.begin(parsed_query.meant, scope, depth, deadline)
         results = search_words() if by_words else []

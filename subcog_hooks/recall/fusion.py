@@ -245,6 +245,9 @@ MAX_COMPARED = 200  # memories from the top
 WINDOW = 50  # memories from the top
 MIN_BODY = 80  # characters below the title line; a shorter text may mean another thing under another title
 ENDING = 40  # characters
+NEAR_COPY = 0.6  # similarity of the stems
+FIRST_RESULTS, MAX_COPIES = 5, 2  # in so many results, at most so many near copies
+SPREAD = 20  # results from the top, the last of which near copies make room for
 SIMILAR_LENGTH = 0.8  # Copies differ less in length, and comparing their words takes .2 ms.
 
 
@@ -314,6 +317,28 @@ def distinct_positions(texts: Iterable[str], max_similarity: float = NEAR_DUPLIC
                 continue
             earlier.append(words)
         yield position
+
+
+def spread_copies(texts: Sequence[WordSet]) -> list[int]:
+    """Return the positions of texts with at most MAX_COPIES near copies among the first FIRST_RESULTS; others follow these.
+
+    texts: the stems of each.
+
+    >>> spread_copies([frozenset(words) for words in ("abcd", "abcde", "abcd5", "abcdf", "abcdg", "xyz", "wvu")])
+    [0, 1, 2, 5, 6, 3, 4]
+    """
+    first: list[int] = []
+    for position, words in enumerate(texts):
+        if len(first) < FIRST_RESULTS and sum([_is_near_copy(words, texts[other]) for other in first]) < MAX_COPIES:
+            first.append(position)
+    return [*first, *(position for position in range(len(texts)) if position not in first)]
+
+
+def _is_near_copy(words: WordSet, other: WordSet) -> bool:
+    """Return whether two texts have much the same words, and no number of its own."""
+    if not _can_be_similar(len(words), len(other), NEAR_COPY) or similarity(words, other) < NEAR_COPY:
+        return False
+    return not any(c.isdigit() for word in words ^ other for c in word)
 
 
 def diversify_order(texts: Sequence[str], scores: Sequence[float], share: float) -> list[int]:

@@ -82,7 +82,8 @@ class Hit:
     The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
     prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any; present: the
     factor for missing files, 1.0 where some exist. No factor depends on another. is_loaded: the client has shown it to the
-    model in this session itself. is_asked: it is a section whose heading is the query.
+    model in this session itself. is_asked: it is a section whose heading is the query. is_guess: it has
+    none of the query's own words, only words in place of some.
     """
 
     memory: Memory
@@ -104,6 +105,7 @@ class Hit:
     is_loaded: bool = False
     is_named: bool = False
     is_asked: bool = False
+    is_guess: bool = False
 
     @property
     def relevance(self) -> float:
@@ -114,6 +116,11 @@ class Hit:
     def is_exact(self) -> bool:
         """True where a channel without a search has found it: its owner's cue, or a rule's action."""
         return not EXACT_CHANNELS.isdisjoint(self.ranks)
+
+    @property
+    def is_cued(self) -> bool:
+        """True where such a channel has found it, or the query names one of its keywords."""
+        return self.is_exact or not set(self.memory.keywords).isdisjoint(self.labels)
 
     @property
     def is_judged(self) -> bool:
@@ -142,10 +149,10 @@ class Answer:
     strategies: the strategies that ran; note: failures and other remarks; is_degraded: something that should have run did not.
     stage: the highest label for its hits, lower when only looser matching found them. query_type, read_as, alpha, alpha_reason:
     the type of the query, the text whose meaning was compared, and the share of meaning. identifiers: the query's identifiers
-    that memories of its scope have unchanged. corrections: words taken for misspelt, with their replacements; suggestions:
-    words and tags of the store to try instead. by_meaning_alone: meaning alone has found memories. cosines_alone: for the
-    results of all pages, by position from 0, the cosine if meaning alone has found it, else None. end: the position behind this
-    page. Both are empty unless the request is explained.
+    that memories of its scope have unchanged. replaced: words of the query that no memory has, with the words in their place;
+    suggestions: words and tags of the store to try instead. by_meaning_alone: meaning alone has found memories. cosines_alone:
+    for the results of all pages, by position from 0, the cosine if meaning alone has found it, else None. end: the position
+    behind this page. Both are empty unless the request is explained.
     """
 
     hits: list[Hit]
@@ -155,7 +162,7 @@ class Answer:
     is_degraded: bool = False
     alpha: float | None = None
     alpha_reason: str | None = None
-    corrections: Mapping[str, str] = _NOTHING
+    replaced: Mapping[str, Sequence[str]] = _NOTHING
     stage: str = VERY_HIGH
     query_type: str | None = None
     read_as: str | None = None
@@ -183,10 +190,12 @@ class Answer:
         """Return the confidence in a hit, from the agreement of the strategies and its relevance.
 
         All strategies (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
-        has medium at most, looser matching has `low` or `speculative`.
+        has medium at most, looser matching has `low` or `speculative`, and so has a hit of replaced words alone.
         """
         if self.stage in (LOW, SPECULATIVE):
             return self.stage
+        if hit.is_guess and not hit.is_exact:
+            return LOW
         strong = hit.relevance >= STRONG_RELEVANCE
         agreed = round(hit.agreement * len(self.strategies))
         if agreed > 1 and not self.is_degraded:

@@ -247,7 +247,7 @@ def build_answer(hits: list[Hit], candidates: Candidates, alpha: float, alpha_re
         identifiers=candidates.identifiers,
         alpha=alpha,
         alpha_reason=alpha_reason,
-        corrections={term.typed: term.whole for term in candidates.query.terms if term.typed is not None},
+        replaced={term.whole: term.instead for term in candidates.query.terms if term.instead},
     )
 
 

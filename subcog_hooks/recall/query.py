@@ -5,12 +5,13 @@ No ranking here.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 import tantivy
 
 from subcog_hooks.core.records import record
-from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
+from subcog_hooks.store.index import ASKED, LABELS, SHORT, LexicalIndex
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import EXACT
 from subcog_hooks.text.typed_prompt import ends_of
@@ -28,8 +29,9 @@ MAX_GLUE = 12  # function words of a query that count in the ranking
 EVERYDAY_WEIGHT = 0.3  # the share of rarity that an everyday word keeps (text.vocabulary): it says little about the subject
 IDENTIFIER_WEIGHT = 1.5  # of an identifier that the store has
 PRIOR_DOCUMENTS = 50  # added so that rarity is useful in a store of few memories
-MAX_CORRECTED = 3  # words of one query: each costs half a millisecond
-CORRECTED_WEIGHT = 0.8  # of a word that was corrected
+MAX_REPLACED = 3  # unknown words of one query: each costs half a millisecond
+REPLACED_WEIGHT = 0.8  # of an unknown word with others in its place
+MAX_BEGUN = 100  # words with the same beginning
 PART_SHARE = 0.7  # weight of an identifier's parts without the whole
 _NO_LABELS: Mapping[str, float] = {}
 
@@ -41,8 +43,8 @@ class Term:
     whole: the term as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
     weight: 0.0 to 1.5, a smoothed inverse document frequency; is_known: some memory has the term, or a part of the identifier;
     is_whole_known: some memory has it unchanged; labels: stems that are tags or keywords of memories, each with the share of
-    these memories whose text cannot have it; spelled_out: the stems of an acronym's long form in some memory; typed: the
-    original of a corrected word.
+    these memories whose text cannot have it; spelled_out: the stems of an acronym's long form in some memory; instead: words of
+    memories in place of a word that none has, whose stems these are.
     """
 
     whole: str
@@ -54,7 +56,7 @@ class Term:
     is_whole_known: bool = False
     labels: Mapping[str, float] = _NO_LABELS
     spelled_out: tuple[str, ...] = ()
-    typed: str | None = None
+    instead: tuple[str, ...] = ()
 
 
 @record
@@ -87,13 +89,13 @@ class Query:
 
 
 def analyse_query(
-    text: str, index: LexicalIndex, limit: int = MAX_TERMS, *, within: tantivy.Query | None = None, correct: bool = False
+    text: str, index: LexicalIndex, limit: int = MAX_TERMS, *, within: tantivy.Query | None = None, is_typed: bool = False
 ) -> Query:
     """Return the query of a text for the memories of `index`.
 
     It has at most `limit` known and `limit` unknown terms, the rarest first. A text of only function words keeps them, for "to
-    be or not to be". within: the memories that spell out acronyms and correct words. correct: replace words that no memory has
-    by similar ones. A prompt is full of such words, a query is not.
+    be or not to be". within: the memories that spell out acronyms and replace words. is_typed: words that no memory has are
+    replaced, by words that begin with them or else by a similar one. A prompt is full of such words, a query is not.
     """
     text = ends_of(text)
     terms = _extract_terms(text, index.analysers)
@@ -105,8 +107,8 @@ def analyse_query(
         _weigh_term(term, index)
     if language:
         _inflect_terms(chosen, analysis.stems_by_word(text, language), index)
-    if correct:
-        _correct_spelling(chosen, index, within)
+    if is_typed:
+        _replace_unknown_words(chosen, index, within)
     expansions = _expand_acronyms(chosen, index, within)
     abbreviated = _add_acronyms(text, chosen, index, within)
     chosen += abbreviated
@@ -148,51 +150,62 @@ def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIn
                 term.is_whole_known = other.is_whole_known
 
 
-def _correct_spelling(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
+def _replace_unknown_words(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
     unknown = [term for term in terms if not (term.is_known or term.is_identifier or term.is_cjk)]
-    for term in unknown[:MAX_CORRECTED]:
-        word = nearest_word(term.whole, index, within)
-        if word is not None and word != term.whole:
-            term.typed, term.whole = term.whole, word
-            term.stems = tuple(index.analysers.body.analyze(analysis.spread_words(word)))
+    for term in unknown[:MAX_REPLACED]:
+        words = _words_beginning(term.whole, index, within)
+        if not words:
+            nearest = nearest_word(term.whole, index, within)
+            words = [nearest] if nearest else []
+        if words:
+            stems = dict.fromkeys(stem for word in words for stem in index.analysers.body.analyze(analysis.spread_words(word)))
+            begun = [stem for stem in stems if stem.startswith(term.whole) or term.whole.startswith(stem)]
+            term.instead, term.stems = tuple(words), tuple(begun or stems)
             _weigh_term(term, index)
-            term.weight *= CORRECTED_WEIGHT
+            term.weight *= REPLACED_WEIGHT
+
+
+def _words_beginning(start: str, index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
+    """Return words and tags of memories that begin with these letters, the frequent ones first."""
+    if len(start) < SHORTEST_MISSPELT:
+        return []
+    words = index.words_with(start, MAX_BEGUN, within) + index.tags_with(start, MAX_BEGUN, within)
+    return list(dict.fromkeys(word for word, _ in sorted(words, key=lambda word: (-word[1], word[0]))))
 
 
 def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
-    """Give acronyms their long forms in the store. Return these and the corrected words."""
-    acronyms = index.acronyms()
+    """Give acronyms their long forms in the store. Return these and the first words in place of others."""
     meant: list[str] = []
     for term in terms:
-        if term.typed is not None:
-            meant.append(term.whole)
-        if term.whole in acronyms and (long := index.spelled_out(term.whole, within)):
-            term.spelled_out = tuple(index.analysers.body_terms(long))
+        meant += term.instead[:1]
+        if (
+            index.has_acronyms
+            and index.document_frequency(SHORT, term.whole)
+            and (long := index.long_forms(term.whole, within))
+        ):
+            term.spelled_out = tuple(index.analysers.body_terms(long[0]))
             term.is_known = True
-            meant.append(long)
+            meant.append(long[0])
     return meant
 
 
 def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[Term]:
     """Return new terms for acronyms whose long form the text has and whose short form memories have."""
-    known_acronyms = index.acronyms()
-    if not known_acronyms:
+    if not index.has_acronyms:
         return []
-    from subcog_hooks.text import names  # .2 ms, and many stores have no acronyms
-
     asked = {term.whole for term in terms}
-    words = analysis.fold(text).replace("-", " ").lower().split()
+    words = analysis.bare_words(text)
     added: list[Term] = []
-    for short, start, end in names.initials(words):
-        if short not in known_acronyms or short in asked or (long := index.spelled_out(short, within)) is None:
-            continue
-        stems = tuple(index.analysers.body_terms(long))
-        if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
-            term = Term(short, tuple(index.analysers.body.analyze(short)))
-            term.spelled_out = stems
-            _weigh_term(term, index)
-            added.append(term)
-            asked.add(short)
+    for start, pair in enumerate(pairwise(words)):
+        for short, long in index.short_forms(" ".join(pair), within):
+            long_words = analysis.bare_words(long)
+            is_whole = words[start : start + len(long_words)] == long_words
+            if is_whole and short not in asked and long in index.long_forms(short, within):
+                term = Term(short, tuple(index.analysers.body.analyze(short)))
+                term.spelled_out = tuple(index.analysers.body_terms(long))
+                _weigh_term(term, index)
+                added.append(term)
+                asked.add(short)
     return added
 
 
@@ -252,7 +265,7 @@ def rarity(frequency: int, documents: int) -> float:
     return max(0.0, log(pool / (frequency + 1)) / log(pool))
 
 
-SHORTEST_MISSPELT = 4  # letters; of three letters, every other combination is a word
+SHORTEST_MISSPELT = 4  # letters of a word that others may replace; of three letters, every other combination is a word
 LENGTH_FOR_TWO_EDITS = 12  # letters; in shorter words two edits turn `transform` into `transport`
 KEPT_LETTERS = 2  # first letters that count as correct: people seldom err there, and a dictionary is sorted
 MAX_TRIED = 5  # candidates

@@ -167,13 +167,15 @@ class MemoryTexts:
 class AskedTerms:
     """The parts of a query that memories are compared with.
 
-    total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: it has text without spaces.
+    total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: it has text without spaces;
+    has_replaced: other words stand in place of some that no memory has.
     """
 
     def __init__(self, query: Query, analysers: analysis.Analysers) -> None:
         self._terms = query.terms
         self._has_identifiers = any(term.is_identifier for term in query.terms)
         self.is_unspaced = any(term.is_cjk for term in query.terms)
+        self.has_replaced = any(term.instead for term in query.terms)
         shares = [BIGRAM if term.is_cjk else 1.0 for term in query.terms]
         self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
         self.count = sum(shares)
@@ -198,7 +200,7 @@ class AskedTerms:
 
         Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
         """
-        whole = text.whole_tokens() if self._has_identifiers else frozenset()
+        whole = self._whole_tokens(text)
         covered = term_count = in_opening = in_title = 0.0
         for term, weight in zip(self._terms, self._weights, strict=True):
             share = _matched_share(term, text.has, whole, text.folded)
@@ -224,6 +226,14 @@ class AskedTerms:
             "words": self._words,
         }
 
+    def is_typed_in(self, text: MemoryText) -> bool:
+        """Return whether a text has a term as it was typed."""
+        whole = self._whole_tokens(text)
+        return any(_matched_share(term, text.has, whole, text.folded) for term in self._terms if not term.instead)
+
+    def _whole_tokens(self, text: MemoryText) -> frozenset[str]:
+        return text.whole_tokens() if self._has_identifiers else frozenset()
+
     def is_heading(self, text: MemoryText) -> bool:
         """Return whether the query has all words of a section's heading, and asks for little else."""
         heading = text.heading
@@ -243,7 +253,7 @@ def _matched_share(term: Term, stems: set[str] | frozenset[str], whole_tokens: s
         if term.whole in whole_tokens:
             return 1.0
         return PART_SHARE * sum(stem in stems for stem in term.stems) / len(term.stems) if term.stems else 0.0
-    return float(term.stems[0] in stems or (bool(term.spelled_out) and stems.issuperset(term.spelled_out)))
+    return float(not stems.isdisjoint(term.stems) or (bool(term.spelled_out) and stems.issuperset(term.spelled_out)))
 
 
 class Standings:
@@ -356,7 +366,7 @@ def discount_siblings(hits: Sequence[Hit], named: Sequence[str], texts: MemoryTe
 def _mentions_identifier(memory: Memory, asked: str) -> bool:
     """Return whether a memory has an identifier anywhere, by itself or at the beginning of a longer one."""
     questions = [question.text for question in memory.questions]
-    text = " ".join((memory.content, *memory.tags, *memory.keywords, *questions)).lower()
+    text = analysis.spell_signs(" ".join((memory.content, *memory.tags, *memory.keywords, *questions))).lower()
     start = text.find(asked)
     while start >= 0:
         end = start + len(asked)

@@ -206,9 +206,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     if first_hits:
         distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
         alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
-    order = fusion.diversify_order(
-        [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
-    )
+    order = _order_of_results(distinct, sources)
     page = [distinct[position] for position in order[offset:end]]
     page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: fusion.WINDOW]])
     answer = pipeline.build_answer(
@@ -223,6 +221,14 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     answer.query_type = page_candidates.query.type
     answer.read_as = page_candidates.query.meant
     return answer
+
+
+def _order_of_results(scored: Sequence[ScoredMemory], sources: Sources) -> list[int]:
+    """Return the positions of memories with similar ones apart, as the setting diversity.mmr and near copies ask for."""
+    memories, scores = [memory for memory, _, _ in scored], [score for _, score, _ in scored]
+    order = fusion.diversify_order([memory.content for memory in memories], scores, sources.tuning.mmr)
+    first = [sources.texts.words_of(memories[position]).has for position in order[: fusion.SPREAD]]
+    return [order[position] for position in fusion.spread_copies(first)] + order[len(first) :]
 
 
 def _hits_by_relevance(

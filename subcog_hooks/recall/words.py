@@ -331,6 +331,9 @@ def _term_queries(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[t
         is_single = len(term.whole) == 1
         return [(make.regex_query if is_single else make.term_query)(schema, analysis.CJK, term.whole + ".?" * is_single)]
     queries: list[tantivy.Query] = []
+    if len(term.instead) > 1:  # No word of these is likelier for being rare.
+        begun = _any_of([make.term_query(schema, field, stem) for stem in term.stems for field in (analysis.BODY, LABEL_WORDS)])
+        return [make.const_score_query(begun, boost * index.rarity(analysis.BODY, term.stems[0]))]
     is_whole = term.is_identifier and term.is_whole_known
     scored = [(analysis.EXACT, term.whole, WHOLE_BOOST)] if is_whole else []
     stem_boost = PART_BOOST if is_whole else STEM_BOOST

@@ -55,11 +55,11 @@ class Key(NamedTuple):
 
     @property
     def permission(self) -> str:
-        """A sentence about the limits of a project's file, "" where it may set the key freely."""
+        """The limits of a project's file, "" where it may set the key freely."""
         if self.is_personal:
-            return "A project's file may not set it."
+            return "A project's file may not set it"
         change = "switch it off" if self.kind == _SWITCH else f"{self.way} it"
-        return f"A project's file may only {change}." if self.way else ""
+        return f"A project's file may only {change}" if self.way else ""
 
     @property
     def expected(self) -> str:

@@ -25,16 +25,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
-INDEX_FORMAT = 6  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+INDEX_FORMAT = 7  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # the field of whole tags and keywords
 ASKED = "asked"  # the field of all questions of a memory, for the document frequencies of their words
 ASKED_AT = tuple(f"asked_{number}" for number in range(1, MAX_QUESTIONS + 1))  # one field a question
 PLACE = "place"  # the field of the positions of questions, "1" for the first
-SHORT, SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=long form"
+# Acronyms whose long form a memory has, and the first two words of the long forms of those that it uses or explains.
+SHORT = "short"
+SPELLED_OUT = "spelled_out"  # "acronym=long form", "acronym~long form" and "two words=acronym=long form"
+EXPLAINED, WELL_KNOWN = "=", "~"  # between an acronym and its long form
 WATERMARK = "WATERMARK"
-ANY = "*"  # stands for any acronym: this memory explains some
-MAX_ACRONYMS = 5_000  # the most frequent ones of a store
+ANY = "*"  # stands for any acronym: this memory has some
+MAX_LONG_FORMS = 3  # of an acronym, the most frequent ones
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
 
 _LATER = "run `subcog doctor --fix`"
@@ -74,7 +77,6 @@ class LexicalIndex:
     """
 
     __slots__ = (
-        "_acronyms",
         "_frequencies",
         "_max_questions",
         "_searcher",
@@ -96,7 +98,6 @@ class LexicalIndex:
         self._searcher = index.searcher()
         self._watermark = watermark
         self._frequencies: dict[tuple[str, str], int] = {}
-        self._acronyms: frozenset[str] | None = None
         self._max_questions: int | None = None
 
     @classmethod
@@ -174,23 +175,30 @@ class LexicalIndex:
             terms = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
         return [(term, count) for term, count in terms if count]
 
-    def acronyms(self) -> frozenset[str]:
-        """Return the acronyms that memories of any project spell out. Raises IndexUnusable."""
-        if self._acronyms is None:
-            has_any = self.document_frequency(SHORT, ANY)  # most stores have none, and listing none takes .6 ms
-            terms = self._terms(SHORT, "", MAX_ACRONYMS + 1, None) if has_any else []  # ANY is the most frequent of them
-            self._acronyms = frozenset(term for term, _ in terms if term != ANY)
-        return self._acronyms
+    @property
+    def has_acronyms(self) -> bool:
+        """Whether a memory of any project explains an acronym, or has a well-known one. Raises IndexUnusable."""
+        return self.document_frequency(SHORT, ANY) > 0
 
-    def spelled_out(self, short: str, within: tantivy.Query | None = None) -> str | None:
-        """Return the most frequent long form of an acronym, None when no memory explains it.
+    def long_forms(self, short: str, within: tantivy.Query | None = None) -> list[str]:
+        """Return the long forms of an acronym, the frequent ones first: those that memories explain, else well-known ones.
 
-        within: only memories that match this query count.
+        within: only memories that match this query count. Raises IndexUnusable.
         """
-        if short not in self.acronyms():
-            return None
-        long_forms = self._terms(SPELLED_OUT, f"{short}=", 1, within)
-        return long_forms[0][0].partition("=")[2] if long_forms else None
+        for mark in (EXPLAINED, WELL_KNOWN):
+            if forms := self._terms(SPELLED_OUT, short + mark, MAX_LONG_FORMS, within):
+                return [form.partition(mark)[2] for form, _ in forms]
+        return []
+
+    def short_forms(self, pair: str, within: tantivy.Query | None = None) -> list[tuple[str, str]]:
+        """Return the acronyms that memories use or explain whose long form begins with two words, each with this long form.
+
+        pair: of `analysis.bare_words`. Raises IndexUnusable.
+        """
+        if not self.document_frequency(SHORT, pair):
+            return []
+        forms = self._terms(SPELLED_OUT, pair + EXPLAINED, MAX_LONG_FORMS, within)
+        return [(short, long) for form, _ in forms for _, short, long in [form.split(EXPLAINED)]]
 
     @property
     def max_questions(self) -> int:
@@ -224,7 +232,6 @@ class LexicalIndex:
             self.tantivy_index.reload()
             self._searcher = self.tantivy_index.searcher()
         self._frequencies.clear()
-        self._acronyms = None
         self._max_questions = None
 
 

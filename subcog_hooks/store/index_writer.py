@@ -16,6 +16,7 @@ from subcog_hooks.store.index import (
     ANY,
     ASKED,
     ASKED_AT,
+    EXPLAINED,
     INDEX_FORMAT,
     LABEL,
     LABELS,
@@ -24,6 +25,7 @@ from subcog_hooks.store.index import (
     SHORT,
     SPELLED_OUT,
     WATERMARK,
+    WELL_KNOWN,
     IndexBusy,
     IndexErrors,
     IndexUnusable,
@@ -267,12 +269,7 @@ def _make_document(memory: Memory) -> tantivy.Document:
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
         if label:
             document.add_text(LABEL, label)
-    definitions = names.definitions(memory.content)
-    if definitions:
-        document.add_text(SHORT, ANY)
-    for acronym, long_form in definitions:
-        document.add_text(SHORT, acronym)
-        document.add_text(SPELLED_OUT, f"{acronym}={long_form}")
+    _add_acronyms(document, memory.content)
     document.add_text("audience", audience_of(memory.scope, memory.project))
     document.add_text("status", memory.status)
     document.add_text("namespace", memory.namespace)
@@ -280,3 +277,22 @@ def _make_document(memory: Memory) -> tantivy.Document:
     if memory.expires_at is not None:
         document.add_integer("expires", memory.expires_at)
     return document
+
+
+def _add_acronyms(document: tantivy.Document, text: str) -> None:
+    """Add the acronyms that a text explains, and the well-known ones that it uses or has in words."""
+    explained = names.definitions(text)
+    used, spelled = names.known_acronyms(text)
+    shorts = {short for short, _ in explained}
+    used = [(short, long) for short, long in used if short not in shorts]
+    if explained or used or spelled:
+        document.add_text(SHORT, ANY)
+    for short in dict.fromkeys(short for short, _ in (*explained, *spelled)):
+        document.add_text(SHORT, short)
+    for mark, rows in ((EXPLAINED, explained), (WELL_KNOWN, dict.fromkeys((*used, *spelled)))):
+        for short, long in rows:
+            document.add_text(SPELLED_OUT, f"{short}{mark}{long}")
+    for short, long in (*explained, *used):
+        pair = " ".join(analysis.bare_words(long)[:2])
+        document.add_text(SHORT, pair)
+        document.add_text(SPELLED_OUT, f"{pair}{EXPLAINED}{short}{EXPLAINED}{long}")

@@ -77,6 +77,11 @@ _ELIDED = frozenset("c d dell j l m n nell qu s sull t".split())
 _LAST_OF_ELIDED = frozenset("cdjlmnstu")
 _OPENING = '([{<"\u00ab\u201c\u201e'
 
+# Names that have a sign in place of letters, by the sign and the letter before it
+_SIGNED_NAMES = {"++": {"c": "cpp", "g": "gpp"}, "#": {"c": "csharp", "f": "fsharp"}, "*": {"a": "astar", "d": "dstar"}}
+_WALRUS = ":="
+_BEFORE_NAME = _OPENING + "`'|,"
+
 _EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
 
 
@@ -115,11 +120,12 @@ class Analysers:
 def fold(text: str) -> str:
     """Return `text` without apostrophes and the possessive 's, and beyond ASCII in plain letters without diacritics.
 
-    Letters keep their case: identifiers are split by it later.
+    Letters keep their case: identifiers are split by it later. Names with signs are spelled in letters.
 
-    >>> fold("the user’s Café doesn't ﬁle")
-    'the user Cafe doesnt file'
+    >>> fold("the user’s Café doesn't ﬁle"), fold("A*'s port to C++17")
+    ('the user Cafe doesnt file', 'astar port to cpp17')
     """
+    text = spell_signs(text)
     if text.isascii():
         return _close_apostrophes(text)
     import unicodedata  # .2 ms, and most text is ASCII
@@ -127,6 +133,34 @@ def fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", _close_apostrophes(text.replace("\u2019", "'").replace("\u02bc", "'")))
     bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD splits off letters
     return separate_scripts(unicodedata.normalize("NFC", bare))
+
+
+def spell_signs(text: str) -> str:
+    """Return `text` with names such as C++ and A*, and the operator :=, in letters.
+
+    >>> spell_signs("C#, (F#) and g++; A*. *Plan A*, 2*a*b, **a**, src/a*, `A*`, issue #3"), spell_signs("n:=1")
+    ('csharp, (fsharp) and gpp; astar. *Plan A*, 2*a*b, **a**, src/a*, `astar`, issue #3', 'n walrus 1')
+    """
+    for sign, names in _SIGNED_NAMES.items():
+        if sign in text:
+            pieces = text.split(sign)
+            spelled: list[str] = []
+            for position, (piece, behind) in enumerate(pairwise(pieces)):
+                name = names.get(piece[-1:].lower(), "")
+                if name and (behind[:1].isalpha() or not _may_begin_name(piece[-2:-1], sign)):
+                    name = ""
+                if name and sign == "*" and ((position and piece[:1].isalnum()) or not (behind or position + 2 == len(pieces))):
+                    name = ""  # It closes an emphasis.
+                spelled += (piece[:-1], name) if name else (piece, sign)
+            text = "".join((*spelled, pieces[-1]))
+    return text.replace(_WALRUS, " walrus ")
+
+
+def _may_begin_name(before: str, sign: str) -> bool:
+    """Return whether a name may begin behind this character; a star may also multiply, or stand for files."""
+    if sign == "*":
+        return not before or before.isspace() or before in _BEFORE_NAME
+    return not (before.isalnum() or before == "_")
 
 
 def _close_apostrophes(text: str) -> str:
@@ -256,6 +290,16 @@ def whole_tokens(text: str) -> list[str]:
         if word[0] == "." and word.startswith(tokens[position], 1) and tokens[position].isalpha():
             tokens[position] = f".{tokens[position]}"
     return [token.replace("\x00", "::") for token in tokens if token]
+
+
+def bare_words(text: str) -> list[str]:
+    """Return the words of a text for comparing long forms of acronyms: without hyphens, signs at the ends, and a plural's s.
+
+    >>> bare_words("Conflict-free replicated data types (CRDTs)")
+    ['conflict', 'free', 'replicated', 'data', 'type', 'crdt']
+    """
+    words = [word.strip(_EDGES).rstrip("s") for word in fold(text).replace("-", " ").lower().split()]
+    return [word for word in words if word]
 
 
 def label_form(label: str) -> str:

@@ -1,8 +1,13 @@
-"""Names in a text: acronyms with their long forms, paths, addresses, identifiers, numbers. No index, no list of known names."""
+"""Names in a text: acronyms with their long forms, paths, addresses, identifiers, numbers. No index."""
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import pairwise
+
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.core.records import record
+from subcog_hooks.text import analysis
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 TYPE_CHECKING = False
@@ -12,8 +17,6 @@ if TYPE_CHECKING:
 
 MIN_LETTERS, MAX_LETTERS = 2, 8  # letters of an acronym
 MAX_WORDS = 10  # words of a long form, split at spaces
-MAX_RUN = 6  # words of a query that are tried as a long form
-MAX_QUERY_WORDS = 200  # words; later ones in a prompt are pasted
 _NO_INITIALS = SMALL_WORDS | {"is"}  # words of a long form that may give no letter
 
 _QUOTES = "\"'\u2018\u2019\u201c\u201d"
@@ -54,45 +57,36 @@ def definitions(text: str) -> list[tuple[str, str]]:
     return list(pairs)
 
 
-def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield acronyms of runs of 2 to 6 of a query's words, in lower case, with each run's start and end.
+def known_acronyms(text: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the well-known acronyms that `text` uses, and those whose long form it has; both in lower case.
 
-    The variants: all initials; without small words; also without parts behind a hyphen; with 2 for `to`. No letters from
-    inside a word are guessed. A word begins at most twenty candidates, and words beyond the first 200 none.
-
-    >>> list(initials(["the", "point", "of", "sale"]))
-    [('tpos', 0, 4), ('pos', 1, 4), ('ps', 1, 4)]
-    >>> list(initials(["write-ahead", "log"]))
-    [('wa', 0, 1), ('wal', 0, 2), ('wl', 0, 2)]
+    >>> known_acronyms("The FK solver falls back to inverse kinematics")
+    ([('fk', 'foreign key'), ('fk', 'forward kinematics')], [('ik', 'inverse kinematics')])
     """
-    letters: list[tuple[str, str, str, str, bool]] = []  # a letter for each variant; is it a small word?
-    starts: list[int] = []  # each part's word position, -1 behind a hyphen
-    for position, word in enumerate(words[:MAX_QUERY_WORDS]):
-        for i, part in enumerate(_parts_between_hyphens(word) or [""]):
-            lower = part.lower()
-            first, small = lower[:1], lower in _NO_INITIALS
-            lean = "" if small else first
-            letters.append((first, lean, "" if i else lean, "2" if lower == "to" else first, small))
-            starts.append(-1 if i else position)
-    starts.append(min(len(words), MAX_QUERY_WORDS))
-    for begin, start in enumerate(starts[:-1]):
-        full = lean = leanest = numeral = ""
-        end = start
-        for i in range(begin, min(begin + MAX_RUN, len(letters)) if start >= 0 else begin):
-            initial, content, head, digit, small = letters[i]
-            if not initial:
-                break
-            full, lean, leanest, numeral = full + initial, lean + content, leanest + head, numeral + digit
-            end += starts[i] >= 0
-            if i == begin or starts[i + 1] < 0 or len(lean) < MIN_LETTERS:
-                continue
-            if small or letters[begin][4]:  # To be determined is TBD, but `of type` is no OT.
-                variants = [full] if len(full) > MIN_LETTERS else []
-            else:
-                variants = list(dict.fromkeys((full, lean, leanest, numeral)))
-            for acronym in variants:
-                if len(acronym) >= MIN_LETTERS and acronym[0].isalpha():
-                    yield acronym, start, end
+    by_short, by_pair = _read_acronyms()
+    pieces = [piece for token in text.split() if not token.islower() for piece in token.split("/")]
+    used = dict.fromkeys(
+        (short, long) for piece in pieces for short in [_acronym_in(piece)] for long in by_short.get(short, ())
+    )
+    words = analysis.bare_words(text)
+    spelled: dict[tuple[str, str], None] = {}
+    for start, pair in enumerate(pairwise(words)):
+        for short, long, long_words in by_pair.get(pair, ()):
+            if words[start : start + len(long_words)] == long_words:
+                spelled[short, long] = None
+    return list(used), list(spelled)
+
+
+@cache
+def _read_acronyms() -> tuple[dict[str, list[str]], dict[tuple[str, str], list[tuple[str, str, list[str]]]]]:
+    """Return the long forms by their acronym, and the rows by the first two words of the long form."""
+    by_short: dict[str, list[str]] = {}
+    by_pair: dict[tuple[str, str], list[tuple[str, str, list[str]]]] = {}
+    for short, long in read_rows(__file__, "acronyms.tsv"):
+        words = analysis.bare_words(long)
+        by_short.setdefault(short, []).append(long)
+        by_pair.setdefault((words[0], words[1]), []).append((short, long, words))
+    return by_short, by_pair
 
 
 def _without_code(text: str) -> str:

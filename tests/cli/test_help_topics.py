@@ -1,7 +1,6 @@
 """`subcog help`: its topics are found, drawn and packaged; topics and README name existing commands and settings."""
 
 import re
-from pathlib import Path
 
 import pytest
 import typer
@@ -10,11 +9,13 @@ from hatchling.builders.wheel import WheelBuilder
 from subcog_hooks.cli import help_topics
 from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run, whole_application
-from tests.documents import DOCUMENTS, README, ROOT, TOPICS, code_in_sentences
+from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
 
 NAMES = [document.stem for document in TOPICS]
 SETTING = re.compile(rf"((?:{'|'.join(sorted({name.partition('.')[0] for name in KEYS}))})\.[a-z_]+)(?: = .*)?")
-MAX_WORDS = 1_200
+MAX_WORDS = 1_200  # of README
+MAX_TOPICS, MAX_WORDS_OF_TOPICS = 8, 6_000
+MAX_COMMAND = 78  # columns; a terminal of 80 draws it in one line
 
 
 def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
@@ -53,9 +54,19 @@ def test_readme_is_short_and_links_every_topic() -> None:
     assert linked == [(name, name) for name in help_topics.all_topics()]
 
 
-@pytest.mark.parametrize("document", [README, ROOT / "subcog_hooks/cli/topics/performance.md"], ids=lambda path: path.stem)
-def test_figures_stand_in_one_marked_place(document: Path) -> None:
-    text = document.read_text(encoding="utf-8")
+def test_topics_are_few_and_short() -> None:
+    words = {name: len(document.read_text(encoding="utf-8").split()) for name, document in zip(NAMES, TOPICS, strict=True)}
+    assert len(words) <= MAX_TOPICS
+    assert sum(words.values()) <= MAX_WORDS_OF_TOPICS, words
+
+
+def test_no_command_of_a_topic_is_broken_at_80_columns() -> None:
+    commands = [line for document in TOPICS for block in blocks(document) if block.language == "sh" for line in block.lines]
+    assert [line for line in commands if len(line) > MAX_COMMAND] == []
+
+
+def test_figures_of_readme_stand_in_one_marked_place() -> None:
+    text = README.read_text(encoding="utf-8")
     assert text.count("<!-- figures: begin -->\n|") == text.count("|\n<!-- figures: end -->\n") == 1
 
 

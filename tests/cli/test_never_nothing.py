@@ -88,6 +88,22 @@ def test_a_misspelt_word_is_taken_for_the_nearest_and_it_is_said(with_memories: 
     assert (done.out.split()[0], done.err.splitlines()[0]) == ("pool", message)
 
 
+def test_beginnings_come_before_a_correction(subcog: Run) -> None:
+    notes = [f"Rathole forwards port {2333 + number}." for number in range(18)]
+    notes += ["The rate limit of Rathole's API is 100 a minute.", "We take a break at noon."]
+    Path("rows.jsonl").write_text("".join(json.dumps({"content": note}) + "\n" for note in notes), encoding="utf-8")
+    assert subcog("import", "rows.jsonl").code == 0
+    record = subcog("search", "rath", "--json", "-n", "30").json
+    found = [hit["content"] for hit in record["results"]]
+    assert (record["note"], record["confidence"]) == ("taken as: rathole for rath", "low")
+    assert all("Rathole" in content for content in found[:19])
+    record = subcog("search", "banana bread recipe", "--json", "--fast").json
+    assert (record["note"], record["confidence"]) == ("taken as: break for bread", "low")
+    labels = [hit["confidence"] for hit in subcog("search", "rath 2340", "--json", "-n", "3").json["results"]]
+    assert labels[0] != "low"  # `2340` is found as it stands
+    assert set(labels[1:]) == {"low"}
+
+
 def test_a_word_is_not_corrected_to_another_projects_word(with_memories: Run) -> None:
     for query in ("zeppelyn", "zeppelyn invoices"):
         done = with_memories("search", query, "--fast", "--json")

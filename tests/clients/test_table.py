@@ -146,7 +146,9 @@ def stored_when_typed(machine: Machine, client: str) -> bool:
     payload.write_text(json.dumps({**fields, "prompt": f"remember: {TYPED}", "transcript_path": str(transcript)}))
     machine.environment["CLAUDE_CODE_ENTRYPOINT"] = "cli"
     words = [machine.command, "hook", *(() if client == CLAUDE else ("--client", client))]
-    done = machine.start([sys.executable, on_terminal.__file__, "/bin/sh", "-c", f"{shlex.join(words)} < {payload}"])
+    done = machine.start(
+        [sys.executable, on_terminal.__file__, "50", "160", "/bin/sh", "-c", f"{shlex.join(words)} < {payload}"]
+    )
     assert done.code == 0
     return TYPED in machine.stored()
 
@@ -222,14 +224,6 @@ def test_what_is_not_offered_stands_in_the_contracts() -> None:
         for section, words in places.values():
             (text,) = [text for title, text in sections.items() if title.startswith(section)]
             assert words in text
-
-
-@pytest.mark.parametrize("name", [client.name for client in list_clients() if client.contract is None])
-def test_an_agent_without_hooks_is_left_as_it_was(name: str, bare: Machine) -> None:
-    assert bare.run("init", "--for", name).code == 0
-    assert has_files(Path(bare.environment["HOME"]))
-    assert bare.run("uninstall", "--for", name).code == 0
-    assert not has_files(Path(bare.environment["HOME"]))
 
 
 def cell_of(client: str) -> str:

@@ -200,7 +200,7 @@ class Conversation:
         calls: what the model asks tools to do, one after the other, before it answers.
         """
         assert self._process.stdin is not None
-        self._api.calls.extend(calls)
+        self._api.answers.extend(calls)
         before = len(self._api.requests)
         hooks: list[HookResponse] = []
         notices: list[str] = []

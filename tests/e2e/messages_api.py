@@ -1,4 +1,4 @@
-"""The Messages API on loopback: answers with the calls of tools it was told, else with one short text; keeps what was asked.
+"""The Messages API on loopback: gives the answers it was told, else one short text; keeps what was asked.
 
 Nothing here knows about the client or the memories; it serves JSON and server-sent events.
 """
@@ -70,7 +70,7 @@ def _texts(value: object) -> Iterator[str]:
 class MessagesAPI:
     """The server; `requests` holds all it was asked, in order. Use it as a context manager.
 
-    `calls` are what the next turns of the agent are answered with, one a request; when there are none, it is a text.
+    `answers` are the next ones to the agent, one a request: a tool's call or a text. When there are none, it is ANSWER.
 
     listener: a listening loopback socket, which the server closes at the end. It may belong to another network
     namespace than this process.
@@ -78,8 +78,8 @@ class MessagesAPI:
 
     def __init__(self, listener: socket.socket) -> None:
         self.requests: list[Request] = []
-        self.calls: deque[ToolCall] = deque()
-        self._server = _Server(listener, self.requests, self.calls)
+        self.answers: deque[ToolCall | str] = deque()
+        self._server = _Server(listener, self.requests, self.answers)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
 
     def __enter__(self) -> Self:
@@ -95,12 +95,12 @@ class MessagesAPI:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False  # server_close() then waits for the connections' threads
 
-    def __init__(self, listener: socket.socket, requests: list[Request], calls: deque[ToolCall]) -> None:
+    def __init__(self, listener: socket.socket, requests: list[Request], answers: deque[ToolCall | str]) -> None:
         super().__init__(listener.getsockname(), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
         self.requests = requests
-        self.calls = calls
+        self.answers = answers
         self.numbers = itertools.count(1)
 
 
@@ -135,9 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif path != "/v1/messages":
             self._send_not_found()
         else:
-            call = self.server.calls.popleft() if request.is_main and self.server.calls else None
+            answer = self.server.answers.popleft() if request.is_main and self.server.answers else ANSWER
             number = next(self.server.numbers)
-            block = _block(call, number)
+            block = _block(answer, number)
             message = _message(str(request.body.get("model")), number, block)
             if request.body.get("stream"):
                 self._send(200, "text/event-stream; charset=utf-8", _event_stream(message, block))
@@ -175,11 +175,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-def _block(call: ToolCall | None, number: int) -> dict[str, object]:
-    """What an answer consists of: the call of a tool, or the one text. number: the answer's, from which an id is made."""
-    if call is None:
-        return {"type": "text", "text": ANSWER}
-    return {"type": "tool_use", "id": f"toolu_{number:024}", "name": call.name, "input": dict(call.given)}
+def _block(answer: ToolCall | str, number: int) -> dict[str, object]:
+    """Return the content of an answer. number: the answer's, from which an id is made."""
+    if isinstance(answer, str):
+        return {"type": "text", "text": answer}
+    return {"type": "tool_use", "id": f"toolu_{number:024}", "name": answer.name, "input": dict(answer.given)}
 
 
 def _message(model: str, number: int, block: Mapping[str, object]) -> dict[str, object]:

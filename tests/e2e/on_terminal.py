@@ -11,16 +11,15 @@ import struct
 import sys
 import termios
 
-ROWS, COLUMNS = 50, 160
 ASKED_WHAT_IT_IS, ANSWER = b"\x1b[c", b"\x1b[?62;c"
 
 
-def run(command: list[str]) -> int:
-    """Run a program until it ends, and return its exit code."""
+def run(rows: int, columns: int, command: list[str]) -> int:
+    """Run a program on a terminal of this size until it ends, and return its exit code."""
     process, terminal = pty.fork()
     if not process:
         os.execv(command[0], command)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     waited_for = [terminal, 0]
     while True:
         ready, _, _ = select.select(waited_for, [], [])
@@ -43,4 +42,4 @@ def run(command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))

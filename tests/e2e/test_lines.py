@@ -234,3 +234,21 @@ def test_an_order_gets_the_rule_about_its_action(pointing: Machine, order: str, 
     pointing.imports({"id": "rule", "content": rule, "standing": True})
     block = pointing.answer(pointing.asking(order))
     assert "rule" in lines_in(block) or "rule, relevance" in block
+
+
+def test_a_state_of_the_session_hides_no_line(pointing: Machine) -> None:
+    pointing.imports({"id": "freeze", "content": "Nobody merges before Monday.", "when": {"first_prompt": True}})
+    told = pointing.answer(pointing.asking(RELATED, SESSION))
+    assert ("Nobody merges" in told, list(lines_in(told))) == (True, [ANSWER])
+
+
+def test_a_keyword_in_an_order_is_told_as_in_a_question(pointing: Machine) -> None:
+    pointing.imports({"id": "xls", "content": "Spreadsheets go through the shim in tools/xls.", "keywords": ["BIFF"]})
+    for prompt in ("use BIFF here", "which BIFF reader do we use?"):
+        for position in (1, 2, 5):
+            session = f"{prompt[:3]}{position}"
+            for number in range(1, position):
+                pointing.prompt(f"go on with item {number}", session)
+            told = pointing.answer(pointing.asking(prompt, session))
+            assert "[learnings " in told, (prompt, position)
+            assert " xls, relevance " in told, (prompt, position)

@@ -44,7 +44,7 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     sandbox.environment = {**sandbox.environment, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-x"}
     with MessagesAPI(listener) as api:
-        api.calls.append(WRITTEN)
+        api.answers.append(WRITTEN)
         said = sandbox.run(subcog_command, "enrich", "--limit", "1")
     assert "is sent the texts of 1 memory, in 1 call" in said
     (request,) = [request for request in api.requests if request.is_main]
@@ -113,7 +113,7 @@ def test_a_repository_leads_the_client_to_no_server(
     own = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{listener.getsockname()[1]}", "ANTHROPIC_API_KEY": "sk-ant-x"}
     sandbox.environment = {**sandbox.environment, **own, **theirs, "SUBCOG_BACKGROUND": "1"}
     with MessagesAPI(listener) as api:
-        api.calls.append(WRITTEN)
+        api.answers.append(WRITTEN)
         sandbox.run(subcog_command, "remember", "Bollards are painted yellow.")  # which leaves work to a process at rest
         wait_until((sandbox.root / "seen.json").exists, LONGEST_S)
         wait_until(lambda: not is_held(Home(str(sandbox.memories)).jobs_lock), LONGEST_S)

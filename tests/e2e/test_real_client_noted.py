@@ -63,7 +63,7 @@ def rest(sandbox: Sandbox, subcog_command: str) -> None:
     before = sandbox.environment
     sandbox.environment = {**before, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-x", "SUBCOG_BACKGROUND": "1"}
     with MessagesAPI(listener) as api:
-        api.calls.append(ToolCall("StructuredOutput", {"memories": [MEMORY]}))
+        api.answers.append(ToolCall("StructuredOutput", {"memories": [MEMORY]}))
         sandbox.run(subcog_command, "at-rest")
     sandbox.environment = before
 
@@ -125,7 +125,7 @@ def test_exactly_the_typed_words_are_read(client: str, model: str, typing_user: 
         session.keys("\r")
         session.rest()  # what was taken back comes into the line again
         session.keys(CLEAR)
-        session.will_call(WRITING)
+        session.will_answer(WRITING)
         session.prompt("use postgres for that")
         session.shows("Yes")
         for _ in range(4):
@@ -135,14 +135,14 @@ def test_exactly_the_typed_words_are_read(client: str, model: str, typing_user: 
         session.keys(TAB)
         session.keys("never write files here")
         session.send(requests=1)
-        session.will_call(WAITING)
+        session.will_answer(WAITING)
         before = session.calls
         session.prompt("wait a little")
         session.keys("this one was queued")
         session.keys("\r")
         session.until(lambda: session.calls >= before + 2, "an answer to what was queued")
         session.rest()
-        session.will_call(AGENT)
+        session.will_answer(AGENT)
         session.prompt("let an agent look", requests=2)
         session.prompt("/compact", requests=0)
         session.shows("ompacted")

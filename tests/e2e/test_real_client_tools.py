@@ -342,7 +342,7 @@ def test_a_rule_holds_until_its_note_ends(client: str, model: str, ruled: Sandbo
 def test_the_person_is_asked_and_decides(client: str, model: str, ruled: Sandbox, subcog_command: str) -> None:
     ruled.run(subcog_command, "remember", "--ask-before", "sleep*", FREEZE)
     with typing(client, ruled, model) as session:
-        session.will_call(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a rule.
+        session.will_answer(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a rule.
         before = session.calls
         session.prompt("wait a moment")
         session.shows("Bash(sleep*)")

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.e2e.claude_client import ClientFailed, Sandbox, _kill, _launch
-from tests.e2e.messages_api import MessagesAPI, ToolCall
+from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
 
 ON_TERMINAL = Path(__file__).with_name("on_terminal.py")
+SIZE = (50, 160)  # rows and columns
 WAIT_S = 30.0
 _CONTROL = re.compile(rb"\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[@-_78=>]")
 SETTLED_S = 0.25  # without output: the client waits for a key
@@ -35,13 +36,18 @@ class TypedSession:
         self.last_drawn = time.monotonic()
 
     @property
+    def requests(self) -> list[Request]:
+        """The requests of the main conversation so far."""
+        return [request for request in self._api.requests if request.is_main]
+
+    @property
     def calls(self) -> int:
         """The number of requests of the main conversation so far."""
-        return sum(request.is_main for request in self._api.requests)
+        return len(self.requests)
 
-    def will_call(self, *calls: ToolCall) -> None:
-        """Let the model call these tools, one after the other, before it answers."""
-        self._api.calls.extend(calls)
+    def will_answer(self, *answers: ToolCall | str) -> None:
+        """Let the model call these tools and say these texts, one a request, before its usual answer."""
+        self._api.answers.extend(answers)
 
     def keys(self, text: str) -> None:
         """Press keys, and wait until the client has drawn what comes of it."""
@@ -107,11 +113,11 @@ class TypedSession:
 
 
 @contextlib.contextmanager
-def typing(executable: str, sandbox: Sandbox, model: str) -> Iterator[TypedSession]:
+def typing(executable: str, sandbox: Sandbox, model: str, size: tuple[int, int] = SIZE) -> Iterator[TypedSession]:
     """Start the client on a terminal in a sandbox whose folder it trusts, and end it at the end."""
     _make_known(sandbox)
     sandbox.environment = {**sandbox.environment, "TERM": "xterm-256color"}
-    client = [sys.executable, str(ON_TERMINAL), executable, "--model", model, *ALLOWED]
+    client = [sys.executable, str(ON_TERMINAL), *map(str, size), executable, "--model", model, *ALLOWED]
     process, listener = _launch(client, sandbox, sandbox.root / "stderr.txt")
     with process, MessagesAPI(listener) as api:
         assert process.stdin is not None

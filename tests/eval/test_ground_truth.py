@@ -20,9 +20,9 @@ from tests.eval.systems import Engine
 
 PROMISED = 0.95  # Success@5
 OVERALL = {  # of all queries: by the hook's query vector, by the neural one
-    "ndcg@10": {STATIC: 0.84, NEURAL: 0.85},
+    "ndcg@10": {STATIC: 0.84, NEURAL: 0.86},
     "recall@10": {STATIC: 0.92, NEURAL: 0.94},
-    "mrr@10": {STATIC: 0.82, NEURAL: 0.83},
+    "mrr@10": {STATIC: 0.83, NEURAL: 0.85},
     "success@5": {STATIC: 0.90, NEURAL: 0.91},
 }
 FLOORS = {  # Success@5 with either vector: of 12 to 14 queries each, at most one fewer than were answered

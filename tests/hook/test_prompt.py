@@ -291,11 +291,11 @@ def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, home: H
     assert set(ask(ORDER)) & {"m0", "m1", "m2", "m3", "m4"}
 
 
-def test_a_no_that_is_not_a_guess_silences_a_question(ask_anew: Ask, llm: LlmServer) -> None:
-    llm.play(says("none", 0.95), says("none", 0.6), says("none", 0.2))
-    assert ask_anew() == []
+def test_a_no_that_is_surer_than_the_words_silences_a_question(ask_anew: Ask, llm: LlmServer) -> None:
+    llm.play(says("none", 0.97), says("none", 0.6), says("none", 0.2))
     assert ask_anew() == []
     assert ask_anew()
+    assert ask_anew(session="another")
 
 
 NO_TYPE = "the lighthouse lamp relay of the tide sensor"
@@ -336,11 +336,13 @@ def test_a_failed_second_recall_leaves_the_first_answer(
     assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 2
 
 
-def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, llm: LlmServer) -> None:
+def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
     llm.play(says("howto", 0.95))
     assert ask_anew("Why is it broken again?") == []
     llm.play(says("howto", 0.95, ["lighthouse lamp relay", "tide sensor"]))
     assert "m0" in ask_anew("Why is it broken again?")
+    busy = Deadline(0.0, work_ms=5_000.0)  # The answer is cached now, and nothing is left for waiting.
+    assert "m0" in printed_ids(respond(home, "Why is it broken again?", "another", deadline=busy))
 
 
 @pytest.mark.parametrize("text", [QUESTION, ORDER, "Where is the tide sensor?", "the lamp relay needs how many volts"])

@@ -189,7 +189,7 @@ def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> 
 
 
 def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: Home) -> None:
-    with LlmServer(says("none", 0.95)) as server:
+    with LlmServer(says("none", 0.97)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
     outcome_of = outcomes(past_verdicts(home)[0])

@@ -139,7 +139,7 @@ def test_what_was_almost_handed_over_is_told(decide: Decide, home: Home) -> None
 
 
 def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
-    with LlmServer(says("none", 0.95)) as server:
+    with LlmServer(says("none", 0.97)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         verdict = decide()
     assert (verdict.outcome, verdict.reason) == (INTENT, prompt_search.VETO)

@@ -313,11 +313,15 @@ def test_an_unsure_answer_adds_its_topics_and_nothing_else(kind: str) -> None:
         assert (result.topics, result.source, result.row) == (("b", "a"), HYBRID, classifier.UNSURE)
 
 
-def test_a_veto_is_a_none_that_the_llm_is_sure_of() -> None:
-    kinds = [(NONE, 0.9, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False), (GENERAL, 0.45, False)]
-    for keyword in (None, howto(0.9, "a"), Intent(NONE, 0.6, ("a",))):
-        for kind, confidence, is_vetoed in kinds:
-            assert merge(keyword, Intent(kind, confidence, ("a",))).is_vetoed is is_vetoed
+def test_a_veto_is_a_none_surer_than_the_words() -> None:
+    kinds = [(NONE, 0.91, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False), (GENERAL, 0.45, False)]
+    for keyword in (None, howto(0.9, "a"), Intent(NONE, 0.6, ("a",)), Intent(NONE, 0.1, ("a",))):
+        of_words = keyword.confidence if keyword else 0.0
+        for kind, confidence, may_veto in kinds:
+            result = merge(keyword, Intent(kind, confidence, ("a",)))
+            assert result.is_vetoed is (may_veto and confidence > of_words)
+            if may_veto and not result.is_vetoed:
+                assert (result.confidence, result.row) == (of_words, classifier.UNSURE)
         assert not merge(keyword).is_vetoed
 
 

@@ -30,7 +30,7 @@ def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf) -> None:
         ("a point of sale terminal", {"point of sale"}),
         ("the front end of it", {"front end"}),
         ("oauth2 in node.js", {"oauth2", "node.js"}),
-        ("written in C++", {"c++"}),
+        ("written in C++", {"cpp"}),
         ("rocks that are gray", set()),
         ("nothing of the kind", set()),
         ("", set()),

@@ -68,6 +68,21 @@ def test_near_duplicates_are_left_out_and_the_better_one_stays(shelf: Shelf) -> 
     assert ids(find(shelf.with_cosines(places, near_duplicate=0.4), "crane turns")) == ["better"]
 
 
+def test_near_copies_take_two_of_five_places(shelf: Shelf) -> None:
+    deploys = [
+        "Deploys go out from main on Tuesdays",
+        "We deploy from main on Tuesdays",
+        "Deploys go out on Tuesdays, from main",
+    ]
+    ports = [f"Deploys listen on port {port}" for port in (80, 81, 82)]
+    shelf.add({f"copy{i}": text for i, text in enumerate(deploys)} | {f"port{i}": text for i, text in enumerate(ports)})
+    shelf.add({"crane": "The crane deploys its arm."})
+    cosines = {f"copy{i}": 0.9 for i in range(3)} | {f"port{i}": 0.6 for i in range(3)} | {"crane": 0.5}
+    found = ids(find(shelf.with_cosines(cosines), "deploys from main"))
+    assert [id_[:4] for id_ in found] == ["copy", "copy", "port", "port", "port", "copy", "cran"]
+    assert ids(find(shelf.with_cosines(cosines), "deploys from main", limit=3, offset=3)) == found[3:6]
+
+
 def test_the_places_of_near_duplicates_are_filled(shelf: Shelf) -> None:
     shelf.add({f"copy{i}": "crane turns" for i in range(30)}, created_at=9_000)
     shelf.add({f"m{i}": f"crane turns {i} degrees" for i in range(5)})
@@ -142,9 +157,10 @@ def test_the_hooks_repeats_go_and_like_hits_move_apart(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
     shelf.add({"copy": "Crane on berth one!"})
     of = shelf.with_cosines({"a": 0.9, "copy": 0.88, "b": 0.85, "c": 0.8}, near_duplicate=1.0)
-    hits = find(of, "crane").hits
-    for hit, relevance in zip(hits, (0.9, 0.85, 0.8, 0.7), strict=True):
-        hit.probability = relevance
+    relevances = {"a": 0.9, "copy": 0.85, "b": 0.8, "c": 0.7}
+    hits = sorted(find(of, "crane").hits, key=lambda hit: -relevances[hit.memory.id])
+    for hit in hits:
+        hit.probability = relevances[hit.memory.id]
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "copy", "b", "c"]
     of.tuning.near_duplicate = 0.95
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "b", "c"]

@@ -82,10 +82,14 @@ def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, no
     assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
 
 
-def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
-    shelf.add({name: text for name, text in NOTES.items() if name != "defined"})
-    assert ids(find(shelf.by_words(), "FK")) == ["short"]
-    assert ids(find(shelf.by_words(), "forward kinematics")) == ["long"]
+def test_without_an_explanation_a_known_acronym_is_one(shelf: Shelf) -> None:
+    shelf.add({"long": NOTES["long"], "short": NOTES["short"], "odd": "The ZQ calculation.", "queue": "A zero queue."})
+    for text in ("FK", "what is forward kinematics"):
+        assert set(ids(find(shelf.by_words(), text))) == {"long", "short"}
+    assert (ids(find(shelf.by_words(), "ZQ")), ids(find(shelf.by_words(), "zero queue"))) == (["odd"], ["queue"])
+    assert analyse_query("foreign key", shelf.index()).meant == "foreign key FK"  # `short` may mean it
+    shelf.add({"defined": NOTES["defined"]})
+    assert analyse_query("foreign key", shelf.index()).meant == "foreign key"
 
 
 @pytest.mark.parametrize("keys_first", [False, True])
@@ -113,31 +117,43 @@ def test_an_acronym_has_the_long_form_of_its_scope(shelf: Shelf) -> None:
     assert [meant_text("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
 
 
-def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
-    """A person's query, with words corrected by the memories in scope."""
-    return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), correct=True)
+def typed_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
+    """A person's query, with unknown words replaced by those of the memories in scope."""
+    return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), is_typed=True)
+
+
+def replaced_in(asked: Query) -> dict[str, tuple[str, ...]]:
+    return {term.whole: term.instead for term in asked.terms if term.instead}
 
 
 def test_a_misspelt_word_is_corrected_only_on_request(notes: LexicalIndex) -> None:
-    as_typed = analyse_query("kuberntes upgrade", notes)
-    corrected = corrected_by("kuberntes upgrade", notes)
-    assert ([term.typed for term in as_typed.terms], as_typed.meant) == ([None, None], "kuberntes upgrade")
-    assert term(corrected, "kubernetes").typed == "kuberntes"
-    assert corrected.meant == "kuberntes upgrade kubernetes"
+    as_typed, corrected = analyse_query("kuberntes upgrade", notes), typed_by("kuberntes upgrade", notes)
+    assert (replaced_in(as_typed), as_typed.meant) == ({}, "kuberntes upgrade")
+    assert (replaced_in(corrected), corrected.meant) == ({"kuberntes": ("kubernetes",)}, "kuberntes upgrade kubernetes")
 
 
 def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex) -> None:
     for text in ("scheduler", "parse_argz", "widget", "東証", "the"):
-        asked = corrected_by(text, notes)
-        assert ({term.typed for term in asked.terms}, asked.meant) == ({None}, text)
+        asked = typed_by(text, notes)
+        assert (replaced_in(asked), asked.meant) == ({}, text)
 
 
 def test_only_some_words_of_a_query_are_corrected(shelf: Shelf) -> None:
     words = [f"hawser{letter}{letter}" for letter in "abcdefghijkl"]
     shelf.add({"all": " ".join(words)})
-    typed = " ".join(f"{word}z" for word in words)
-    asked = corrected_by(typed, shelf.index())
-    assert sum(term.typed is not None for term in asked.terms) == 3
+    asked = typed_by(" ".join(f"{word}z" for word in words), shelf.index())
+    assert len(replaced_in(asked)) == 3
+
+
+def test_a_beginning_of_words_is_not_corrected(shelf: Shelf) -> None:
+    shelf.add({f"note{i}": f"Rathole forwards port {i}." for i in range(2)}, project="shop")
+    shelf.add({"rate": "The rate is high, rather."}, project="shop")
+    shelf.add({"ratholes": "Ratholes everywhere."}, project="blog")
+    shelf.add({}, memory("Restart it.", id="tagged", project="shop", tags=("rathskeller",)))
+    asked = typed_by("rath", shelf.index(), Filter(audiences=audiences_of("shop")))
+    assert replaced_in(asked) == {"rath": ("rathole", "rather", "rathskeller")}
+    assert set(asked.terms[0].stems) == {"rathol", "rather", "rathskel"}
+    assert replaced_in(typed_by("ratw", shelf.index())) == {"ratw": ("rate",)}
 
 
 def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:

@@ -70,6 +70,34 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
     assert failures == []
 
 
+def test_names_and_operators_with_signs_are_words(shelf: Shelf) -> None:
+    shelf.add(
+        {
+            "star": "The pathfinder uses A* with a Manhattan heuristic.",
+            "plus": "The renderer is written in `C++`.",
+            "sharp": "C#'s tools build on Windows only.",
+            "net": "The service runs on .NET 8.",
+            "walrus": "Write n := len(a) inside a while condition only.",
+            "c": "The parser is written in C by a script, *Plan A*.",
+        }
+    )
+    asked = {
+        "A*": "star",
+        "a*": "star",
+        "C++": "plus",
+        "c++": "plus",
+        "C#": "sharp",
+        "csharp": "sharp",
+        ".NET": "net",
+        ":=": "walrus",
+    }
+    notes = shelf.by_words()
+    assert {text: ids(find(notes, text)) for text in (*asked, "C")} == {
+        **{text: [id_] for text, id_ in asked.items()},
+        "C": ["c"],
+    }
+
+
 def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
     assert ids(find(notes, "below the"))[0] == "clock"
 

@@ -23,6 +23,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.sessions": "",
     "scripts.bench.share": "psycopg",
     "scripts.bench.together": "",
+    "scripts.demo": "pyte",
     "scripts.encoder.build_document_model": "",
     "scripts.encoder.build_multilingual_encoder": "",
     "scripts.encoder.build_query_encoder": "",

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -18,13 +17,12 @@ def test_readmes_lines_bring_a_colleagues_note_into_a_prompt(team: Team, tmp_pat
     documented = blocks(README)
     [lines] = [block.lines for block in documented if block.needs == "PostgreSQL"]
     [remember] = [block.script for block in documented if block.script.startswith("ID=$(subcog remember")]
-    [ask] = [block.lines[0] for block in documented if block.lines[0].startswith("ask() ")]
     colleague_start = lines.index("# a colleague, in a clone:")
     database = team.server.new_database()
     team.server.run(f"GRANT CREATE ON DATABASE {database} TO ada", database)
     if team.server.has_vectors:
         team.server.run("CREATE EXTENSION vector", database)  # an administrator's to make
-    scripts = {"ada": [remember, *lines[:colleague_start]], "bob": [ask, *lines[colleague_start:]]}
+    scripts = {"ada": [remember, *lines[:colleague_start]], "bob": lines[colleague_start:]}
     for role, script in scripts.items():
         person = Person(team, role, tmp_path)
         text = "\n".join(script).replace("share sync", "share sync --yes").replace(" --grant bob", " --grant bob --yes")
@@ -36,10 +34,7 @@ def test_readmes_lines_bring_a_colleagues_note_into_a_prompt(team: Team, tmp_pat
             ["sh", "-eu"], cwd=person.folder, env=environment, input=text, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-    given = json.loads(done.stdout.splitlines()[-1])["hookSpecificOutput"]["additionalContext"]
-    assert re.search(
-        r"by ada, a colleague\] The release service rotates its signing keys by a monthly job, never by hand\n", given
-    )
+    assert "by ada, a colleague] Signing keys are rotated by a monthly job, never by hand\n" in done.stdout
 
 
 def test_a_first_synchronisation_lists_memories_and_needs_a_yes(ada: Person, team: Team) -> None:

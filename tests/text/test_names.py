@@ -1,4 +1,4 @@
-"""Acronyms: definitions in a text, other texts, and candidates for a query's words."""
+"""Acronyms: definitions in a text, other texts, and well-known ones."""
 
 import sys
 
@@ -67,34 +67,17 @@ def test_a_long_form_of_more_than_ten_words_is_not_read() -> None:
     assert names.definitions(f"ABCD ({ten.replace('cure', 'a cure')})") == []
 
 
-def test_a_query_may_be_short_for() -> None:
-    cases = [
-        ("simultaneous localization and mapping", "slam", (0, 4)),
-        ("how does point of sale sync", "pos", (2, 5)),
-        ("internet of things", "iot", (0, 3)),
-        ("the conflict-free replicated data type", "crdt", (1, 5)),
-        ("our write-ahead log", "wal", (1, 3)),
-        ("a point-of-sale system", "pos", (1, 2)),
-        ("peer to peer", "p2p", (0, 3)),
-        ("to be determined", "tbd", (0, 3)),
-        ("Forward Kinematics?", "fk", (0, 2)),
-    ]
-    failures = [
-        (query, acronym, span) for query, acronym, span in cases if (acronym, *span) not in list(names.initials(query.split()))
-    ]
-    assert failures == []
-
-
-def test_a_query_is_short_for_nothing() -> None:
-    cases = ["", "kinematics", "of type", "state of the", "snake_case name", "a.b c", "- -", "42 43"]
-    assert [(query, actual) for query in cases if (actual := list(names.initials(query.split()))) != []] == []
-
-
-def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
-    words = ["peer", "to", "x-y", "and"] * 10_000
-    candidates = list(names.initials(words))
-    assert len(candidates) <= 20 * 200
-    assert max(end for _, _, end in candidates) == 200
+def test_known_acronyms_are_those_of_the_table() -> None:
+    for text, used, spelled in [
+        ("the EKF and UKF (see CI/CD, URLs)", "ekf ukf ci cd cd url", ""),
+        ("write-ahead logs, and an API. Model\nview controllers", "api", "wal mvc"),
+        ("it is an api; sloth and Slam; key of foreign", "", ""),
+    ]:
+        found = names.known_acronyms(text)
+        assert [" ".join(short for short, _ in rows) for rows in found] == [used, spelled]
+    for short, long in read_rows(names.__file__, "acronyms.tsv"):
+        assert (short, long) in names.known_acronyms(f"our {long}s,")[1]
+        assert names.MIN_LETTERS <= len(short) <= names.MAX_LETTERS
 
 
 PIECES = [
@@ -110,16 +93,6 @@ def test_any_text_can_be_read(text: str) -> None:
         assert acronym[0] == expansion[0] or (acronym[0] == "x" and expansion.startswith(("ex", "cross")))
         assert " " in expansion
         assert expansion.split() == expansion.split(" ")
-
-
-@given(
-    st.lists(
-        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in names._NO_INITIALS), min_size=2, max_size=6
-    )
-)
-def test_a_query_finds_the_acronym_that_a_text_defines(words: list[str]) -> None:
-    [(acronym, _)] = names.definitions(f"{''.join([word[0] for word in words]).upper()} ({' '.join(words)})")
-    assert (acronym, 0, len(words)) in list(names.initials(words))
 
 
 def test_the_work_grows_with_the_length_only() -> None:
@@ -141,6 +114,7 @@ def calls(text: str) -> int:
     sys.setprofile(count_call)
     try:
         names.definitions(text)
+        names.known_acronyms(text)
     finally:
         sys.setprofile(before)
     return count

@@ -118,7 +118,25 @@ def settings(*, obeys_variables: bool = False) -> Settings:
         terminal.say(problem)
     for line in loaded.ignored:
         terminal.say(line)
+    for line in unknown_variables():
+        terminal.say_once(line)
     return loaded
+
+
+_NO_SETTINGS = frozenset(  # Variables of the program and of its tests; two weights that have settings of other names.
+    {"SUBCOG_HOME", "SUBCOG_BACKGROUND", "SUBCOG_LIFELINE", "SUBCOG_EVAL", "SUBCOG_EVAL_HOMES", "SUBCOG_POSTGRES"}
+    | {"SUBCOG_REQUIRE_CLIENT", "SUBCOG_TEST_CACHE", "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"}
+)
+
+
+def unknown_variables() -> list[str]:
+    """Return a line for each variable that has the form of a setting's and is none."""
+    names = sorted(name for name in os.environ if name.startswith("SUBCOG_") and name not in _NO_SETTINGS)
+    if not names:
+        return []
+    from subcog_hooks.settings.sources import VARIABLES  # few processes have a variable
+
+    return [f"{name} sets nothing; `subcog config list` names the variables" for name in names if name not in VARIABLES]
 
 
 @contextmanager

@@ -350,7 +350,7 @@ class _OwnWords:
         self._folded = _fold_letters(text, analysers)
         self._by_whole: dict[str, str] = {}
         self._by_stem: dict[str, str] = {}
-        for word in dict.fromkeys(analysis.whole_tokens(analysis.separate_scripts(text))):
+        for word in dict.fromkeys(analysis.whole_tokens(analysis.separate_scripts(analysis.spell_signs(text)))):
             for whole in analysers.exact_terms(word):
                 self._by_whole.setdefault(whole, word)
             for stem in analysers.body_terms(word):
