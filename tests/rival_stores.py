@@ -50,7 +50,6 @@ def mcp_memory_service(folder: Path) -> Path:
 
 
 def mempalace(folder: Path) -> Path:
-    load_dump("mempalace/knowledge_graph.sql", folder / "knowledge_graph.sqlite3")
     return load_dump("mempalace/chroma.sql", folder / "chroma.sqlite3")
 
 

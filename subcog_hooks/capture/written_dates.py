@@ -28,8 +28,6 @@ MIN_YEAR, MAX_YEAR = 1990, 2100  # A year before is no date of a note: 1970 is t
 _ISO = re.compile(r"(?<![\d.])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[-/.]\d)")
 _COMPACT = re.compile(r"(?<!\d)((?:19|20)\d{2})(\d{2})(\d{2})(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d./-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?!\d|[-/.]\d)")
-_UNTIL = re.compile(r"\b(?:until|till|bis(?: zum)?|jusqu['’]au|hasta(?: el)?)\s+([^,;!?()\n]{4,30})", re.IGNORECASE)
-_DAY_MS = 86_400_000
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|\.)?")
 _YEAR = re.compile(r"\d{4}")
 
@@ -68,23 +66,6 @@ def file_name_date_ms(name: str) -> int | None:
         return _day_ms(int(match[1]), int(match[2]), int(match[3]))
     match = _ISO.match(name)
     return _day_ms(int(match[1]), int(match[3]), int(match[4])) if match else None
-
-
-def day_after_end(text: str, now_ms: int) -> str:
-    """Return the day after the end that a text names with "until", as YYYY-MM-DD; "" without an end to come.
-
-    now_ms: milliseconds since the epoch; an end without a year is the next such day.
-
-    >>> day_after_end("Deploys are frozen until 2 December, say the bookkeepers.", 1_763_337_600_000)
-    '2025-12-03'
-    """
-    for match in _UNTIL.finditer(text):
-        year = datetime.fromtimestamp(now_ms / 1000, UTC).year
-        for phrase in (match[1], f"{match[1]} {year}", f"{match[1]} {year + 1}"):
-            end_ms = parse_date_ms(phrase)
-            if end_ms is not None and end_ms + _DAY_MS > now_ms:
-                return datetime.fromtimestamp(end_ms / 1000 + _DAY_MS // 1000, UTC).strftime("%Y-%m-%d")
-    return ""
 
 
 def _date_in_words(text: str) -> int | None:

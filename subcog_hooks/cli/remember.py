@@ -10,7 +10,6 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
-from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import embedding, state
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
@@ -190,8 +189,6 @@ def remember(
         state.warn_about_unset(memory.when)
     if memory.id == new:
         terminal.say(inputs.moment_remark(memory, find_promised(memory)))
-        if memory.expires_at is None and (day := day_after_end(memory.content, now)):
-            terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
     permission_rules.add_rules(memory, patterns)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")

@@ -123,9 +123,8 @@ def warn_about_unset(conditions: Mapping[str, object], tell: Callable[[str], Non
         return
     for name in names:
         if name not in flags:
-            suggestion = condition_checks.nearest_name(name, flags)
-            remark = f"{name} is a flag of yours, not set now (`subcog state set {name}={_example_value(conditions[name])}`)"
-            tell(f"{remark}; did you mean {suggestion}?" if suggestion else remark)
+            example = f"{name}={_example_value(conditions[name])}"
+            tell(f"{name} is a flag of yours, not set now (`subcog state set {example}`)")
 
 
 def _example_value(condition: object) -> str:

@@ -30,14 +30,13 @@ from subcog_hooks.cues.conditions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from subcog_hooks.cues.conditions import Scalar
 
 MAX_CONDITIONS = 200  # conditions of a memory, as many as entries of any of its lists (model.MAX_LIST)
 MAX_VALUES = 200  # values of a list
 MAX_NAME = 64  # characters
-MIN_LIKENESS = 0.8  # the share of letters that a misspelt name has in common with its fact
 
 CHOICES = {  # the only values of these facts
     "source": ("startup", "resume", "clear", "compact", "fork"),
@@ -308,25 +307,6 @@ def check_flag(name: str) -> None:
         raise UsageError(f"{name} is known without being set", "a flag has a name of its own, for instance clinician_mode")
     if not is_valid_name(name):
         raise UsageError(f"{name[:80]!r} is no name of a flag", EXPECTED_NAME)
-
-
-def nearest_name(name: str, flags: Collection[str]) -> str | None:
-    """Return the known name that a misspelt name is nearest to.
-
-    None for the name of a fact or of a set flag, and if no known name is like it.
-
-    >>> nearest_name("brnach", ()), nearest_name("permision-mode", ()), nearest_name("days_since", ())
-    ('branch', 'permission_mode', 'days_since_last_session')
-    >>> nearest_name("tools", ["tools"]), nearest_name("mood", ())
-    (None, None)
-    """
-    if name in FACT_KINDS or name in flags:
-        return None
-    from difflib import get_close_matches  # few names are unknown
-
-    plain = name.lower().replace("-", "_")
-    beginnings = [fact for fact in FACT_KINDS if len(plain) > 2 and fact.startswith(plain)]
-    return next(iter((*get_close_matches(plain, FACT_KINDS, 1, MIN_LIKENESS), *beginnings)), None)
 
 
 def _split_at_sign(text: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import find_near_duplicates
-from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.redaction.masking import mask_secrets
@@ -165,13 +164,11 @@ def _excerpt(text: str, max_units: int = MAX_EXCERPT_UNITS) -> str:
 
 def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:
     owner = one_line(memory.project) if memory.project else "all your projects"
-    day = day_after_end(memory.content, memory.created_at)
     first = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
     return [
         first,
         f"  {_excerpt(memory.content)}",
         *filter(None, (removed,)),
         *similar_lines,
-        *([f"it names an end, to forget it then: subcog edit {memory.id} --expires {day}"] if day else []),
         f"to undo: subcog forget {memory.id}",
     ]

@@ -1,7 +1,7 @@
 """Proposals of a run over sessions: chosen, stored and reported."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -255,13 +255,12 @@ def session_id(memory: Memory) -> str:
 class LearningOptions:
     """The options of a run over sessions.
 
-    since: older turns are skipped, milliseconds since the epoch; left_out: excluded projects and folders; never: kinds that are
-    not proposed; dry_run: nothing is stored or noted; fit: the weights that judge turns.
+    since: older turns are skipped, milliseconds since the epoch; left_out: excluded projects and folders; dry_run: nothing
+    is stored or noted; fit: the weights that judge turns.
     """
 
     since: int = 0
     left_out: Sequence[str] = ()
-    never: Collection[str] = ()
     dry_run: bool = False
     fit: Fit = PACKAGED_FIT
 
@@ -300,7 +299,7 @@ class LearningRun:
         return self.folders.is_excluded(turn.folder, self.folders.owner_of(turn.folder))
 
     def propose(self, turn: TypedTurn, path: str) -> Proposal | None:
-        """Return a proposal without secrets and private spans; None for an unwanted kind, or if the turn says nothing else."""
+        """Return a proposal without secrets and private spans; None if the turn says nothing else."""
         redacted = redact(turn.text)
         if redacted.removed:
             turn = turn.with_text(redacted.text)
@@ -308,8 +307,6 @@ class LearningRun:
         if judgement is None or not judgement.text or only_names_secret(judgement.text):
             return None
         kind, owner = turn_scores.turn_kind(turn, judgement), self.folders.owner_of(turn.folder)
-        if kind in self.options.never:
-            return None
         return Proposal(
             id=_make_id(turn, turn.text),
             turn=turn.with_text(turn.text[:MAX_EVIDENCE]),

@@ -4,7 +4,7 @@ A model writes its own sentences. So each must quote the session letter by lette
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
@@ -30,10 +30,9 @@ MAX_NOTES, MAX_NOTE = 60, 200  # notes that are shown, and characters of each
 MAX_ANSWER_TOKENS = 3_000  # tokens of an answer
 BY_PERSON, BY_AGENT = "person", "agent"  # the author of quoted words
 
-NO_QUOTE, NO_SENTENCE, UNWANTED_KIND = (  # the reasons to refuse a proposal
+NO_QUOTE, NO_SENTENCE = (  # the reasons to refuse a proposal
     "quote nothing that was said in that session",
     "have no sentence that can be kept",
-    "are of a kind that is not wanted",
 )
 
 _SYSTEM = (
@@ -203,11 +202,11 @@ def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
 
 
 def check_proposals(
-    proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], notes: Mapping[str, str], never: Collection[str] = ()
+    proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], notes: Mapping[str, str]
 ) -> tuple[list[tuple[ShownTurn, QuotedMemory]], Counter[str]]:
     """Return the accepted proposals, each behind its quoted turn, and the numbers of refused ones by reason.
 
-    notes: shown ones by id; never: kinds that are not wanted.
+    notes: shown ones by id.
     """
     accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
@@ -222,8 +221,6 @@ def check_proposals(
             or disclosure.may_hold_secret(proposal.memory)
         ):
             dropped[NO_SENTENCE] += 1
-        elif proposal.kind in never:
-            dropped[UNWANTED_KIND] += 1
         else:
             named = proposal.replaces[:MAX_NOTE]  # by its id or its text
             replaced = next((id_ for id_, text in notes.items() if named and named in (id_, text)), "")

@@ -297,7 +297,6 @@ TURN_KINDS = ("correction", "preference", "decision", "fact", "procedure", "pitf
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = TURN_KINDS
 RULE, WORK_STATE = "rule", "state"
 MODEL_KINDS = (RULE, DECISION, FACT, PROCEDURE, PITFALL, WORK_STATE)  # kinds of a model's proposals
-ALL_KINDS = tuple(dict.fromkeys((*TURN_KINDS, *MODEL_KINDS)))
 NAMESPACES = dict.fromkeys((CORRECTION, PREFERENCE, RULE), "patterns") | {
     DECISION: "decisions",
     FACT: "context",

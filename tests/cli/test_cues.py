@@ -85,7 +85,7 @@ def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, memory_id: str
     done = subcog(command, "text" if command == "remember" else memory_id, *asks)
     assert (done.code, bool(done.out)) == (0, True)
     assert done.err.splitlines()[:3] == [
-        "brnach is a flag of yours, not set now (`subcog state set brnach=main`); did you mean branch?",
+        "brnach is a flag of yours, not set now (`subcog state set brnach=main`)",
         "depth is a flag of yours, not set now (`subcog state set depth=7`)",
         "mood is a flag of yours, not set now (`subcog state set mood=…`)",
     ]

@@ -144,7 +144,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
-    assert support.find_turns_around(stored) == []
+    assert support.find_turn(stored) is None
     assert subcog("learn", "--forget", "--yes").code == 1
     assert len(waiting(subcog)) == 1
 
@@ -252,26 +252,18 @@ def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monk
     assert RULE in done.out
 
 
-def test_a_person_is_told_what_came_before_and_after(subcog: Run, sessions: Path, home: Home) -> None:
+def test_a_person_is_told_the_turn_and_the_call_before_it(subcog: Run, sessions: Path, home: Home) -> None:
     written = session(sessions, "one", "set the project up")
-    written.call("Bash", command="npm install")
+    written.call("Bash", command=f"npm install --token {KEY}")
     written.typed(f"no! {RULE}. now go on")
-    written.call("Bash", "toolu_2", command=f"pnpm install --token {KEY}")
-    written.result("done", "toolu_2")
-    written.typed("and add the form")
     subcog("learn")
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
     fields = dict(support.review_notes(stored, None))
-    assert (fields["before"], fields["behind"], fields["after"]) == (
-        "set the project up",
-        "Bash npm install",
-        "and add the form",
-    )
     assert fields["turn"] == f"no! {RULE}. now go on"
-    assert fields["then"].startswith("Bash pnpm install --token")
-    assert KEY not in fields["then"]
+    assert fields["behind"].startswith("Bash npm install --token")
+    assert KEY not in fields["behind"]
 
 
 def test_a_correction_comes_with_the_files_that_it_is_about(subcog: Run, sessions: Path, tmp_path: Path) -> None:

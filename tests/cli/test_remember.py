@@ -26,12 +26,6 @@ def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
     assert memory["expires_at"] == "2099-01-01T00:00:00Z"
 
 
-def test_a_text_that_names_an_end_is_offered_to_expire(subcog: Run) -> None:
-    done = subcog("remember", "The staging system is down until 2 December 2099")
-    assert f"`subcog edit {done.out.strip()} --expires 2099-12-03` forgets it then" in done.err
-    assert "--expires" not in subcog("remember", "Frozen until 3 May 2099", "--expires", "30d").err
-
-
 def test_a_text_is_read_from_standard_input(subcog: Run) -> None:
     id_ = subcog("remember", "-", stdin="zwei\nZeilen: Größe".encode()).out.strip()
     assert show_json(subcog, id_)["content"] == "zwei\nZeilen: Größe"

@@ -219,31 +219,6 @@ def test_what_is_no_flag_is_refused(subtests: pytest.Subtests) -> None:
             assert message in str(raised.value)
 
 
-def test_a_name_that_is_nearly_a_facts_is_told() -> None:
-    cases = [
-        ("brnch", "branch"),
-        ("Branch", "branch"),
-        ("prompt", "prompts"),
-        ("platfrom", "platform"),
-        ("first-prompt", "first_prompt"),
-        ("permision_mode", "permission_mode"),
-        ("days_since", "days_since_last_session"),
-        ("perm", "permission_mode"),
-        ("too", "tool"),
-        ("branch", None),
-        ("mood", None),
-        ("clinician_mode", None),
-        ("fi", None),
-        ("is_set", None),
-        ("brunch", None),
-        ("", None),
-    ]
-    failures = [
-        (name, actual) for name, fact in cases if (actual := condition_checks.nearest_name(name, {"is_set", "brunch"})) != fact
-    ]
-    assert failures == []
-
-
 FACTS: dict[str, bool | int | float | str] = {
     "first_prompt": True,
     "source": "startup",

@@ -3,7 +3,6 @@
 import pytest
 
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
 from subcog_hooks.settings.keys import KEYS, Key
 
@@ -116,8 +115,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
     llm = {name for name in KEYS if name.startswith("llm.")}
     capture = {
         *("capture.typed", "capture.agent", "capture.agents_declined", "capture.remind", "capture.claude_memory"),
-        *("capture.sessions", "capture.sessions_except", "capture.sessions_never"),
-        "capture.clients_except",
+        *("capture.sessions", "capture.sessions_except", "capture.clients_except"),
     }
     other = {
         "embedding.model",
@@ -135,12 +133,11 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
 
 
 def test_a_list_of_words_takes_those_that_there_are() -> None:
-    key = KEYS["capture.sessions_never"]
-    assert key.choices == ALL_KINDS
-    assert key.from_text(" Correction, fact,") == "correction,fact"
+    key = KEYS["capture.clients_except"]
+    assert key.from_text(" Codex, claude,") == "codex,claude"
     assert key.from_text("") == ""
-    with pytest.raises(ConfigError, match=r"bogus.*expected some of correction, preference"):
-        key.from_text("fact,bogus")
+    with pytest.raises(ConfigError, match=r"bogus.*expected some of claude, codex"):
+        key.from_text("codex,bogus")
 
 
 @pytest.mark.parametrize(

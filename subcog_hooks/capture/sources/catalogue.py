@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from subcog_hooks.capture.repository_files import find_holder
 from subcog_hooks.capture.sources import claude, notes, repository, stores
-from subcog_hooks.capture.sources.first_commits import first_commit_reader
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import UNDATED
@@ -30,7 +29,7 @@ class SourceContext(NamedTuple):
 
     def first_commit_reader(self) -> Callable[[str], int]:
         """Return the reader of first commits for the current project's files that tell no date."""
-        return first_commit_reader(self.here.root, self.environment) if self.here else lambda _: UNDATED
+        return repository.first_commit_reader(self.here.root, self.environment) if self.here else lambda _: UNDATED
 
 
 class Source(NamedTuple):

@@ -33,7 +33,6 @@ from subcog_hooks.store.project import Project
 
 CLAUDE_MEM, CLAUDE_MEM_LITE, MCP_MEMORY = "claude-mem", "claude-mem-lite", "mcp-memory-service"
 MEMPALACE, UPSTREAM = "mempalace", "subcog"
-GRAPH = "graph"  # MemPalace's file of facts
 
 _LAYOUT: defaultdict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
 for _store, _role, _name, _words in read_rows(__file__, "stores.tsv"):
@@ -109,11 +108,6 @@ def read_store(name: str, path: str, here: Project | None) -> SourceReading:
     reading.is_whole = here is None
     file = find_file(name, path)
     _read_file(name, file, here, reading)
-    if name == MEMPALACE:
-        palace = os.path.dirname(os.path.abspath(file))
-        graphs = [os.path.join(folder, STORES[GRAPH].file) for folder in (palace, os.path.dirname(palace))]
-        for graph in [graph for graph in graphs if os.path.isfile(graph)][:1]:
-            _read_file(GRAPH, graph, None, reading)
     if name == CLAUDE_MEM and here and reading.rows:
         remark = "tells projects apart by the folder's name alone: notes about another"
         reading.remarks.append(f"{name} {remark} {os.path.basename(here.names[-1])} come, too")
@@ -124,8 +118,7 @@ def _read_file(name: str, file: str, here: Project | None, reading: SourceReadin
     tables, ended, times = (_LAYOUT[name, role] for role in ("table", "ended", "times"))
     more_columns = tuple(chain(*ended.values(), *times.values()))
     with open_database(file, reading, STORES[name].usual({})) as database:
-        if name != GRAPH:
-            database.require_table(next(iter(tables)), "the other subcog" if name == UPSTREAM else name)
+        database.require_table(next(iter(tables)), "the other subcog" if name == UPSTREAM else name)
         texts: dict[object, str] = {}
         for table, (key, text) in _LAYOUT[name, "texts"].items():
             texts = {row.get(key): text_value(row, text) for row in database.select_rows(table, (key, text))}
@@ -294,15 +287,6 @@ def _convert_drawer(row: Row) -> Note | str:
     return Note(f"drawer in {room}" if room else "drawer", row.text("name"), row.text("text"), fields)
 
 
-def _convert_fact(row: Row) -> Note:
-    subject, target = (row.texts.get(row.values.get(side)) or row.text(side) for side in ("subject", "object"))
-    fact = " ".join(f"{subject} {row.text('predicate').replace('_', ' ')} {target}".split())
-    since = f" (since {row.text('valid_from')})" if row.text("valid_from") else ""
-    is_mined = bool(row.text("source_file") or row.text("adapter_name"))
-    fields = _fields_of("context", BY_MACHINE if is_mined else BY_AGENT)
-    return Note("fact", f"{row.table}/{row.text('id')}", fact + since, fields)
-
-
 def _palace_config(environment: Mapping[str, str]) -> str:
     home = os.path.expanduser("~")
     older = os.path.join(home, ".mempalace")
@@ -331,6 +315,5 @@ STORES = {
         _convert_mcp_memory,
     ),
     MEMPALACE: ForeignStore(_palace_config, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, _PALACE_SETTINGS),
-    GRAPH: ForeignStore(_palace_config, "knowledge_graph.sqlite3", _convert_fact),
     UPSTREAM: ForeignStore(lambda environment: data_folder(environment, "subcog"), "index.db", _convert_upstream),
 }

@@ -184,7 +184,7 @@ class _AskingRun:
             report.unusable += 1
         else:
             report.asked += 1
-            accepted, dropped = quoting.check_proposals(proposed, part.shown, part.notes, self._options.never)
+            accepted, dropped = quoting.check_proposals(proposed, part.shown, part.notes)
             report.dropped += dropped
             written = [
                 proposals.make_written(turn, proposal, self._provider.name, part.file.path, part.owner, part.typed)

@@ -16,7 +16,7 @@ from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
-from subcog_hooks.learn.turn_scores import ALL_KINDS, TypedTurn
+from subcog_hooks.learn.turn_scores import TypedTurn
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.settings.keys import is_ambiguous_name
@@ -26,7 +26,7 @@ from subcog_hooks.store.memory import SESSION_SOURCE, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
-LEFT_OUT, NEVER = "capture.sessions_except", "capture.sessions_never"
+LEFT_OUT = "capture.sessions_except"
 CLIENTS_LEFT_OUT, CLAUDE = "capture.clients_except", "claude"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # The client deletes older transcripts.
@@ -74,7 +74,9 @@ def find_all_transcripts(
         if not os.path.isdir(path):
             raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
         return transcript_files.find_transcripts(path, report_error)
-    left_out = _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *LEARNED_CLIENTS), "clients")
+    left_out, clients = names_in(CLIENTS_LEFT_OUT), (CLAUDE, *LEARNED_CLIENTS)
+    if unknown := next((name for name in left_out if name not in clients), ""):
+        raise ConfigError(f"{CLIENTS_LEFT_OUT} has {safe(unknown)!r}", f"the clients are {', '.join(clients)}")
     names = [name for name in LEARNED_CLIENTS if name not in left_out]
     found_files = transcript_files.find_client_transcripts(names, report_error)
     if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
@@ -108,15 +110,7 @@ def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
         if is_ambiguous_name(name):
             hint = "give a folder's whole path, or a project as github.com/acme/shop"
             raise ConfigError(f"{LEFT_OUT} has {safe(name)!r}", hint)
-    never = _names_among(NEVER, ALL_KINDS, "kinds")
-    return LearningOptions(since=time_of_age(since, now_ms()), left_out=left_out, never=never, dry_run=dry_run)
-
-
-def _names_among(setting: str, choices: Sequence[str], meaning: str) -> list[str]:
-    for name in (names := names_in(setting)):
-        if name not in choices:
-            raise ConfigError(f"{setting} has {safe(name)!r}", f"the {meaning} are {', '.join(choices)}")
-    return names
+    return LearningOptions(since=time_of_age(since, now_ms()), left_out=left_out, dry_run=dry_run)
 
 
 def names_in(setting: str) -> list[str]:
@@ -184,48 +178,37 @@ def load_proposal_records() -> dict[str, ProposalRecord]:
     return {}
 
 
-def find_turns_around(memory: Memory) -> list[TypedTurn | None]:
-    """Return the turns before, of and behind a memory in its session, None for a missing one; none without a transcript."""
+def find_turn(memory: Memory) -> TypedTurn | None:
+    """Return the turn of a session that a memory comes from, None for a missing one."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
     # The source of another program must not be opened as a path.
-    if not is_from_session(memory) or not transcript_files.has_transcript(path):
-        return []
-    turns: list[TypedTurn] = []
-    offset, has_more = 0, True
+    offset, has_more = 0, is_from_session(memory) and transcript_files.has_transcript(path)
     with suppress(OSError):
         while has_more:
             reading = transcript.read_transcript(path, offset)
-            turns += reading.turns
+            for turn in reading.turns:
+                if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
+                    return turn
             offset, has_more = reading.end, reading.has_more
-    for number, turn in enumerate(turns):
-        if row in (turn.uuid, turn.reply_uuid, str(turn.offset)):
-            around = ([None, *turns][number], turn, [*turns, None][number + 1])
-            return [other if other and other.session == turn.session else None for other in around]
-    return []
+    return None
 
 
 def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[str, str]]:
-    """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
+    """Return the facts for a review of a proposal, each with its name: certainty, the call before its turn, turn, answer."""
     lines = []
     if record:
         sessions = pluralize(record.sessions, "session")
         often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""
         lines.append(("certainty", f"{record.certainty:.2f}{often}"))
-    before, turn, after = find_turns_around(memory) or (None, None, None)
+    turn = find_turn(memory)
     if turn is None:
         return lines
-    if before:
-        lines.append(("before", _redact_and_cut(before.text, MAX_CALL_CHARS)))
     if call := _tool_call_text(turn):
         lines.append(("behind", call))
     if " ".join(turn.text.split()) != memory.content:
         lines.append(("turn", _redact_and_cut(turn.text, MAX_TURN_CHARS)))
     if memory.source.endswith(f":{turn.reply_uuid}"):
         lines.append(("answer", _redact_and_cut(turn.reply, MAX_TURN_CHARS)))
-    if after and (call := _tool_call_text(after)):
-        lines.append(("then", call))
-    if after:
-        lines.append(("after", _redact_and_cut(after.text, MAX_CALL_CHARS)))
     return lines
 
 
