@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,6 +62,24 @@ def open_sources(
         return
     with space.vectors:
         yield Sources(index, store, space, numbers, note)
+
+
+@contextmanager
+def lasting_sources(store: Store, settings: Settings, mode: str, *, fast: bool) -> Iterator[Callable[[], Sources]]:
+    """Yield a function that returns the sources of a search, opened anew where the store has changed since the last one."""
+    revision = -1
+    sources: Sources | None = None
+
+    def current() -> Sources:
+        nonlocal revision, sources
+        if sources is None or store.revision() != revision:
+            opened.close()
+            revision = store.revision()
+            sources = opened.enter_context(open_sources(store, settings, mode, fast=fast))
+        return sources
+
+    with ExitStack() as opened:
+        yield current
 
 
 def _open_space(

@@ -54,3 +54,27 @@ def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
     command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids"]
     done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
     assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
+
+
+def test_a_batch_answers_each_line_as_it_comes(machine: Machine) -> None:
+    with machine.begin("search", "--batch", "-", "--fast") as process:
+        given, answered = process.stdin, process.stdout
+        assert given is not None
+        assert answered is not None
+
+        def ask(line: str) -> dict[str, object]:
+            given.write(line.encode() + b"\n")
+            given.flush()
+            answer: dict[str, object] = json.loads(answered.readline())
+            return answer
+
+        query = json.dumps({"id": 1, "query": QUESTION})
+        first = ask(query)
+        assert [first[name] for name in ("id", "query_type", "confidence", "degraded")] == [1, "entity", "very_high", False]
+        assert ask("no query") == {"id": None, "error": 'standard input line 2: expected {"id", "query", "project"?}'}
+        assert ask(query) == first
+        assert ask('{"id": 2, "query": "zyqqx"}')["results"] == []
+        assert machine.run("remember", "The zyqqx is greased in spring.").code == 0
+        assert "zyqqx" in str(ask('{"id": 2, "query": "zyqqx"}')["results"])  # what was stored since is found
+        given.close()
+        assert process.wait() == 0
