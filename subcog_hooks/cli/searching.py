@@ -198,8 +198,6 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
         answer = Answer([], (), query_type=classify_query(text))
         if current_sources:
             answer = search_sources(request, current_sources(), Deadline(_search_ms(settings)), count)
-        if answer.is_degraded and answer.note:
-            terminal.say_once(answer.note)
         has_found = has_found or bool(answer.hits)
         return results.batch_fields(answer, explain=template.is_explained)
 

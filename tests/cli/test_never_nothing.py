@@ -30,7 +30,7 @@ NOWHERE = ("xyzzyplugh", "--fast")
 def with_memories(subcog: Run) -> Run:
     text = "".join(json.dumps({"created_at": "2026-03-02", **row}) + "\n" for row in ROWS)
     Path("rows.jsonl").write_text(text, encoding="utf-8")
-    assert subcog("import", "rows.jsonl").code == 0
+    assert subcog("import", "rows.jsonl", "--wait").code == 0
     return subcog
 
 
