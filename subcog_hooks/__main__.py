@@ -1,13 +1,7 @@
 """The entry point of every command. `hook`, `block` and a script's `search` run without typer and rich."""
 
-from __future__ import annotations
-
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _QUIET = "--quiet"  # an option of every command
 
@@ -22,6 +16,7 @@ def main() -> None:
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == "hook":
         _run_hook()
+    _leave_when_interrupted()
     if command == "block" and not os.isatty(1) and (prompt := _read_block_words(arguments)):
         from subcog_hooks.hook import dry_run
 
@@ -36,17 +31,21 @@ def main() -> None:
 
         status_line.print_status()
         os._exit(0)
-    try:
-        if command == "search":
-            from subcog_hooks.cli import searching
+    if command == "search":
+        from subcog_hooks.cli import searching
 
-            searching.answer_and_exit(arguments)
-        from subcog_hooks.cli.commands import run_command_line  # typer and rich take 120 ms to load
+        searching.answer_and_exit(arguments)
+    from subcog_hooks.cli.commands import run_command_line  # typer and rich take 120 ms to load
 
-        run_command_line()
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
+    run_command_line()
+
+
+def _leave_when_interrupted() -> None:
+    """End the process at once at Ctrl-C, until `context.guard` has begun: an exception amid imports leaves a traceback."""
+    import _signal  # type: ignore[import-not-found]  # `signal` takes 3 ms, in which Ctrl-C would leave a traceback
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # A shell lets its background jobs ignore it.
+        _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
 
 
 def _run_hook() -> None:
@@ -80,7 +79,7 @@ def _log_broken_installation(error: BaseException) -> None:
         pass
 
 
-def _read_block_words(words: Sequence[str]) -> tuple[str, bool, bool] | None:
+def _read_block_words(words: list[str]) -> tuple[str, bool, bool] | None:
     """Return the prompt of `subcog block`, and whether JSON and silence are wanted.
 
     None: the terminal has to answer.

@@ -39,6 +39,8 @@ GROUPS = {"day": "Every day", "why": "Why", "setup": "Set up", SCRIPTS: "For scr
 
 
 AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON array of them.")]
+AsJsonl = Annotated[bool, Option("--jsonl", help="Print them as JSON, an object a line.")]
 Texts = list[str] | None
 
 

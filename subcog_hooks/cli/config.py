@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
+from subcog_hooks.cli.command_table import AsJson, AsJsonl
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -60,12 +61,18 @@ def get(key: _Setting) -> None:
 
 
 @commands.command(name="list")
-def list_() -> None:
+def list_(as_json: AsJson = False, as_jsonl: AsJsonl = False) -> None:
     """List all settings with their values and meanings, and where a value comes from that is not the default.
 
     Example: subcog config list
     """
     settings = context.settings()
+    records = [
+        {"name": key.name, "value": settings[key.name], "source": settings.source_of(key.name) or None, "meaning": key.help}
+        for key in KEYS.values()
+    ]
+    if terminal.rows(records, as_json=as_json, as_jsonl=as_jsonl):
+        return
     rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
         from subcog_hooks.cli import results  # it loads rich

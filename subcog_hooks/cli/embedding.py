@@ -10,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
+from subcog_hooks.cli.command_table import AsJson, AsJsonl
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import JOBS
 from subcog_hooks.cli.terminal import context, output
@@ -92,7 +93,7 @@ _MEGA = 1_000_000
 
 
 @commands.command(name="list")
-def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON.")] = False) -> None:
+def list_(as_json: AsJson = False, as_jsonl: AsJsonl = False) -> None:
     """List the installed models: their space, dimension, size, and how many memories have been embedded.
 
     Example: subcog models list
@@ -108,7 +109,7 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
     for space in models.installed_spaces(home):
         embedded, missing, size = _count_embedded(home, space), models.missing_files(space), models.size_of(space)
         pending = max(0, total - embedded)
-        if json_:
+        if as_json or as_jsonl:
             records.append(
                 {
                     "space": space.name,
@@ -129,8 +130,7 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
         counts = f"{count_memories(embedded)} embedded, {pending:,} to come"
         facts = f"{space.dimension} dimensions, {size_text}; {counts}; used by {users or 'nothing'}"
         terminal.pieces((space.name, ACCENT), (f"  {space.model}  {facts}", ""), indent=4)
-    if json_:
-        terminal.json(records)
+    terminal.rows(records, as_json=as_json, as_jsonl=as_jsonl)
 
 
 command_table.run_alone(commands, list_)

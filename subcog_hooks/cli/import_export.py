@@ -59,6 +59,8 @@ def import_(
     again: Annotated[
         bool, Option("--again", help="Repeat the imports into the project of this folder; outside of any, all imports.")
     ] = False,
+    as_json: Annotated[bool, Option("--json", help="With `--from list`: print one JSON array.")] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="With `--from list`: print JSON, an object a line.")] = False,
     as_user: AsUser = False,
 ) -> None:
     """Import memories from JSONL, Markdown or another program. --from names the program.
@@ -75,7 +77,10 @@ def import_(
     if origin in (catalogue.LIST, import_sessions.SESSIONS):
         inputs.refuse_several({f"--from {origin}": True, "--dry-run": dry_run, "--again": again, "--user": user})
         is_list = origin == catalogue.LIST
-        raise typer.Exit(import_from.list_sources() if is_list else import_sessions.import_sessions(source, wait=wait))
+        inputs.refuse_several({f"--from {origin}": not is_list, "--json": as_json, "--jsonl": as_jsonl})
+        listed = import_from.list_sources(as_json=as_json, as_jsonl=as_jsonl) if is_list else None
+        raise typer.Exit(import_sessions.import_sessions(source, wait=wait) if listed is None else listed)
+    inputs.refuse_several({"an import": True, "--json": as_json, "--jsonl": as_jsonl})
     _check_options(source, origin, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
     if again:

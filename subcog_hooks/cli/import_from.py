@@ -88,11 +88,13 @@ def _find_unloaded(
     return report
 
 
-def list_sources() -> int:
+def list_sources(*, as_json: bool, as_jsonl: bool) -> int:
     """Print the sources found on this machine. Return the exit code."""
     sources = catalogue.find_sources(surroundings())
-    for name, location in sources:
-        terminal.result(f"{name:<20}{safe(location)}")
+    records = ({"name": name, "location": location} for name, location in sources)
+    if not terminal.rows(records, as_json=as_json, as_jsonl=as_jsonl):
+        for name, location in sources:
+            terminal.result(f"{name:<20}{safe(location)}")
     if not sources:
         terminal.say(f"no notes of these programs were found: {', '.join(catalogue.SOURCE_NAMES)}")
         return EXIT_NOTHING_FOUND

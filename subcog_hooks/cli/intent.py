@@ -1,15 +1,16 @@
 """`subcog why "PROMPT"` and `intent --batch`: the intent of a prompt that was never sent, and the hook's decision on it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Option
 
+from subcog_hooks.cli.batch import answer_lines
 from subcog_hooks.cli.results import plain_table
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline
@@ -36,8 +37,9 @@ def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
 
     A configured LLM is asked for the intent. explain: with the signals, the LLM's answer and the arithmetic.
     """
-    (examined,) = examine_prompts([text])
     settings = context.settings()
+    with open_examiner() as examine:
+        examined = examine(text)
     with context.reading() as store:
         verdict = _decide(text, settings, store)
         if as_json:
@@ -65,8 +67,12 @@ def _decide(text: str, settings: Settings, store: Store | None) -> RecordedVerdi
         return None
 
 
-def examine_prompts(texts: Iterable[str]) -> Iterator[Intent]:
-    """Yield the intent of each prompt, as the hook detects it. Raises ConfigError where an LLM is set, but cannot be used."""
+@contextmanager
+def open_examiner() -> Iterator[Callable[[str], Intent]]:
+    """Yield a function that returns the intent of a prompt, as the hook detects it.
+
+    Raises ConfigError where an LLM is set, but cannot be used.
+    """
     settings = context.settings()
     if settings["search_intent.use_llm"]:
         providers.provider_of(settings, context.home())  # raises if it cannot be used, whether these prompts need it or not
@@ -78,8 +84,7 @@ def examine_prompts(texts: Iterable[str]) -> Iterator[Intent]:
             terminal.say_once(error.message)
         store = opened.enter_context(context.reading())
         rarity_of = words.rarity_in_index(context.index_of(store)) if store else None
-        for text in texts:
-            yield _examine_prompt(text, settings, state, rarity_of)
+        yield lambda text: _examine_prompt(text, settings, state, rarity_of)
 
 
 def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Intent:
@@ -192,7 +197,6 @@ def intent(
 
     Example: subcog intent --batch prompts.jsonl
     """
-    rows = [(key, text) for key, text, _ in inputs.read_rows(batch, "prompt")]
     settings = context.settings() if explain else None
-    for (key, text), examined in zip(rows, examine_prompts(text for _, text in rows), strict=True):
-        terminal.json({"id": key, **intent_record(text, examined, settings)})
+    with open_examiner() as examine:
+        answer_lines(batch, "prompt", lambda text, _: intent_record(text, examine(text), settings))

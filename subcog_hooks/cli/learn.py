@@ -7,6 +7,7 @@ from typer import Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import erase
+from subcog_hooks.cli.command_table import AsJson, AsJsonl
 from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions, waiting
 from subcog_hooks.cli.terminal import context, inputs, output
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, day, nothing_found, redact_line, safe, terminal
@@ -85,7 +86,8 @@ def learn(
     use_llm: Annotated[
         bool | None, Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says.")
     ] = None,
-    as_jsonl: Annotated[bool, Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
+    as_json: AsJson = False,
+    as_jsonl: AsJsonl = False,
     forget: Annotated[bool, Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
     undo: Annotated[
         str | None,
@@ -106,7 +108,7 @@ def learn(
     Example: subcog learn --dry-run --since 30d
     """
     if forget or undo is not None:
-        if (forget and undo is not None) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
+        if (forget and undo is not None) or any((transcripts, file, since, dry_run, as_json, as_jsonl, use_llm is not None)):
             raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")
         if undo is not None:
             undo_noted(undo)
@@ -114,6 +116,7 @@ def learn(
             _forget_sessions(is_sure=yes)
         return
     inputs.refuse_several({"--transcripts": bool(transcripts), "--session": bool(file)})
+    inputs.refuse_several({"--json": as_json, "--jsonl": as_jsonl})
     options = learning_runs.options_of_settings(since, dry_run=dry_run)
     provider = _choose_model(use_llm)
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
@@ -127,10 +130,12 @@ def learn(
             context.update_index_and_vectors(store)
         if state and not (dry_run or transcripts or file or since):
             learned.note_progress(state, learnable=0)  # every learnable prompt is proposed now
-    for proposal in report.proposed:
-        _print_proposal(proposal, as_jsonl=as_jsonl)
+    _print_proposals(report.proposed, as_json=as_json, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
-    answers = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else asking.AskingReport()
+    answers = _ask_model(files, provider, options) if provider else asking.AskingReport()
+    _print_proposals(answers.proposed, as_json=as_json, as_jsonl=as_jsonl)
+    if as_json:
+        terminal.json([proposal.line() for proposal in (*report.proposed, *answers.proposed)], indent=1)
     count = len(report.proposed) + len(answers.proposed)
     if count and not dry_run:
         noted = sum(proposal.is_active for proposal in answers.proposed)
@@ -156,22 +161,24 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
     return provider
 
 
-def _ask_model(
-    files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
-) -> asking.AskingReport:
+def _ask_model(files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions) -> asking.AskingReport:
     asking.disclose(provider, files)
     with output.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
-    for proposal in report.proposed:
-        _print_proposal(proposal, as_jsonl=as_jsonl)
     asking.print_report(report, dry_run=options.dry_run)
     return report
 
 
-def _print_proposal(proposal: Proposal, *, as_jsonl: bool) -> None:
-    if as_jsonl:
-        terminal.json(proposal.line())
-        return
+def _print_proposals(proposals: Sequence[Proposal], *, as_json: bool, as_jsonl: bool) -> None:
+    """Print proposals. as_json: `learn` prints them all at its end."""
+    for proposal in () if as_json else proposals:
+        if as_jsonl:
+            terminal.json(proposal.line())
+        else:
+            _print_proposal(proposal)
+
+
+def _print_proposal(proposal: Proposal) -> None:
     if isinstance(proposal, WrittenProposal):
         head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
         terminal.pieces(*head, (safe(proposal.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))

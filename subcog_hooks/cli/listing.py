@@ -1,5 +1,6 @@
 """`subcog list` and `subcog show`: memories without a search."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import past_sessions
 from subcog_hooks.cli.agents import permission_rules
-from subcog_hooks.cli.command_table import Texts, namespace_option, project_option, status_option, tag_option
+from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.cues import triggers
@@ -43,7 +44,8 @@ def list_(
     standing: Annotated[
         bool, Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so.")
     ] = False,
-    as_jsonl: Annotated[bool, Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
+    as_json: AsJson = False,
+    as_jsonl: AsJsonl = False,
     ids: Annotated[bool, Option("--ids", help="Print only the ids, one per line.")] = False,
 ) -> None:
     """List memories, the newest first. The exit code is 1 when there are none.
@@ -71,8 +73,9 @@ def list_(
                 from subcog_hooks.cli.doctor_checks import find_namesakes  # Few lists are empty.
 
                 hint = "; `subcog doctor` names projects that may be this one" if find_namesakes(store, here) else ""
-    if as_jsonl:
-        terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
+    rows = (json.loads(jsonl.dump(memory)) for memory in memories)
+    if terminal.rows(rows, as_json=as_json, as_jsonl=as_jsonl):
+        pass  # as `export` writes them
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.is_drawn and memories:

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from subcog_hooks.cli import results
+from subcog_hooks.cli import batch, results
 from subcog_hooks.cli.search_options import SearchOptions
-from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, open_sources, search_sources
+from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import records
@@ -19,7 +19,7 @@ from subcog_hooks.core.paths import find_agent
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.episodes.exchange import SAID, Exchange, frame, make_exchange, open_exchange, render_exchange
-from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.project import resolve_identity
@@ -48,15 +48,14 @@ def run_search(options: SearchOptions) -> int:
     """Run a search in past sessions and print the answer; return the exit code. Raises UsageError, StoreError, ConfigError."""
     _require_fitting(options)
     settings = context.settings(obeys_variables=True)
-    text = inputs.readable(" ".join(options.query))
+    text = inputs.text_of(options.query)
     scope = _scope_of(options)
     count = options.limit or SHOWN
     request = Request(text, scope, mode=options.mode, is_typed=True)
     started = time.perf_counter()
     with reading_sessions() as store:
         if options.batch:
-            _run_batch(options, request, store, count)
-            return 0
+            return _run_batch(options, request, store, count)
         answer, exchanges = Answer([], ()), []
         if store and text.strip():
             loading = ModelLoading(LOADING_SHARE * float(settings["search.timeout_ms"]))
@@ -143,19 +142,26 @@ def _print_found(
         terminal.say("`subcog show ID` shows an exchange")
 
 
-def _run_batch(options: SearchOptions, template: Request, store: EpisodeStore | None, count: int) -> None:
-    """Answer each query of a JSONL source, as for notes."""
+def _run_batch(options: SearchOptions, template: Request, store: EpisodeStore | None, count: int) -> int:
+    """Answer each query of a JSONL source, as for notes. Return the exit code."""
     settings = context.settings()
-    rows = list(inputs.read_rows(str(options.batch), "query", "project"))
-    with open_sources(store, settings, template.mode, fast=options.fast) if store else nullcontext() as sources:
-        for key, text, owner in rows:
-            scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
-            exchanges: list[Exchange] = []
-            if store and isinstance(sources, Sources):
-                deadline = Deadline(float(settings["search.timeout_ms"]))
-                request = records.replace(template, text=text, scope=scope)
-                exchanges = _exchanges_of(search_sources(request, sources, deadline, count), store)
-            terminal.json({"id": key, "results": [exchange.fields() for exchange in exchanges]})
+    has_found = False
+
+    def answer_query(text: str, owner: str | None) -> dict[str, object]:
+        nonlocal has_found
+        scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
+        answer, exchanges = Answer([], ()), []
+        if store and current_sources:
+            deadline = Deadline(float(settings["search.timeout_ms"]))
+            answer = search_sources(records.replace(template, text=text, scope=scope), current_sources(), deadline, count)
+            exchanges = _exchanges_of(answer, store)
+        has_found = has_found or bool(exchanges)
+        fields = {"degraded": answer.is_degraded, "note": answer.note}
+        return {**fields, "results": [exchange.fields() for exchange in exchanges]}
+
+    with lasting_sources(store, settings, template.mode, fast=options.fast) if store else nullcontext() as current_sources:
+        batch.answer_lines(str(options.batch), "query", answer_query, optional="project")
+    return 0 if has_found else EXIT_NOTHING_FOUND
 
 
 def find_episode(store: EpisodeStore | None, id_or_prefix: str) -> Memory:

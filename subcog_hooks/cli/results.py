@@ -307,6 +307,17 @@ def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, 
     return row
 
 
+def batch_fields(answer: Answer, *, explain: bool) -> dict[str, object]:
+    """Return an answer as a line of `search --batch` has it, without its id."""
+    return {
+        "query_type": answer.query_type,
+        "confidence": answer.confidence,
+        "degraded": answer.is_degraded,
+        "note": answer.note,
+        "results": [result_row(answer, hit, explain=explain) for hit in answer.hits],
+    }
+
+
 def memory_fields(memory: Memory) -> dict[str, object]:
     """Return the fields of a memory in a result."""
     return {

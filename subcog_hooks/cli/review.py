@@ -46,9 +46,10 @@ PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
 
 def review(
     as_list: Annotated[bool, Option("--list", help="List the waiting memories, a line each.")] = False,
-    as_jsonl: Annotated[
-        bool, Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
+    as_json: Annotated[
+        bool, Option("--json", help="Print the waiting memories as one JSON array, with similar memories.")
     ] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="Print the same as JSON, an object a line.")] = False,
     accept: Annotated[Texts, id_option("--accept", "Keep this memory; may be given several times.")] = None,
     reject: Annotated[Texts, id_option("--reject", "Drop this memory; may be given several times.")] = None,
     since: Annotated[
@@ -66,25 +67,25 @@ def review(
     Example: subcog review --list
     """
     if accept or reject:
-        if as_list or as_jsonl:
-            raise UsageError("--list and --jsonl settle nothing", "leave them out, or --accept and --reject")
+        if as_list or as_json or as_jsonl:
+            raise UsageError("--list, --json and --jsonl settle nothing", "leave them out, or --accept and --reject")
         _settle_all(accept or [], reject or [], as_user=as_user)
         return
-    is_in_terminal = terminal.interactive and not as_list and not as_jsonl
+    is_data = as_json or as_jsonl
+    is_in_terminal = terminal.interactive and not as_list and not is_data
     if is_in_terminal:
         author.require_person(SETTLED_BY, as_user=as_user)
     since_ms = learning_runs.time_of_age(since, now_ms())
     with context.reading() as store:
         memories = waiting.find_waiting(store, since_ms) if store else []
-        if store and as_jsonl:
-            for memory in memories:
-                _print_row(memory, store)
+        if store and is_data:
+            terminal.rows([_row_of(memory, store) for memory in memories], as_json=as_json, as_jsonl=as_jsonl)
     if not memories:
         raise nothing_found("nothing waits for review")
     if is_in_terminal:
         with single_keys():
             _ReviewSession(memories).run()
-    elif not as_jsonl:
+    elif not is_data:
         for memory in memories:
             origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
             about = f"  {day(memory.created_at)}  {origin}  "
@@ -111,7 +112,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     embedding.start_background_jobs()
 
 
-def _print_row(memory: Memory, store: Store) -> None:
+def _row_of(memory: Memory, store: Store) -> dict[str, object]:
     near = [
         {
             "id": similar.memory.id,
@@ -122,7 +123,7 @@ def _print_row(memory: Memory, store: Store) -> None:
         for similar in waiting.find_near(memory, store)
     ]
     row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
-    terminal.json({**row, "from": waiting.source_of(memory), "near": near})
+    return {**row, "from": waiting.source_of(memory), "near": near}
 
 
 class _ReviewSession:

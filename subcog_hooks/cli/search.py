@@ -64,7 +64,9 @@ _QUERY = inspect.Parameter(
     "query",
     inspect.Parameter.KEYWORD_ONLY,
     default=None,
-    annotation=Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="The words or the question to look for.")],
+    annotation=Annotated[
+        list[str] | None, typer.Argument(metavar="QUERY", help="The words or the question to look for; - reads standard input.")
+    ],
 )
 _PARAMETERS = [_QUERY, *map(_make_parameter, OPTIONS)]
 search.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]  # inspect reads it instead of **values

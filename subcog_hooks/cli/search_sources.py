@@ -5,12 +5,13 @@ from __future__ import annotations
 import _thread
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, terminal
+from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.embed import models
@@ -19,7 +20,7 @@ from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, enc
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
-from subcog_hooks.recall.candidates import HYBRID, Request, Sources
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_writer
@@ -31,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.embed.static_encoder import Encode
 
+PENDING = "some vectors are pending, so confidence rests on words alone"
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
 
 
@@ -62,6 +64,24 @@ def open_sources(
         return
     with space.vectors:
         yield Sources(index, store, space, numbers, note)
+
+
+@contextmanager
+def lasting_sources(store: Store, settings: Settings, mode: str, *, fast: bool) -> Iterator[Callable[[], Sources]]:
+    """Yield a function that returns the sources of a search, opened anew where the store has changed since the last one."""
+    revision = -1
+    sources: Sources | None = None
+
+    def current() -> Sources:
+        nonlocal revision, sources
+        if sources is None or store.revision() != revision:
+            opened.close()
+            revision = store.revision()
+            sources = opened.enter_context(open_sources(store, settings, mode, fast=fast))
+        return sources
+
+    with ExitStack() as opened:
+        yield current
 
 
 def _open_space(
@@ -165,8 +185,24 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
         with Store.reader(home) as store:
             recall_sources.index = index_writer.rebuild_index(home, store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    if recall_sources.space and recall_sources.space.vectors.has_pending(request.scope.audiences, request.scope.statuses):
+        _label_by_words(answer, request, recall_sources, deadline)
+        if not answer.is_degraded:
+            _degrade(answer, PENDING)
     if recall_sources.index.watermark() < recall_sources.store.revision():
-        lag = "the index is being written by another process; the newest memories may be missing"
-        answer.note = "; ".join(filter(None, (answer.note, lag)))
-        answer.is_degraded = True
+        _degrade(answer, "the index is being written by another process; the newest memories may be missing")
     return answer
+
+
+def _degrade(answer: Answer, note: str) -> None:
+    answer.note = "; ".join(filter(None, (answer.note, note)))
+    answer.is_degraded = True
+
+
+def _label_by_words(answer: Answer, request: Request, recall_sources: Sources, deadline: Deadline) -> None:
+    """Give each hit the label that words alone give it. Raises IndexUnusable."""
+    candidates = gather_candidates(records.replace(request, mode=LEXICAL), recall_sources, deadline)
+    memories = [hit.memory for hit in answer.hits]
+    candidates.leave_out_copies(memories)
+    by_words = Answer([candidates.hit(memory) for memory in memories], candidates.strategies, is_degraded=True)
+    answer.labels_by_words = {hit.memory.id: by_words.confidence_of(hit) for hit in by_words.hits}

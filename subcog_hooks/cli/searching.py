@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from subcog_hooks.cli import past_sessions, results
+from subcog_hooks.cli import batch, past_sessions, results
 from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
-from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, open_sources, search_sources
+from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core import records
@@ -81,7 +81,7 @@ def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> in
         since=inputs.parse_since(options.since),
         statuses=inputs.statuses(options.status),
     )
-    text = inputs.readable(" ".join(options.query))
+    text = inputs.text_of(options.query)
     _require_consistent(options, text)
     ranking_provider = _find_ranking_provider() if options.rank else None
     facts = inputs.stated_facts(map(inputs.readable, options.state)) if options.state else None
@@ -92,8 +92,7 @@ def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> in
     started = time.perf_counter()
     with context.reading() as store:
         if options.batch:
-            _run_batch(options.batch, request, store, settings, count, fast=options.fast)
-            return 0
+            return _run_batch(options.batch, request, store, settings, count, fast=options.fast)
         offset = (options.page - 1) * count
         answer = Answer([], ())
         answer.query_type = classify_query(text)
@@ -185,26 +184,26 @@ def _search_ms(settings: Settings) -> float:
     return float(settings["search.timeout_ms"])
 
 
-def _run_batch(source: str, template: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:
-    """Answer each query of a JSONL source: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
+def _run_batch(source: str, template: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> int:
+    """Answer each query of a JSONL source, and return the exit code.
 
     template: the request that each query shares, except text and project.
     """
-    rows = list(inputs.read_rows(source, "query", "project"))
-    notes: dict[str, None] = {}
-    with open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
-        for key, text, owner in rows:
-            scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
-            request = records.replace(template, text=text, scope=scope)
-            answer = Answer([], ())
-            if recall_sources:
-                answer = search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
-            if answer.is_degraded and answer.note:
-                notes[answer.note] = None
-            rows_out = [results.result_row(answer, hit, explain=template.is_explained) for hit in answer.hits]
-            terminal.json({"id": key, "results": rows_out})
-    for note in notes:
-        terminal.say(note)
+    has_found = False
+
+    def answer_query(text: str, owner: str | None) -> dict[str, object]:
+        nonlocal has_found
+        scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
+        request = records.replace(template, text=text, scope=scope)
+        answer = Answer([], (), query_type=classify_query(text))
+        if current_sources:
+            answer = search_sources(request, current_sources(), Deadline(_search_ms(settings)), count)
+        has_found = has_found or bool(answer.hits)
+        return results.batch_fields(answer, explain=template.is_explained)
+
+    with lasting_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as current_sources:
+        batch.answer_lines(source, "query", answer_query, optional="project")
+    return 0 if has_found else EXIT_NOTHING_FOUND
 
 
 def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:

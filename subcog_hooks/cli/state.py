@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import command_table
-from subcog_hooks.cli.command_table import Texts
+from subcog_hooks.cli.command_table import AsJsonl, Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
@@ -53,6 +53,7 @@ def set_(
 def get(
     name: Annotated[str | None, Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
+    as_jsonl: AsJsonl = False,
 ) -> None:
     """Show the flags that you have set, and the facts that conditions can ask for in this folder.
 
@@ -70,11 +71,18 @@ def get(
             terminal.json(value)
         else:
             terminal.result(_flag_text(value))
+        return
+    values = [
+        *((flag, value, SET) for flag, value in flags.items()),
+        *((fact, value, KNOWN_HERE) for fact, value in here.items()),
+    ]
+    if as_jsonl:
+        records = [{"name": name, "value": value, "is_set": origin == SET} for name, value, origin in values]
+        terminal.rows(records, as_json=as_json, as_jsonl=True)
     elif as_json:
         terminal.json({"flags": flags, "facts": here}, indent=1)
     else:
-        rows = [(flag, _flag_text(value), SET) for flag, value in flags.items()]
-        rows += [(flag, _flag_text(value), KNOWN_HERE) for flag, value in here.items()]
+        rows = [(name, _flag_text(value), origin) for name, value, origin in values]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         for row in rows:
             terminal.result(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}")

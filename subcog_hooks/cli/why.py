@@ -11,7 +11,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from subcog_hooks.cli import intent, results
-from subcog_hooks.cli.command_table import Texts
+from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
@@ -99,57 +99,52 @@ def list_(
         bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
     limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1000, help="How many to list.")] = 20,
-    as_json: Annotated[bool, Option("--json", help="Print their whole records as JSON.")] = False,
+    as_json: AsJson = False,
+    as_jsonl: AsJsonl = False,
 ) -> None:
     """List the latest decisions, one per line. The exit code is 1 when there are none.
 
     Example: subcog why list -n 5
     """
     if tool:
-        _list_tool_calls(limit, as_json=as_json)
+        _list_tool_calls(limit, as_json=as_json, as_jsonl=as_jsonl)
     else:
-        _list_verdicts(limit, as_json=as_json)
+        _list_verdicts(limit, as_json=as_json, as_jsonl=as_jsonl)
 
 
 commands.command(name="bad")(wrong_and_missed.mark_bad)
 commands.command(name="missed")(wrong_and_missed.mark_missed)
 
 
-def _list_verdicts(limit: int, *, as_json: bool) -> None:
+def _list_verdicts(limit: int, *, as_json: bool, as_jsonl: bool) -> None:
     with lookup.open_state() as state:
         past_verdicts = past_runs.find_latest(state, limit)
     cut_offs = past_runs.read_cut_offs(context.home(), now_ms())
     runs: list[RecordedVerdict | CutOff] = [*past_verdicts, *cut_offs]
     runs = sorted(runs, key=_TIME, reverse=True)[:limit]
-    if as_json:
-        terminal.raw(json.dumps([_run_fields(run) for run in runs], indent=1) + "\n")
-    else:
+    if not terminal.rows(map(_run_fields, runs), as_json=as_json, as_jsonl=as_jsonl):
         _print_lines(runs)
     if not runs:
         raise nothing_found("no decisions")
 
 
-def _run_fields(run: RecordedVerdict | CutOff) -> dict[str, object]:
+def _run_fields(run: RecordedVerdict | SilentCall | CutOff) -> dict[str, object]:
     if isinstance(run, RecordedVerdict):
         return lookup.verdict_fields(run)
+    if isinstance(run, SilentCall):
+        return {"at": run.at_ms, "tool": run.tool, "about": run.about, "given": run.given, "lines": run.lines}
     return {"id": None, "at": run.at_ms, "event": run.event, "outcome": "cut_off"}
 
 
-def _list_tool_calls(limit: int, *, as_json: bool) -> None:
+def _list_tool_calls(limit: int, *, as_json: bool, as_jsonl: bool) -> None:
     home = context.home()
     silent = past_runs.find_latest_silent_calls(home, limit)
     with context.existing_state(home, tell=terminal.say) as state:
         spoken = past_runs.find_latest(state, limit, event=TOOL_EVENT) if state else []
-    if as_json:
-        rows = [
-            {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}
-            for call in silent
-        ]
-        record = {"silent": rows, "decisions": [lookup.verdict_fields(verdict) for verdict in spoken]}
-        terminal.raw(json.dumps(record, indent=1) + "\n")
-    else:
-        runs: list[RecordedVerdict | SilentCall] = sorted([*silent, *spoken], key=_TIME, reverse=True)
-        _print_lines(runs[:limit])
+    runs: list[RecordedVerdict | SilentCall] = [*silent, *spoken]
+    runs = sorted(runs, key=_TIME, reverse=True)[:limit]
+    if not terminal.rows(map(_run_fields, runs), as_json=as_json, as_jsonl=as_jsonl):
+        _print_lines(runs)
     if not silent and not spoken:
         is_logged = context.settings()["surfacing.log_prompts"]
         raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")

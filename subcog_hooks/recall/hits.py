@@ -152,7 +152,8 @@ class Answer:
     that memories of its scope have unchanged. replaced: words of the query that no memory has, with the words in their place;
     suggestions: words and tags of the store to try instead. by_meaning_alone: meaning alone has found memories. cosines_alone:
     for the results of all pages, by position from 0, the cosine if meaning alone has found it, else None. end: the position
-    behind this page. Both are empty unless the request is explained.
+    behind this page. Both are empty unless the request is explained. labels_by_words: the labels that words alone give, by
+    memory id, where vectors are pending.
     """
 
     hits: list[Hit]
@@ -170,6 +171,7 @@ class Answer:
     by_meaning_alone: bool = False
     cosines_alone: Mapping[int, float | None] = _NOTHING
     end: int = 0
+    labels_by_words: Mapping[str, str] = _NOTHING
 
     @property
     def total(self) -> int:
@@ -196,6 +198,8 @@ class Answer:
             return self.stage
         if hit.is_guess and not hit.is_exact:
             return LOW
+        if label := self.labels_by_words.get(hit.memory.id):
+            return label
         strong = hit.relevance >= STRONG_RELEVANCE
         agreed = round(hit.agreement * len(self.strategies))
         if agreed > 1 and not self.is_degraded:

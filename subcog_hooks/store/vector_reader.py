@@ -299,6 +299,15 @@ class VectorReader:
             values += [*large, query]
         return sql, values
 
+    def has_pending(self, audiences: tuple[str, ...] | None, statuses: tuple[str, ...]) -> bool:
+        """Return whether a memory of these waits for its final vector. audiences, statuses: None and () for all."""
+        numbers = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
+        reaches = () if audiences is None else tuple(map(reach_of, audiences))
+        sql = f"SELECT 1 FROM vectors WHERE NOT is_final AND status IN ({_placeholders(numbers)})"  # noqa: S608 - marks
+        if audiences is not None:
+            sql += f" AND reach IN ({_placeholders(reaches)})"
+        return bool(self._execute(f"{sql} LIMIT 1", (*numbers, *reaches)))
+
     def cosines(self, query: bytes, seqs: Sequence[int]) -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; memories without a vector are left out.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.search_sources import PENDING
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_store
@@ -73,7 +74,7 @@ def test_a_search_notes_a_running_vector_update(behind: Run, home: Home) -> None
         with VectorStore.reader(home, *MINILM) as vectors:
             assert sum(vectors.counts()) == 1
     answer = behind(*query).json
-    assert (answer["degraded"], len(answer["results"])) == (False, 2)
+    assert (answer["note"], len(answer["results"])) == (PENDING, 2)
 
 
 def test_a_running_update_includes_a_memory_stored_meanwhile(behind: Run, home: Home) -> None:
@@ -89,7 +90,7 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
         follower.kill()
         follower.wait()
         answer = behind("search", "sluice", "--fast", "--json").json
-    assert answer["degraded"] is False
+    assert answer["note"] == PENDING
     with VectorStore.reader(home, *MINILM) as vectors:
         assert sum(vectors.counts()) == 2
 

@@ -26,7 +26,7 @@ FAST = ("search", QUERY, "--fast", "--json")
 def with_memories(subcog: Run) -> Run:
     rows = [{"id": "bill", "content": BILL}, {"id": "cat", "content": "The office cat sleeps on the warm server rack."}]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    subcog("import", "rows.jsonl")
+    subcog("import", "rows.jsonl", "--wait")
     sound = subcog(*FAST).json
     assert (sound["confidence"], sound["degraded"], sound["note"]) == ("very_high", False, None)
     return subcog
@@ -94,13 +94,14 @@ def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run
     assert_words_answered(with_memories(*FAST))
 
 
-def test_a_batch_says_once_what_was_missing(with_memories: Run, home: Home) -> None:
+def test_each_row_of_a_batch_says_that_meaning_was_missing(with_memories: Run, home: Home) -> None:
     as_a_folder(vectors_path(home, static_encoder.SPACE))
     rows = "\n".join(json.dumps({"id": i, "query": QUERY}) for i in range(3)).encode()
     done = with_memories("search", "--batch", "-", "--fast", "--explain", stdin=rows)
-    assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 1)
-    for line in done.out.splitlines():
-        first = json.loads(line)["results"][0]
+    assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 0)
+    for row in done.rows:
+        assert (row["degraded"], vectors_path(home, static_encoder.SPACE) in row["note"]) == (True, True)
+        first = row["results"][0]
         assert (first["id"], first["explain"]["alpha_reason"]) == ("bill", "words alone ran")
         assert first["confidence"] in ("medium", "low")
 

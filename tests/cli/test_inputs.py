@@ -2,7 +2,6 @@
 
 import io
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -28,44 +27,6 @@ def test_standard_input_of_another_encoding_is_named(monkeypatch: MonkeyPatch) -
     pipe(monkeypatch, b"caf\xe9")
     with pytest.raises(UsageError, match="standard input is not UTF-8 at byte 3; convert it"):
         inputs.text_of(["-"])
-
-
-def test_rows_may_have_ids_of_any_type(tmp_path: Path) -> None:
-    lines = [
-        '{"id": 7, "prompt": "a\u2028b"}',
-        "",
-        '{"id": null, "prompt": "", "of": "x"}\r',
-        '{"id": [1], "prompt": "c", "of": null}',
-    ]
-    (tmp_path / "rows.jsonl").write_bytes("\n".join(lines).encode())
-    assert list(inputs.read_rows(str(tmp_path / "rows.jsonl"), "prompt", "of")) == [
-        (7, "a\u2028b", None),
-        (None, "", "x"),
-        ([1], "c", None),
-    ]
-
-
-def test_an_invalid_line_is_named(monkeypatch: MonkeyPatch) -> None:
-    lines = ["not json", "7", "null", "[]", '{"id": 1}', '{"prompt": "x"}', '{"id": 1, "prompt": 2}', "[" * 100_000]
-    for line in lines:
-        pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
-        with pytest.raises(UsageError) as refused:
-            list(inputs.read_rows("-", "prompt"))
-        assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
-    pipe(monkeypatch, b'{"id": 1, "query": "x", "project": 3}')
-    with pytest.raises(UsageError) as refused:
-        list(inputs.read_rows("-", "query", "project"))
-    assert refused.value.message == 'standard input line 1: expected {"id", "query", "project"?}'
-
-
-def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nowhere cannot be read: No such file or directory; give a JSONL file, or -"):
-        list(inputs.read_rows("nowhere", "prompt"))
-    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
-        list(inputs.read_rows(str(tmp_path), "prompt"))
-    (tmp_path / "latin").write_bytes(b"caf\xe9")
-    with pytest.raises(UsageError, match="latin is not UTF-8 at byte 3; convert it"):
-        list(inputs.read_rows(str(tmp_path / "latin"), "prompt"))
 
 
 def test_conditions_have_their_shortest_form(subtests: pytest.Subtests) -> None:

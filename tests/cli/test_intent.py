@@ -96,12 +96,13 @@ def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
     assert [{**row, "elapsed_ms": 0} for row in again] == [{**row, "elapsed_ms": 0} for row in rows]
 
 
-def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
+def test_a_batch_explains_each_line_and_answers_a_bad_one(subcog: Run) -> None:
     done = subcog("intent", "--batch", "-", "--explain", stdin=json.dumps({"id": 1, "prompt": PROMPT}).encode())
     assert list(done.json["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
     done = subcog("intent", "--batch", "-", stdin=b'{"id": 1, "prompt": "x"}\n{"id": 2}\n')
-    assert (done.code, done.out) == (2, "")
-    assert done.err == 'subcog: standard input line 2: expected {"id", "prompt"}; correct the line\n'
+    first, bad = done.rows
+    assert (done.code, first["intent_type"]) == (0, "none")
+    assert bad == {"id": 2, "error": 'standard input line 2: expected {"id", "prompt"}'}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ NOWHERE = ("xyzzyplugh", "--fast")
 def with_memories(subcog: Run) -> Run:
     text = "".join(json.dumps({"created_at": "2026-03-02", **row}) + "\n" for row in ROWS)
     Path("rows.jsonl").write_text(text, encoding="utf-8")
-    assert subcog("import", "rows.jsonl").code == 0
+    assert subcog("import", "rows.jsonl", "--wait").code == 0
     return subcog
 
 
@@ -92,7 +92,7 @@ def test_beginnings_come_before_a_correction(subcog: Run) -> None:
     notes = [f"Rathole forwards port {2333 + number}." for number in range(18)]
     notes += ["The rate limit of Rathole's API is 100 a minute.", "We take a break at noon."]
     Path("rows.jsonl").write_text("".join(json.dumps({"content": note}) + "\n" for note in notes), encoding="utf-8")
-    assert subcog("import", "rows.jsonl").code == 0
+    assert subcog("import", "rows.jsonl", "--wait").code == 0
     record = subcog("search", "rath", "--json", "-n", "30").json
     found = [hit["content"] for hit in record["results"]]
     assert (record["note"], record["confidence"]) == ("taken as: rathole for rath", "low")

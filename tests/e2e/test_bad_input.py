@@ -177,7 +177,7 @@ def test_a_closed_standard_input_is_an_empty_one(machine: Machine) -> None:
     command = ["/bin/sh", "-c", 'exec "$0" "$@" <&-', machine.command]
     for words in (["search", "--batch", "-"], ["why", "-"]):
         done = machine.start([*command, *words])
-        assert (done.code, done.stderr) == (0, b"")
+        assert (done.code, done.stderr) == (int(words[0] == "search"), b"")  # nothing was found
     assert_one_line_error(machine.start([*command, "remember", "-"]), 2)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from subcog_hooks.cli.search_sources import PENDING
 from tests.e2e.machine import (
     ANSWER,
     CONTENT,
@@ -65,7 +66,7 @@ def test_read_only_home_is_searched_and_refuses_memories(machine: Machine) -> No
         subcog = [*as_ordinary_user(machine), machine.command]
         assert_harmless(machine.start([*subcog, "hook"], machine.asking()))
         done = machine.start([*subcog, "search", "--fast", "session", "token", "--ids", "-n", "1"])
-        assert (done.code, done.stdout, done.stderr) == (0, ANSWER.encode() + b"\n", b"")
+        assert (done.code, done.stdout, done.stderr) == (0, ANSWER.encode() + b"\n", PENDING.encode() + b"\n")
         assert_one_line_error(machine.start([*subcog, "remember", CONTENT]), 3)
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.e2e.machine import ANSWER, QUESTION, Machine
+from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
 
 TERMINAL = "--debug"  # an option that leaves the search to the terminal's own way
 QUERIES = (
@@ -34,6 +34,23 @@ main()
 """
 
 
+# subcog, interrupted as soon as it looks for one of its modules
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Interrupter:
+    seen = 0
+    def find_spec(self, name, path=None, target=None):
+        Interrupter.seen += 1
+        if Interrupter.seen == wanted:
+            os.kill(os.getpid(), signal.SIGINT)
+wanted = int(sys.argv.pop(1))
+from subcog_hooks.__main__ import main
+sys.meta_path.insert(0, Interrupter())
+main()
+"""
+
+
 def without_times(text: bytes) -> bytes:
     return re.sub(rb'"elapsed_ms": [0-9.]+', b"", text)
 
@@ -51,6 +68,40 @@ def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, subtests: py
 
 
 def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
-    command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids"]
+    command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids", "--quiet"]
     done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
     assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
+
+
+@posix
+def test_an_interrupt_amid_imports_ends_without_a_word(machine: Machine, subtests: pytest.Subtests) -> None:
+    for words in (["search", QUESTION, "--fast", "--json"], ["list"], ["block", QUESTION]):
+        for wanted in (3, 5, 8, 13, 21, 34, 55):
+            with subtests.test(words=words, wanted=wanted):
+                command = [sys.executable, "-P", "-c", INTERRUPTED, str(wanted), *words]
+                done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
+                assert (done.returncode, done.stdout, done.stderr.replace(b"interrupted\n", b"")) == (130, b"", b"")
+
+
+def test_a_batch_answers_each_line_as_it_comes(machine: Machine) -> None:
+    with machine.begin("search", "--batch", "-", "--fast") as process:
+        given, answered = process.stdin, process.stdout
+        assert given is not None
+        assert answered is not None
+
+        def ask(line: str) -> dict[str, object]:
+            given.write(line.encode() + b"\n")
+            given.flush()
+            answer: dict[str, object] = json.loads(answered.readline())
+            return answer
+
+        query = json.dumps({"id": 1, "query": QUESTION})
+        first = ask(query)
+        assert [first[name] for name in ("id", "query_type", "confidence", "degraded")] == [1, "entity", "medium", True]
+        assert ask("no query") == {"id": None, "error": 'standard input line 2: expected {"id", "query", "project"?}'}
+        assert ask(query) == first
+        assert ask('{"id": 2, "query": "zyqqx"}')["results"] == []
+        assert machine.run("remember", "The zyqqx is greased in spring.").code == 0
+        assert "zyqqx" in str(ask('{"id": 2, "query": "zyqqx"}')["results"])  # what was stored since is found
+        given.close()
+        assert process.wait() == 0

@@ -1,14 +1,17 @@
 """The installed executable finds by meaning; where it can not, words do, and the hook keeps its promises."""
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import subcog_hooks
+from subcog_hooks.cli.search_sources import PENDING
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store.vector_store import VectorStore
@@ -32,6 +35,26 @@ def test_prompt_brings_a_memory_that_has_no_word_of_it(bare: Machine) -> None:
     assert bare.run("doctor", "--fix").code == 0  # with the final vector, too
     assert bare.recall(PARAPHRASE) == ["cat"]
     assert bare.log() == []
+
+
+def test_pending_vectors_add_no_confidence_to_words(machine: Machine) -> None:
+    def answer(*options: str) -> Any:
+        return json.loads(machine.run("search", QUESTION, "--json", "--fast", *options).stdout)
+
+    machine.run("doctor", "--fix")
+    sound = answer()
+    assert (sound["confidence"], sound["degraded"], sound["note"]) == ("very_high", False, None)
+    machine.imports({"id": "new", "content": "The session token of the browser is not in localStorage."}, NEAR)
+    pending, by_words = answer(), answer("--mode", "lexical")
+    assert (pending["degraded"], pending["note"]) == (True, PENDING)
+    limits = {hit["id"]: hit["confidence"] for hit in by_words["results"]}
+    order = ("speculative", "low", "medium", "high", "very_high")
+    for hit in pending["results"]:
+        limit = min("medium", limits.get(hit["id"], "low"), key=order.index)
+        assert order.index(hit["confidence"]) <= order.index(limit), hit["id"]
+    assert pending["results"][0]["confidence"] == "medium"
+    assert machine.run("doctor", "--fix").code == 0
+    assert (answer()["degraded"], answer()["note"]) == (False, None)
 
 
 def test_fast_search_has_what_a_prompt_brings(machine: Machine) -> None:

@@ -57,7 +57,7 @@ def test_where_it_fails_the_order_stays_and_why_is_said(asking: Machine, server:
         server.play(behaviour)
         done = asking.run("search", "ropes", "--fast", "--ids", "--rank")
         assert (done.code, done.stdout.decode().split()) == (0, usual)
-        assert done.stderr.startswith(b"not ranked: openai: ")
+        assert b"\nnot ranked: openai: " in done.stderr
         assert why in done.stderr.decode()
     asking.run("config", "set", "llm.calls_a_day", "0")
     assert b"the 0 calls of today are made" in asking.run("search", "ropes", "--fast", "--ids", "--rank").stderr
@@ -141,7 +141,8 @@ def test_an_empty_store_is_answered_with_what_to_do_first(bare: Machine) -> None
 
 @posix
 def test_a_terminal_shows_how_sure_each_result_is(noted: Machine) -> None:
-    for query, label in (("invoices rounded to whole cents per line", "very high"), ("invoicesque", "low")):
+    for query, label in (("invoicesque", "low"), ("invoices rounded to whole cents per line", "very high")):
         lines = OnTerminal.shown([noted.command, "search", "--fast", query], noted.folder, noted.environment)[1]
         line = next(line for line in lines if line.startswith("cents"))
         assert 0.0 <= float(line.split(label + " ")[1].split()[0]) <= 1.0
+        assert noted.run("doctor", "--fix").code == 0  # while vectors are pending, no label is high

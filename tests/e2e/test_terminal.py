@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.search_sources import PENDING
 from tests.e2e.machine import Machine, posix
 from tests.e2e.screen import OnTerminal
 
@@ -113,7 +114,7 @@ def test_remarks_stand_above_the_answer_and_are_not_wiped_away(noted: Machine, s
     terminal = start(noted, "search", "kitens in months.csv")
     assert terminal.end() == 0
     lines = terminal.screen().lines
-    assert lines[0] == "taken as: kittens for kitens"
+    assert lines[:2] == [PENDING, "taken as: kittens for kitens"]
     assert shown(lines) == ids_of(noted, "search", "kitens in months.csv")
 
 

@@ -248,7 +248,7 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
     """Search on the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
     settings = context.settings()
     url = url_of(settings)
-    text = inputs.readable(" ".join(options.query))
+    text = inputs.text_of(options.query)
     if not text.strip():
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
     count = options.limit or int(settings["search.limit"])

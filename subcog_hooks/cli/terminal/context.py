@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
@@ -41,6 +42,8 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
     is_debugged: a failure also prints its traceback.
     """
     try:
+        if callable(signal.getsignal(signal.SIGINT)):  # `__main__` has made it end the process at once.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = work()
         terminal.flush()
     except KeyboardInterrupt:

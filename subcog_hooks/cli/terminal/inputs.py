@@ -105,32 +105,11 @@ def _skip_sequence() -> None:
 STDIN = "-"
 
 
-def text_of(words: list[str]) -> str:
+def text_of(words: Sequence[str]) -> str:
     """Return the text that the arguments make; `-` alone reads standard input. Raises UsageError when it is not UTF-8."""
-    if words != [STDIN]:
+    if list(words) != [STDIN]:
         return readable(" ".join(words))
     return decode(sys.stdin.buffer.read(), "standard input")
-
-
-def read_rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
-    """Yield (id, text, optional text) of each line of a file or of standard input.
-
-    field: the name of the text in a line; optional: the name of a second text that a line may have. Raises UsageError naming
-    the first invalid line.
-    """
-    expected = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
-    name = "standard input" if source == STDIN else source
-    for number, line in enumerate(_read_lines(source, name), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            key, text, other = row["id"], row[field], row.get(optional) if optional else None
-            if not isinstance(text, str) or not isinstance(other, str | None):
-                raise TypeError
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise UsageError(f"{name} line {number}: expected {expected}", "correct the line") from error
-        yield key, readable(text), other
 
 
 def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
@@ -168,18 +147,6 @@ def _from_root(path: str, root: str | None) -> str:
 def readable(text: str) -> str:
     """Replace each character that UTF-8 cannot encode by `?`, such as half a surrogate pair."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _read_lines(source: str, name: str) -> list[str]:
-    try:
-        if source == STDIN:
-            raw = sys.stdin.buffer.read()
-        else:
-            with open(source, "rb") as file:
-                raw = file.read()
-    except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error.strerror}", "give a JSONL file, or -") from error
-    return decode(raw, name).split("\n")  # `splitlines` would also split at separators that a text may hold.
 
 
 def decode(raw: bytes, name: str) -> str:

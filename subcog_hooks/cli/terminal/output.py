@@ -7,11 +7,11 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import UNDATED, Memory
@@ -127,6 +127,19 @@ class Terminal:
     def json(self, value: object, indent: int | None = None) -> None:
         """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
         self.raw(to_json(value, indent) + "\n")
+
+    def rows(self, rows: Iterable[object], *, as_json: bool, as_jsonl: bool) -> bool:
+        """Print rows as one JSON array or as JSON lines; return False where neither is wanted.
+
+        Raises UsageError where both are wanted; ReaderGone, OutputFailed.
+        """
+        if as_json and as_jsonl:
+            raise UsageError("--json and --jsonl exclude each other", "give one of them")
+        if as_json:
+            self.json(list(rows), indent=1)
+        elif as_jsonl:
+            self.raw("".join(to_json(row) + "\n" for row in rows))
+        return as_json or as_jsonl
 
     def page(self, view: RenderableType) -> None:
         """Draw the result as `draw` does; through the pager where it is longer than the screen.
