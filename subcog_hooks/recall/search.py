@@ -207,6 +207,9 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
         alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
     order = _order_of_results(distinct, sources)
+    if (terms := page_candidates.query.terms) and all(term.instead for term in terms):
+        # The meaning of words in place of typed ones is a guess upon a guess.
+        order.sort(key=lambda position: page_candidates.cosine_alone(distinct[position][0].seq) is not None)
     page = [distinct[position] for position in order[offset:end]]
     page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: fusion.WINDOW]])
     answer = pipeline.build_answer(

@@ -85,11 +85,15 @@ def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, no
 def test_without_an_explanation_a_known_acronym_is_one(shelf: Shelf) -> None:
     shelf.add({"long": NOTES["long"], "short": NOTES["short"], "odd": "The ZQ calculation.", "queue": "A zero queue."})
     for text in ("FK", "what is forward kinematics"):
-        assert set(ids(find(shelf.by_words(), text))) == {"long", "short"}
-    assert (ids(find(shelf.by_words(), "ZQ")), ids(find(shelf.by_words(), "zero queue"))) == (["odd"], ["queue"])
-    assert analyse_query("foreign key", shelf.index()).meant == "foreign key FK"  # `short` may mean it
+        assert set(ids(find(shelf.by_words(), text, is_typed=True))) == {"long", "short"}
+    assert (ids(find(shelf.by_words(), "ZQ", is_typed=True)), ids(find(shelf.by_words(), "zero queue", is_typed=True))) == (
+        ["odd"],
+        ["queue"],
+    )
+    assert analyse_query("foreign key", shelf.index(), is_typed=True).meant == "foreign key FK"  # `short` may mean it
+    assert analyse_query("foreign key", shelf.index()).meant == "foreign key"  # nobody has typed it as a query
     shelf.add({"defined": NOTES["defined"]})
-    assert analyse_query("foreign key", shelf.index()).meant == "foreign key"
+    assert analyse_query("foreign key", shelf.index(), is_typed=True).meant == "foreign key"
 
 
 @pytest.mark.parametrize("keys_first", [False, True])
