@@ -206,10 +206,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     if first_hits:
         distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
         alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
-    order = _order_of_results(distinct, sources)
-    if (terms := page_candidates.query.terms) and all(term.instead for term in terms):
-        # The meaning of words in place of typed ones is a guess upon a guess.
-        order.sort(key=lambda position: page_candidates.cosine_alone(distinct[position][0].seq) is not None)
+    order = _order_of_results(distinct, page_candidates, sources)
     page = [distinct[position] for position in order[offset:end]]
     page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: fusion.WINDOW]])
     answer = pipeline.build_answer(
@@ -226,12 +223,18 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     return answer
 
 
-def _order_of_results(scored: Sequence[ScoredMemory], sources: Sources) -> list[int]:
-    """Return the positions of memories with similar ones apart, as the setting diversity.mmr and near copies ask for."""
+def _order_of_results(scored: Sequence[ScoredMemory], candidates: Candidates, sources: Sources) -> list[int]:
+    """Return the positions of memories with similar ones apart, as the setting diversity.mmr and near copies ask for.
+
+    Of a query without a known word, memories near in meaning alone come last: that is a guess upon a guess.
+    """
     memories, scores = [memory for memory, _, _ in scored], [score for _, score, _ in scored]
     order = fusion.diversify_order([memory.content for memory in memories], scores, sources.tuning.mmr)
     first = [sources.texts.words_of(memories[position]).has for position in order[: fusion.SPREAD]]
-    return [order[position] for position in fusion.spread_copies(first)] + order[len(first) :]
+    order = [order[position] for position in fusion.spread_copies(first)] + order[len(first) :]
+    if (terms := candidates.query.terms) and all(term.instead for term in terms):
+        order.sort(key=lambda position: candidates.cosine_alone(memories[position].seq) is not None)
+    return order
 
 
 def _hits_by_relevance(
