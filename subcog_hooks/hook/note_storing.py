@@ -16,9 +16,10 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
+from subcog_hooks.text import actions
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import cut, one_line
-from subcog_hooks.text.standing_rules import ORDERS
+from subcog_hooks.text.standing_rules import ORDERS, is_standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,9 +165,11 @@ def _excerpt(text: str, max_units: int = MAX_EXCERPT_UNITS) -> str:
 
 def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:
     owner = one_line(memory.project) if memory.project else "all your projects"
-    first = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
+    ruled = actions.actions_of_rule(memory.content) if is_standing(None, memory.content) else ()
+    governed = dict.fromkeys(map(actions.describe_action, ruled))
+    at_action = f", or when the agent is about to {' or '.join(governed)}" if governed else ""
     return [
-        first,
+        f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it{at_action}",
         f"  {_excerpt(memory.content)}",
         *filter(None, (removed,)),
         *similar_lines,

@@ -43,6 +43,11 @@ def test_a_typed_note_comes_with_the_next_prompt(attended: Machine) -> None:
     assert attended.recall("When is the harbour crane inspected?", cwd=folder) == [memory["id"]]
 
 
+def test_a_typed_rule_names_its_action(attended: Machine) -> None:
+    reason = reason_of(attended.prompt("remember: Run just tidy before you commit"))
+    assert "it comes when a prompt is about it, or when the agent is about to commit" in reason
+
+
 def test_a_repeated_note_is_not_stored_twice(attended: Machine) -> None:
     reason_of(attended.prompt(f"remember: {NOTE}"))
     (first,) = stored(attended)

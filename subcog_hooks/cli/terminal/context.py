@@ -126,20 +126,23 @@ def settings(*, obeys_variables: bool = False) -> Settings:
     return loaded
 
 
-_NO_SETTINGS = frozenset(  # Variables of the program and of its tests; two weights that have settings of other names.
-    {"SUBCOG_HOME", "SUBCOG_BACKGROUND", "SUBCOG_LIFELINE", "SUBCOG_EVAL", "SUBCOG_EVAL_HOMES", "SUBCOG_POSTGRES"}
-    | {"SUBCOG_REQUIRE_CLIENT", "SUBCOG_TEST_CACHE", "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"}
-)
+_FORMER_SECTION = "relevance"
 
 
 def unknown_variables() -> list[str]:
-    """Return a line for each variable that has the form of a setting's and is none."""
-    names = sorted(name for name in os.environ if name.startswith("SUBCOG_") and name not in _NO_SETTINGS)
+    """Return a line for each variable that is named like a setting of some section, and is none."""
+    names = sorted(name for name in os.environ if name.startswith("SUBCOG_"))
     if not names:
         return []
     from subcog_hooks.settings.sources import VARIABLES  # few processes have a variable
 
-    return [f"{name} sets nothing; `subcog config list` names the variables" for name in names if name not in VARIABLES]
+    sections = {_FORMER_SECTION, *(setting.partition(".")[0] for setting in VARIABLES.values())}
+    starts = tuple(f"SUBCOG_{section.upper()}_" for section in sections)
+    return [
+        f"{name} sets nothing; `subcog config list` names the variables"
+        for name in names
+        if name.startswith(starts) and name not in VARIABLES
+    ]
 
 
 @contextmanager
