@@ -152,6 +152,7 @@ def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIn
 
 
 def _replace_unknown_words(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
+    terms = [term for term in terms if term.whole not in EVERYDAY] or terms  # "how does it work" asks for no worker
     unknown = [term for term in terms if not (term.is_known or term.is_identifier or term.is_cjk)]
     for term in unknown[:MAX_REPLACED]:
         words = _words_beginning(term.whole, index, within)

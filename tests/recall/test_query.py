@@ -160,6 +160,12 @@ def test_a_beginning_of_words_is_not_corrected(shelf: Shelf) -> None:
     assert replaced_in(typed_by("ratw", shelf.index())) == {"ratw": ("rate",)}
 
 
+def test_an_everyday_word_beside_others_stays_itself(shelf: Shelf) -> None:
+    shelf.add({"pool": "A worker has 20 connections."})
+    assert replaced_in(typed_by("how does auth work", shelf.index())) == {}
+    assert replaced_in(typed_by("work", shelf.index())) == {"work": ("worker",)}
+
+
 def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"incident": "INC-4211 was closed on Monday.", "other": "INC-4212 was reopened."})
