@@ -1,4 +1,4 @@
-"""`subcog why "PROMPT"` and `intent --batch`: the intent of a prompt that was never sent, and the hook's decision on it."""
+"""`subcog why "PROMPT"` and `subcog intent`: the intent of a prompt that was never sent, and the hook's decision on it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -6,15 +6,16 @@ from typing import Annotated
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from typer import Option
+from typer import Argument, Option
 
 from subcog_hooks.cli.batch import answer_lines
+from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.results import plain_table
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import NONE, Intent
@@ -183,20 +184,32 @@ def _llm_summary(examined: Intent) -> str:
 
 
 def intent(
+    words: Annotated[Texts, Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")] = None,
     batch: Annotated[
-        str,
+        str | None,
         Option(
             "--batch",
             metavar="FILE",
             help='Read prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.',
         ),
-    ],
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     explain: Annotated[bool, Option("--explain", help="Add the signals, the LLM's answer, and the result of both.")] = False,
 ) -> None:
-    """Print the intent of each prompt in a file. `subcog why "PROMPT"` shows one, with the hook's decision.
+    """Print the intent of a prompt, or of each prompt in a file. `subcog why "PROMPT"` adds the hook's decision.
 
-    Example: subcog intent --batch prompts.jsonl
+    Example: subcog intent "where is the login stored?"
     """
+    inputs.refuse_several({"a prompt": bool(words), "--batch": batch is not None})
     settings = context.settings() if explain else None
     with open_examiner() as examine:
-        answer_lines(batch, "prompt", lambda text, _: intent_record(text, examine(text), settings))
+        if batch is not None:
+            answer_lines(batch, "prompt", lambda text, _: intent_record(text, examine(text), settings))
+            return
+        if not words:
+            raise UsageError("no prompt was given", "give one, or --batch FILE")
+        text = inputs.text_of(words)
+        if as_json:
+            terminal.json(intent_record(text, examine(text), settings), indent=1)
+        else:
+            terminal.page(intent_view(text, examine(text), explain=explain))

@@ -1,4 +1,4 @@
-"""`intent --batch` and `why "PROMPT"`: forms of output, batches, wrong calls."""
+"""`subcog intent` and `why "PROMPT"`: forms of output, batches, wrong calls."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ def test_words_are_one_prompt_and_a_dash_is_standard_input(subcog: Run) -> None:
     for arguments in ([PROMPT], PROMPT.split(), ["-"]):
         record = subcog("why", "--json", *arguments, stdin=PROMPT.encode()).json
         assert record == {**whole, "elapsed_ms": record["elapsed_ms"], "decision": None}
+        alone = subcog("intent", "--json", *arguments, stdin=PROMPT.encode()).json
+        assert alone == {**whole, "elapsed_ms": alone["elapsed_ms"]}
+    shown = subcog("intent", "--explain", PROMPT).out
+    assert (shown.startswith("troubleshoot"), "merge  no LLM was asked" in shown) == (True, True)
+    assert "a prompt and --batch exclude each other" in subcog("intent", "--batch", "-", PROMPT).err
 
 
 def test_why_shows_the_verdict_on_a_prompt_never_sent(subcog: Run) -> None:
@@ -108,7 +113,7 @@ def test_a_batch_explains_each_line_and_answers_a_bad_one(subcog: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["intent"], "Missing option '--batch'"),
+        (["intent"], "no prompt was given"),
         (["intent", "--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["why", "- x"], "put -- before a text that begins with a dash"),
         (["why", PROMPT, "--everywhere"], "a prompt and --everywhere exclude each other"),
