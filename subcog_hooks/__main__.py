@@ -42,7 +42,7 @@ def main() -> None:
 
 def _leave_when_interrupted() -> None:
     """End the process at once at Ctrl-C, until `context.guard` has begun: an exception amid imports leaves a traceback."""
-    import _signal  # type: ignore[import-not-found]  # `signal` takes 3 ms, in which Ctrl-C would leave a traceback
+    import _signal  # type: ignore[import-not-found]  # It has no types; `signal` takes 3 ms, in which Ctrl-C would leave a traceback
 
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # A shell lets its background jobs ignore it.
         _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))

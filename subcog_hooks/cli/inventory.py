@@ -330,7 +330,7 @@ def print_findings() -> None:
 
 
 def _open_vectors(store: Store) -> VectorStore | None:
-    """Return the vectors of the packaged model, those that were missing computed now; None where they are not usable."""
+    """Return the vectors of the packaged model, after embedding the memories that lack one; None where the file is unusable."""
     try:
         if os.access(store.home.root, os.W_OK):
             embedding.embed_now(store)

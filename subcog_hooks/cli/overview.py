@@ -11,7 +11,11 @@ from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
 
 OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
-BY_ITSELF = (NOTES_SETTING, KEPT_SESSIONS, AGENT_WORDS)  # What subcog reads without being called.
+BY_ITSELF = (
+    NOTES_SETTING,
+    KEPT_SESSIONS,
+    AGENT_WORDS,
+)  # settings of background reading: notes, sessions, and those for a model
 
 
 def show_overview() -> int:

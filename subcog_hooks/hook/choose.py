@@ -172,7 +172,7 @@ def choose_pointers(
     """
     injected = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
     if any((hit.relevance >= SURE and STATE not in hit.ranks) or hit.is_pinned for hit in injected):
-        return  # What the state of a session brings says nothing about its prompt.
+        return  # A memory that the session's state brings says nothing about the prompt.
     possible = {
         judgement.hit.memory.id: judgement
         for judgement in judgements

@@ -46,7 +46,7 @@ _OWN_BLOCKS = (  # the beginning of each, and its end
     ("<subcog-memories", "</subcog-memories>"),
     ("[subcog-memories", "[/subcog-memories]"),
 )
-_EXIT_CODES = (  # the field of a call's result, that of the text in it, and the words before the exit code
+_EXIT_CODES = (  # the field of a call's result, the field of the output in it, and the words before the exit code
     ("tool_response", "llmContent", "\nExit Code: "),
     ("tool_result", "text_result_for_llm", " completed with exit code "),
 )

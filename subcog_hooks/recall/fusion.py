@@ -246,8 +246,8 @@ WINDOW = 50  # memories from the top
 MIN_BODY = 80  # characters below the title line; a shorter text may mean another thing under another title
 ENDING = 40  # characters
 NEAR_COPY = 0.6  # similarity of the stems
-FIRST_RESULTS, MAX_COPIES = 5, 2  # in so many results, at most so many near copies
-SPREAD = 20  # results from the top, the last of which near copies make room for
+FIRST_RESULTS, MAX_COPIES = 5, 2  # the first results, and the most near copies among these
+SPREAD = 20  # results from the top among which near copies are moved back
 SIMILAR_LENGTH = 0.8  # Copies differ less in length, and comparing their words takes .2 ms.
 
 

@@ -31,7 +31,7 @@ LABEL = "label"  # the field of whole tags and keywords
 ASKED = "asked"  # the field of all questions of a memory, for the document frequencies of their words
 ASKED_AT = tuple(f"asked_{number}" for number in range(1, MAX_QUESTIONS + 1))  # one field a question
 PLACE = "place"  # the field of the positions of questions, "1" for the first
-# Acronyms whose long form a memory has, and the first two words of the long forms of those that it uses or explains.
+# The field of acronyms whose long form a memory has, and of the first two words of long forms whose acronym it has.
 SHORT = "short"
 SPELLED_OUT = "spelled_out"  # "acronym=long form", "acronym~long form" and "two words=acronym=long form"
 EXPLAINED, WELL_KNOWN = "=", "~"  # between an acronym and its long form
@@ -181,7 +181,7 @@ class LexicalIndex:
         return self.document_frequency(SHORT, ANY) > 0
 
     def long_forms(self, short: str, within: tantivy.Query | None = None, *, is_typed: bool) -> list[str]:
-        """Return the long forms of an acronym, the frequent ones first: those that memories explain, else well-known ones.
+        """Return the long forms of an acronym that memories explain, else its well-known ones; the frequent forms first.
 
         within: only memories that match this query count. is_typed: well-known ones are wanted. Raises IndexUnusable.
         """

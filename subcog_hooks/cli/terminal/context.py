@@ -126,7 +126,7 @@ def settings(*, obeys_variables: bool = False) -> Settings:
     return loaded
 
 
-_FORMER_SECTION = "relevance"
+_FORMER_SECTION = "relevance"  # The prior was a setting of it, and people still have its variable.
 
 
 def unknown_variables() -> list[str]:
