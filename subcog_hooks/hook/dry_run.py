@@ -92,8 +92,7 @@ def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> Ve
 
 
 def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> Verdict | None:
-    of_program = {"session_id": "", OF_CLIENT: NO_CLIENT}
-    payload = {**of_program, "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
+    payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt, OF_CLIENT: NO_CLIENT}
     call = open_call(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if call is None:
         return None
