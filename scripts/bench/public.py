@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scripts.bench import beam
@@ -31,6 +32,7 @@ from scripts.bench.figures import align, write_rows
 from scripts.bench.locomo import HELD_OUT, URL, join_sessions, load_conversations, session_of
 from scripts.bench.machine import (
     Failed,
+    Subcog,
     child_environment,
     describe_environment,
     describe_machine,
@@ -38,18 +40,19 @@ from scripts.bench.machine import (
     show_progress,
 )
 from scripts.bench.measures import MEASURES, mean_measures
-from scripts.bench.recall import for_prompt, installed_subcog, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from scripts.bench.locomo import Conversations, Question
-    from scripts.bench.machine import Subcog
+    from subcog_hooks.recall.candidates import Sources
+    from subcog_hooks.recall.hits import Answer
 
 LOCOMO, BEAM = "locomo", "beam"
 HITS = {"turns": 60, "sessions": 10, "messages": 10}  # of a search: turns enough for ten sessions
 LIKELY = 0.5  # relevance
+PATIENCE_MS = 60_000.0  # nothing is broken off: the whole tail is measured
 
 Ranking = list[tuple[str, float]]  # ids and relevances, best first
 Figures = dict[str, object]
@@ -59,7 +62,7 @@ def main() -> None:
     options = _options()
     signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
     try:
-        subcog = installed_subcog()
+        subcog = _installed_subcog()
         environment = describe_environment(subcog)
         figures = []
         if options.only != BEAM:
@@ -107,6 +110,14 @@ def _measure(subcog: Subcog, memories: str, conversations: Conversations) -> lis
     return [row for recall, ranked in rankings.items() for row in measure_rankings(memories, recall, conversations, ranked)]
 
 
+def _installed_subcog() -> Subcog:
+    """Return the executable of the environment that runs this script."""
+    command = os.path.join(os.path.dirname(sys.executable), "subcog")
+    if not os.access(command, os.X_OK):
+        raise Failed(f"subcog is not installed for {sys.executable}; install it there, or run this with another Python")
+    return Subcog(command, sys.executable)
+
+
 def _run(subcog: Subcog, home: str, *arguments: str) -> str:
     """Return the output of a command. Raises Failed."""
     environment = child_environment(SUBCOG_HOME=home)
@@ -118,13 +129,39 @@ def _run(subcog: Subcog, home: str, *arguments: str) -> str:
 
 
 def _ask_hook(home: str, questions: Sequence[Question]) -> list[Ranking]:
-    from subcog_hooks.store.store_reader import Filter, audiences_of
-
     show_progress("asking the hook's recall")
-    with opened(home) as sources:
-        scopes = {question.project: Filter(audiences=audiences_of(question.project)) for question in questions}
-        answers = (for_prompt(question.text, sources, scopes[question.project]) for question in questions)
+    with _opened(home) as sources:
+        answers = (_for_prompt(question, sources) for question in questions)
         return [[(hit.memory.id, hit.relevance) for hit in answer.hits] for answer in answers]
+
+
+@contextmanager
+def _opened(root: str) -> Iterator[Sources]:
+    """Open what the hook opens."""
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.embed import static_encoder
+    from subcog_hooks.recall import vectors as recall_vectors
+    from subcog_hooks.recall.candidates import Sources
+    from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import VectorStore
+
+    home = Home(root)
+    index = LexicalIndex.open(home)
+    encoder = static_encoder.StaticEncoder.open()
+    with Store.reader(home) as store, VectorStore.reader(home, static_encoder.SPACE, encoder.dimension) as vectors:
+        yield Sources(index, store, recall_vectors.SearchSpace(vectors, encoder.encode))
+
+
+def _for_prompt(question: Question, sources: Sources) -> Answer:
+    from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.recall import pipeline
+    from subcog_hooks.recall.hits import Eligibility
+    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.store_reader import audiences_of
+
+    eligibility = Eligibility(audiences_of(question.project), now_ms())
+    return pipeline.recall_for_prompt(question.text, sources, eligibility, Deadline(PATIENCE_MS))
 
 
 def _ask_search(subcog: Subcog, home: str, questions: Sequence[Question], hits: int, *options: str) -> list[Ranking]:

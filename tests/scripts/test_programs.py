@@ -1,7 +1,6 @@
-"""The programs under scripts/: each says what it does, and the benchmarks measure what is installed."""
+"""The programs under scripts/: each says what it does, and each dependency has one version."""
 
 import importlib
-import json
 import subprocess
 import sys
 import tomllib
@@ -19,10 +18,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.hook": "",
     "scripts.bench.peers": "",
     "scripts.bench.public": "",
-    "scripts.bench.recall": "",
-    "scripts.bench.sessions": "",
     "scripts.bench.share": "psycopg",
-    "scripts.bench.together": "",
     "scripts.demo": "pyte",
     "scripts.encoder.build_document_model": "",
     "scripts.encoder.build_multilingual_encoder": "",
@@ -57,16 +53,6 @@ def test_these_are_all() -> None:
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "scripts").rglob("*.py")}
     runnable = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path, text in sources.items() if "__main__" in text}
     assert runnable == set(PROGRAMS)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
-def test_recall_is_measured_and_drawn(tmp_path: Path) -> None:
-    file, plot = tmp_path / "figures.json", tmp_path / "recall.svg"
-    done = run("scripts.bench.recall", "--sizes", "100", "--queries", "8", "--json", str(file), "--plot", str(plot))
-    assert done.returncode == 0, done.stderr
-    (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
-    assert (size["memories"], len(size["hook_ms"]), len(size["search_ms"])) == (100, 8, 8)
-    assert plot.read_text(encoding="utf-8").count("<polyline") == 4
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The public benchmark: measures by hand, its data read, a run through the executable; peers and manuals beside it."""
+"""The public benchmark: measures by hand, its data read, a run through the executable; peers beside it."""
 
 import json
 import math
@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from scripts.bench import beam
-from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
+from scripts.bench.locomo import join_sessions, parse_conversations
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
 from scripts.bench.peers import SubcogBlock, SubcogSearch
-from scripts.relevance import manuals
-from scripts.relevance.manuals import Section
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -63,13 +61,6 @@ def test_evidence_is_read_however_it_is_written() -> None:
     sessions = join_sessions(turns)
     assert [memory["id"] for memory in sessions.memories] == ["conv-30-D1", "conv-30-D2"]
     assert sessions.questions[1].relevant == {"conv-30-D1"}
-
-
-def test_a_file_that_is_no_locomo_is_named(tmp_path: Path) -> None:
-    for content in ("not JSON", '{"a": 1}', '[{"sample_id": "x"}]'):
-        (tmp_path / "file.json").write_text(content, encoding="utf-8")
-        with pytest.raises(Failed, match=r"file\.json: LoCoMo could not be read .*; give locomo10\.json with --data FILE"):
-            load_conversations(str(tmp_path / "file.json"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
@@ -139,28 +130,3 @@ def test_subcog_is_asked_as_the_others_are(tmp_path: Path) -> None:
     assert [system.ask(question).ids for system in (search, block)] == [["keys"], ["keys"]]
     assert note in block.ask(question).text
     assert block.ask("thanks, that was all for today") == ([], "")
-
-
-BODY = "A sentence that is long enough to count as a section of a manual."
-PAGE = """<html><nav>Menu</nav><h1>1. Keys</h1><p>{body}</p><h2>1.1. Who rotates them?</h2><p>{body}</p></html>"""
-MALLARD = """<page xmlns="http://projectmallard.org/1.0/"><info><desc>How keys are made.</desc></info>
-<title>Make a  key</title><p>First this.</p><p>Then that.</p></page>"""
-
-
-def test_headings_lose_their_numbers_and_menus_are_left_out() -> None:
-    sections = list(manuals._read_page("keys.html", PAGE.format(body=BODY)))
-    assert [section.heading for section in sections] == ["", "Keys", "Who rotates them?"]
-    assert [section.body for section in sections] == ["", BODY, BODY]
-
-
-def test_a_page_of_help_has_a_title_and_a_summary() -> None:
-    assert list(manuals._read_page("keys.page", MALLARD)) == [
-        Section("Make a key", "First this.\nThen that.", "How keys are made.")
-    ]
-
-
-def test_sections_are_matched_by_position_where_translated() -> None:
-    english = [Section("Keys", BODY), Section("Locks", BODY + " Locked.")]
-    german = [Section("Schlüssel", "Ein Satz" + BODY), Section("Locks", BODY + " Locked.")]
-    manual = manuals._join_pages({"a": {"en": english, "de": german, "fr": german[:1]}})
-    assert {key: sorted(sections) for key, sections in manual.items()} == {"a#0": ["de", "en"], "a#1": ["en"]}
