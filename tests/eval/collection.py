@@ -1,7 +1,7 @@
 """The test collections: memories, queries, and which memories answer which query. Reading only; no searching, no measuring.
 
-`ground_truth` is the project's own and always there. The development collections lie outside of the repository, for measuring
-only; where they are not, whatever needs them is left out.
+`ground_truth` is the project's own and always there. The development set of prompts lies outside of the repository, for
+measuring only; where it is not, whatever needs it is left out.
 """
 
 import hashlib
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUND_TRUTH = "ground_truth"
-DEVELOPMENT = ("devmem", "locomo")
 GATE = "gate"
 VOCABULARY_GAP = (
     "vocabulary-gap"  # the ground truth's queries that share no content word with their memory: beyond the promised ten
@@ -22,22 +21,13 @@ SHARED = ROOT.parent / "shared" / "eval"
 
 
 class Query(NamedTuple):
-    """A query and the ids that answer it.
-
-    project: whose memories are searched, None for all; expected_tags: of each answer, where the query names tags.
-    """
+    """A query and the ids that answer it. expected_tags: of each answer, where the query names tags."""
 
     id: str
     text: str
     stratum: str
     relevant: frozenset[str]
-    project: str | None = None
     expected_tags: frozenset[str] = frozenset()
-
-    @property
-    def half(self) -> str:
-        """The half that the query belongs to, whatever else is in the collection."""
-        return half_of(self.id)
 
 
 class Prompt(NamedTuple):
@@ -68,10 +58,6 @@ class Collection(NamedTuple):
     memories: Path
     queries: tuple[Query, ...]
 
-    def half(self, name: str | None) -> tuple[Query, ...]:
-        """The queries of one half, all for None."""
-        return tuple(query for query in self.queries if name in (None, query.half))
-
 
 def ground_truth() -> Collection:
     queries = [
@@ -85,22 +71,6 @@ def ground_truth() -> Collection:
         for row in rows(OWN / "queries.jsonl")
     ]
     return Collection(GROUND_TRUTH, OWN / "memories.jsonl", tuple(queries))
-
-
-def development(name: str) -> Collection | None:
-    """A development collection, None where it is not at hand."""
-    folder = SHARED / name
-    if not (folder / "queries.jsonl").is_file():
-        return None
-    relevant: dict[str, set[str]] = {}
-    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        query, memory, _ = line.split("\t")
-        relevant.setdefault(query, set()).add(memory)
-    queries = [
-        Query(row["id"], row["query"], row["category"], frozenset(relevant[row["id"]]), row.get("project"))
-        for row in rows(folder / "queries.jsonl")
-    ]
-    return Collection(name, folder / "memories.jsonl", tuple(queries))
 
 
 def gate_set(folder: Path) -> GateSet:

@@ -1,7 +1,6 @@
-"""Homes with a collection in them, with final vectors, and the vectors of queries: kept, so that nothing is embedded twice."""
+"""Homes with a collection in them, with final vectors: kept, so that nothing is embedded twice."""
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -65,45 +64,11 @@ def _subcog(home: Path, *arguments: str) -> None:
         raise RuntimeError(f"subcog {' '.join(arguments)}: {done.stderr[-1000:]}")
 
 
-def encoder(query: str, kept: Path) -> Encode:
+def encoder(query: str) -> Encode:
     """What gives a query its vector, by name."""
     static = StaticEncoder.open().encode
-    return static if query == STATIC else encode_between(NeuralQueries(kept), static)
+    if query == STATIC:
+        return static
+    from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 0.6 s
 
-
-class NeuralQueries:
-    """The neural model's vectors of queries, each made once and kept in a file; `save` when there are new ones."""
-
-    def __init__(self, kept: Path) -> None:
-        recipe = hashlib.sha256(repr(models.vector_makers(PACKAGED)).encode()).hexdigest()[:12]
-        self._path = kept / f"queries-{recipe}.json"
-        self._known = self._read()
-        self._embed: Encode | None = None
-        self._is_saved = True
-
-    def __call__(self, text: str) -> bytes:
-        found = self._known.get(text)
-        if found is None:
-            if self._embed is None:
-                from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # .6 s that a kept vector saves
-
-                self._embed = DocumentEmbedder(PACKAGED).query
-            found = self._known[text] = (self._embed(text) or b"").hex()
-            self._is_saved = False
-        return bytes.fromhex(found)
-
-    def save(self) -> None:
-        """Write the new ones down, with those that another process has written meanwhile."""
-        if not self._is_saved:
-            self._known = self._read() | self._known
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            partial = self._path.with_suffix(f".{os.getpid()}")
-            partial.write_text(json.dumps(self._known), encoding="utf-8")
-            partial.replace(self._path)
-            self._is_saved = True
-
-    def _read(self) -> dict[str, str]:
-        if not self._path.is_file():
-            return {}
-        found: dict[str, str] = json.loads(self._path.read_text(encoding="utf-8"))
-        return found
+    return encode_between(DocumentEmbedder(PACKAGED).query, static)

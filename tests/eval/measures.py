@@ -47,11 +47,7 @@ class Estimate(NamedTuple):
 
 
 def per_query(judgements: Judgements, rankings: Rankings, measures: Iterable[str] = MEASURES) -> dict[str, PerQuery]:
-    """The value of each measure for each judged query, a query without a ranking counting as nothing found.
-
-    >>> per_query({"q": {"b"}}, {"q": ["a", "b"]}, ["mrr@10"])
-    {'mrr@10': {'q': 0.5}}
-    """
+    """The value of each measure for each judged query, a query without a ranking counting as nothing found."""
     names = list(measures)
     if not any(rankings.get(query) for query in judgements):  # ranx can not type a run of nothing
         return {name: dict.fromkeys(judgements, 0.0) for name in names}
@@ -78,22 +74,8 @@ def _run(rankings: Rankings) -> ranx.Run:
     return _ranx().Run(scores)
 
 
-def reciprocal_ranks(lists: Iterable[Sequence[str]], k: int) -> PerQuery:
-    """ranx's reciprocal rank fusion of lists, each best first: the score of everything in them.
-
-    >>> reciprocal_ranks([["a", "b"], ["b"]], 1)["a"]
-    0.5
-    """
-    fused = _ranx().fuse(runs=[_run({"q": ranked}) for ranked in lists], method="rrf", params={"k": k})
-    return {one: float(score) for one, score in fused.to_dict()["q"].items()}
-
-
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of values, one a query, and the percentile interval of its bootstrap (Efron 1979).
-
-    >>> estimate([1.0, 1.0, 1.0])
-    Estimate(mean=1.0, low=1.0, high=1.0, queries=3)
-    """
+    """The mean of values, one a query, and the percentile interval of its bootstrap (Efron 1979)."""
     found = np.asarray(values, np.float64)
     if not found.size:
         return Estimate(0.0, 0.0, 0.0, 0)
@@ -107,9 +89,6 @@ def ratio(parts: Iterable[float], wholes: Iterable[float]) -> Estimate:
     """The sum of `parts` in that of `wholes`, a pair a query, and the percentile interval of its bootstrap over queries.
 
     A query whose whole is 0 is not counted among the estimate's.
-
-    >>> ratio([1, 0, 2], [1, 0, 3])
-    Estimate(mean=0.75, low=0.6666666666666666, high=1.0, queries=2)
     """
     above, below = np.array([*parts], np.float64), np.array([*wholes], np.float64)
     if not below.sum():
@@ -127,11 +106,3 @@ def resampled(size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """How often each of `size` queries is in each of the bootstrap's resamples, a row a resample."""
     counts = np.random.default_rng(SEED).multinomial(size, np.full(size, 1.0 / size), RESAMPLES)
     return counts.astype(np.float64)
-
-
-def difference(ours: PerQuery, theirs: PerQuery) -> Estimate:
-    """How much better we are than they on the same queries: the paired bootstrap, which resamples queries, not runs.
-
-    Raises KeyError when they lack a query of ours.
-    """
-    return estimate([ours[query] - theirs[query] for query in sorted(ours)])

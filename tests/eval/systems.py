@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Self
 from unittest.mock import patch
 
@@ -15,7 +15,7 @@ from subcog_hooks.recall.fusion import Tuning
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_store import VectorStore
 from tests.eval.collection import Query
 from tests.eval.homes import Encode
@@ -26,14 +26,13 @@ FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: a
 
 
 class Engine:
-    """An open home and what gives queries their vectors. clock: what ages are measured against, `now_ms` for today."""
+    """An open home and what gives queries their vectors."""
 
-    def __init__(self, home: Home, encode: Encode, clock: Callable[[], int] = lambda: FROZEN_MS) -> None:
+    def __init__(self, home: Home, encode: Encode) -> None:
         self._store = Store.reader(home)
         self._index = LexicalIndex.open(home)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._space = SearchSpace(self._vectors, encode)
-        self._now = clock
 
     def __enter__(self) -> Self:
         return self
@@ -42,15 +41,14 @@ class Engine:
         self._vectors.close()
         self._store.close()
 
-    def rankings(self, queries: Iterable[Query], tuning: Tuning | None = None) -> dict[str, list[str]]:
-        """The ids found for each query, best first, as `subcog search` lists them. tuning: None for the defaults."""
-        sources = Sources(self._index, self._store, self._space, tuning or Tuning())
+    def rankings(self, queries: Iterable[Query]) -> dict[str, list[str]]:
+        """The ids found for each query, best first, as `subcog search` lists them."""
+        sources = Sources(self._index, self._store, self._space, Tuning())
         return {query.id: self._found(query, sources) for query in queries}
 
     def _found(self, query: Query, sources: Sources) -> list[str]:
-        scope = Filter(audiences=audiences_of(query.project) if query.project else None)
-        request = Request(query.text, scope, is_typed=True)
-        with patch.object(recall_search, "now_ms", self._now):
+        request = Request(query.text, Filter(), is_typed=True)
+        with patch.object(recall_search, "now_ms", lambda: FROZEN_MS):
             answer = recall_search.search_memories(request, sources, Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:
             raise RuntimeError(f"{query.id}: {answer.note}")

@@ -74,7 +74,7 @@ def test_what_is_measured_is_what_the_hook_prints(trials: list[Trial], kept: Pat
 
 def test_the_command_writes_the_same_in_every_process(trials: list[Trial], kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "gate.json"
-    command: list[str | Path] = [sys.executable, "-m", "tests.eval.gate", "--no-grid", "--homes", kept, "--out", out]
+    command: list[str | Path] = [sys.executable, "-m", "tests.eval.gate", "--homes", kept, "--out", out]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True
     )

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from tests.eval.collection import Prompt
-from tests.eval.gate.figures import ANSWERABLE, UNANSWERABLE, UNRELATED, calibration_error, reliability, shares
+from tests.eval.gate.figures import ANSWERABLE, UNANSWERABLE, UNRELATED, calibration_error, shares
 from tests.eval.gate.trials import Candidate, Trial
 
 _numbers = count()
@@ -65,12 +65,3 @@ def test_the_error_is_the_mean_distance_of_ten_equal_bins() -> None:
     assert [calibration_error(trials).mean for trials in (tenths, twenty, alike)] == pytest.approx([0.0, far, 0.0])
     both = [trial(candidates=[(0.6, True), (0.5, False)]), trial(candidates=[(0.6, False), (0.1, True)])]
     assert calibration_error(both, first=1).mean == pytest.approx(0.1)
-
-
-def test_the_curve_has_the_share_that_answers_in_each_bin() -> None:
-    looked_at = [trial(candidates=[(0.05, False), (0.95, place < 3)]) for place in range(4)]
-    low, high = reliability(looked_at, [0.0, 0.5, 1.0])
-    assert [one.relevance for one in (low, high)] == pytest.approx([0.05, 0.95])
-    assert [(one.share.mean, one.candidates) for one in (low, high)] == [(0.0, 4), (0.75, 4)]
-    (last,) = reliability([trial(candidates=[(1.0, True)])], [0.0, 0.5, 1.0])
-    assert last.share.mean == 1.0

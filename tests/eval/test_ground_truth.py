@@ -75,7 +75,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def measured(kind: str, kept: Path) -> Measured:
-    with Engine(homes.home_of(ground_truth().memories, kept), homes.encoder(kind, kept)) as engine:
+    with Engine(homes.home_of(ground_truth().memories, kept), homes.encoder(kind)) as engine:
         return Measured(kind, ground_truth(), engine)
 
 

@@ -20,7 +20,6 @@ from tests.eval.gate import results
 from tests.eval.gate.trials import DEFAULT_THRESHOLD, Hook
 
 HALVES = {"0": TUNING, "1": REPORTING, "all": None}
-GRID = tuple(twentieth / 20 for twentieth in range(1, 20))  # thresholds
 
 
 def main() -> None:
@@ -34,8 +33,6 @@ def main() -> None:
     found: results.Row = {"set": asked.set.resolve().name, "memories": len(rows(memories)), "half": half or "both"}
     with Hook(homes.home_of(memories, asked.homes)) as hook:
         found |= results.measured(hook.trials(prompts, asked.threshold), asked.threshold)
-        if not asked.no_grid:
-            found["thresholds"] = [{"threshold": one, **results.shares(hook.trials(prompts, one))} for one in GRID]
     print(results.table(found))
     if asked.out:
         asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -50,7 +47,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--threshold", type=float, default=DEFAULT_THRESHOLD, help=f"the least relevance that is given ({DEFAULT_THRESHOLD})"
     )
-    parser.add_argument("--no-grid", action="store_true", help="that threshold alone, without the trade-off over others")
     parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="all figures")
     return parser.parse_args()

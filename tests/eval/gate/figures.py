@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +15,6 @@ TWO_SIDED = 1.96  # standard errors on either side, for LEVEL
 assert LEVEL == 0.95
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-
-class Bin(NamedTuple):
-    """Candidate memories of like relevance. relevance: their mean; share: of them that answer their prompt."""
-
-    relevance: float
-    share: Estimate
-    candidates: int
 
 
 def shares(trials: Sequence[Trial]) -> dict[str, Estimate]:
@@ -63,20 +54,6 @@ def calibration_error(trials: Sequence[Trial], first: int | None = None) -> Esti
     drawn = [pool.error(weights) for weights in resampled(len(trials))]
     reach = TWO_SIDED * float(np.std(drawn))
     return Estimate(error, max(0.0, error - reach), min(1.0, error + reach), len(trials))
-
-
-def reliability(trials: Sequence[Trial], edges: Sequence[float]) -> list[Bin]:
-    """The reliability curve over candidates: bins between `edges`, without the empty ones."""
-    pool = _Pool(trials)
-    places = np.clip(np.searchsorted(np.asarray(edges), pool.relevance, side="right") - 1, 0, len(edges) - 2)
-    found = []
-    for place in np.unique(places):
-        inside = places == place
-        owners = pool.owner[inside]
-        right = np.bincount(owners, pool.is_relevant[inside], len(trials))
-        all_ = np.bincount(owners, minlength=len(trials))
-        found.append(Bin(float(pool.relevance[inside].mean()), ratio(right, all_), int(inside.sum())))
-    return found
 
 
 def _share(values: Sequence[bool]) -> Estimate:

@@ -10,8 +10,6 @@ from tests.eval.measures import Estimate
 Row = dict[str, Any]
 
 DIGITS = 4
-TENTHS = tuple(tenth / 10 for tenth in range(11))
-IN_GRID = ("answered", "unanswerable: silent", "unrelated: silent", "first precision", "precision", "fire")
 
 
 def measured(trials: Sequence[Trial], threshold: float) -> Row:
@@ -24,10 +22,6 @@ def measured(trials: Sequence[Trial], threshold: float) -> Row:
             "ece": _shown(figures.calibration_error(trials)),
             "ece of the first": _shown(figures.calibration_error(trials, 1)),
         },
-        "reliability": [
-            {"relevance": round(one.relevance, DIGITS), "share": _shown(one.share), "candidates": one.candidates}
-            for one in figures.reliability(trials, TENTHS)
-        ],
     }
 
 
@@ -45,18 +39,11 @@ def _shown(value: Estimate) -> Row:
 
 
 def table(found: Row) -> str:
-    """The figures at the threshold, the reliability curve, and the trade-off where there is one."""
+    """The figures at the threshold."""
     lines = [
         f"{found['set']}, {found['memories']} memories, {found['prompts']} prompts, threshold {found['threshold']:g}",
         *(f"{name:30}{_interval(value)}  of {value['queries']}" for name, value in found["figures"].items()),
-        "candidates by relevance: its mean, the share that answers, how many",
-        *(f"{one['relevance']:6.3f}  {_interval(one['share'])}  of {one['candidates']}" for one in found["reliability"]),
     ]
-    if "thresholds" in found:
-        lines.append("  ".join(("threshold", *IN_GRID)))
-        for row in found["thresholds"]:
-            cells = (f"{row[name]['mean']:{len(name)}.3f}" for name in IN_GRID)
-            lines.append("  ".join((f"{row['threshold']:9.2f}", *cells)))
     return "\n".join(lines)
 
 

@@ -7,9 +7,8 @@ all prompts; what the hook keeps goes to a state.db that is thrown away.
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from unittest.mock import patch
@@ -25,7 +24,7 @@ from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.recall import fusion, pipeline, vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.settings.defaults import Settings, Value
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
@@ -73,7 +72,7 @@ class Trial(NamedTuple):
 
 
 class Hook:
-    """The prompt hook over an open home. What recall brings for a prompt is kept for all that only the gate decides."""
+    """The prompt hook over an open home."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -87,7 +86,6 @@ class Hook:
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._state = State.open(Home(str(aside)), PATIENCE_MS)
         self._stack.callback(self._state.close)
-        self._kept: dict[tuple[object, ...], Answer] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -95,14 +93,12 @@ class Hook:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    def trials(
-        self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD, others: Mapping[str, Value] | None = None
-    ) -> list[Trial]:
-        """Try each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
+    def trials(self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD) -> list[Trial]:
+        """Try each prompt in a session of its own. threshold: `surfacing.min_relevance`.
 
         Raises RuntimeError when recall did less than it should have.
         """
-        settings = Settings({**(others or {}), THRESHOLD: threshold})
+        settings = Settings({THRESHOLD: threshold})
         with self._instead(settings):
             return [self._trial(prompt, settings) for prompt in prompts]
 
@@ -126,18 +122,13 @@ class Hook:
         for_prompt = pipeline.recall_for_prompt
         sources = Sources(self._index, self._store, self._space, fusion.tuning_from_settings(settings))
 
-        def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
-            key = (text, *vars(sources.tuning).values())
-            if key not in self._kept:
-                answer = for_prompt(text, *others, **named)
-                if answer.is_degraded:
-                    raise RuntimeError(f"{text[:80]}: {answer.note}")
-                self._kept[key] = answer
-            answer = copy(self._kept[key])
-            answer.hits = [copy(hit) for hit in answer.hits]
+        def whole(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
+            answer = for_prompt(text, *others, **named)
+            if answer.is_degraded:
+                raise RuntimeError(f"{text[:80]}: {answer.note}")
             return answer
 
-        with patch.object(prompt_search, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
+        with patch.object(prompt_search, "open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", whole):
             yield
 
 
