@@ -54,7 +54,7 @@ class Tuning:
     """The numbers by which lists become one ranking: from the settings, or from an experiment.
 
     alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
-    share. Only the sweep and the tests vary agreement, near_duplicate, prior and the depths.
+    share. Only the tests vary agreement, near_duplicate, prior and the depths.
     """
 
     mode: str
