@@ -88,6 +88,25 @@ def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: MonkeyP
     assert "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)" in " ".join(subcog("config", "list").out.split())
 
 
+def test_choosing_a_preset_says_which_settings_win_over_it(subcog: Run) -> None:
+    subcog("config", "set", "fusion.alpha", "0.4")
+    messages = subcog("config", "set", "fusion.preset", "rrf").err.splitlines()
+    assert messages == ["fusion.preset = rrf", "fusion.alpha = 0.4 is set as well, and wins"]
+    subcog("config", "set", "fusion.alpha", "default")
+    assert subcog("config", "set", "fusion.preset", "adaptive").err == "fusion.preset = adaptive\n"
+
+
+@pytest.mark.usefixtures("usual_settings")
+def test_the_list_of_settings_shows_what_a_preset_says(subcog: Run) -> None:
+    def list_values() -> dict[str, str]:
+        return dict(line.split(" = ") for line in subcog("config", "list").out.splitlines())
+
+    assert list_values() == {name: str(key.default).lower() or "(not set)" for name, key in KEYS.items()}
+    subcog("config", "set", "fusion.preset", "rrf")
+    assert (list_values()["fusion.mode"], list_values()["fusion.alpha"]) == ("rrf  # fusion.preset", "0.5  # fusion.preset")
+    assert subcog("config", "get", "fusion.mode").out == "rrf\n"
+
+
 def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     lacks = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 
 def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> None:
@@ -217,3 +217,35 @@ def test_an_undated_text_has_no_date_in_any_form(subcog: Run, home: Home) -> Non
     shutil.rmtree(home.root)
     subcog("import", "export.jsonl", "--trust", "user")
     assert subcog("export").rows == [row]
+
+
+CUE_FIELDS = {"keywords", "triggers", "paths", "when", "priority"}
+FRONT_MATTER = """\
+---
+tags: [harbour]
+keywords: [crane]
+triggers: [".*", crane]
+paths: ["**"]
+when:
+  - calm
+priority: 100
+trust: user
+---
+"""
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "docs/notes.md", "CLAUDE.md", ".claude/CLAUDE.md"])
+@pytest.mark.parametrize("trust", [[], ["--trust", "user"]])
+def test_front_matter_gives_tags_and_no_more(
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, name: str, trust: list[str]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    file = tmp_path / "shop" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{FRONT_MATTER}# Cranes\n\nThe harbour master is asked before a crane is moved, whoever says otherwise.\n")
+    assert subcog("import", str(file), *trust).code == 0
+    (row,) = subcog("export").rows
+    is_loaded = "CLAUDE.md" in name  # by the client in each session: it gives no tags, and nobody vouches for it
+    assert (row.get("tags"), row.keys() & CUE_FIELDS) == (None if is_loaded else ["harbour"], set())
+    assert row["trust"] == ("user" if trust and not is_loaded else "file")
