@@ -1,6 +1,5 @@
 """A hook call: its project, session and facts, its eligible memories, and the files that it opens."""
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_checks, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
@@ -48,30 +46,6 @@ def test_a_session_is_a_short_text_or_none(home: Home, store: Store) -> None:
         hook_call = make_call(home, session_id=session_id)
         assert (hook_call.session, hook_call.given_ids(), hook_call.is_trial) == (kept, set(), False)
     assert make_call(home, session_id=f"{TRIAL}1").is_trial
-
-
-def test_a_damaged_state_is_put_aside_and_answered_again(home: Home, store: Store) -> None:
-    State.open(home, 100).close()
-    calls: list[int] = []
-
-    def answer() -> None:
-        calls.append(1)
-        if len(calls) == 1:
-            raise StoreCorrupt(f"{home.state_db} is damaged", "delete it")
-
-    call.with_sound_state(home, answer)
-    assert len(calls) == 2
-    assert Path(home.state_db + ".damaged").exists()
-    assert "is damaged; it is put aside and made anew" in Path(home.log, "hook.log").read_text()
-
-
-@pytest.mark.parametrize("error", [StoreError("locked"), StoreCorrupt("memories.db is damaged", "restore it")])
-def test_any_other_failure_is_left_to_the_runner(home: Home, error: StoreError) -> None:
-    def answer() -> None:
-        raise error
-
-    with pytest.raises(type(error)):
-        call.with_sound_state(home, answer)
 
 
 DAY = 86_400_000
@@ -161,13 +135,6 @@ def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) ->
     assert returning["days_since_last_session"] == 7.0
 
 
-def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, here: Project) -> None:
-    sessions.begin_session(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
-    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
-    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
-    assert facts.session_facts(prompt_payload(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
-
-
 def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
     assert not {*facts.session_facts({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
 
@@ -178,15 +145,6 @@ def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
     fact_values = facts.session_facts(prompt_payload(), None, state, DAY)
     assert fact_values["clinician_mode"] is True
     assert "branch" not in fact_values
-
-
-@pytest.mark.parametrize("odd", [None, 7, [], {"a": 1}, "x" * 100_000, "\ud83d"])
-def test_whatever_a_payload_has_in_it_nothing_is_raised(state: State, here: Project, odd: object) -> None:
-    for event in ("UserPromptSubmit", "SessionStart", "PreToolUse", odd):
-        payload = {"hook_event_name": event, "tool_input": {"file_path": odd, "notebook_path": odd}}
-        payload |= dict.fromkeys(("session_id", "cwd", "permission_mode", "tool_name", "source"), odd)
-        facts.session_facts(payload, here, state, DAY)
-        facts.session_facts({**payload, "tool_input": odd}, here, state, DAY)
 
 
 @pytest.mark.parametrize(
@@ -217,26 +175,3 @@ def test_it_is_noted_that_a_session_was_at_work(home: Home, session_state: State
     assert session.last_at > 1_000_000_000_000
     assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
     assert sessions.find_given(session_state, "s") == {"m"}
-
-
-@pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
-def test_of_other_sessions_nothing_is_noted(home: Home, session_state: State, session: object) -> None:
-    before = session_state.run("SELECT * FROM sessions")
-    main.note_session_activity({"session_id": session}, home, Deadline(5_000))
-    assert session_state.run("SELECT * FROM sessions") == before
-
-
-def test_where_there_is_no_state_none_is_made(home: Home) -> None:
-    main.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
-    assert not os.path.exists(home.root)
-
-
-def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, session_state: State) -> None:
-    session_state.begin()
-    deadline = Deadline(60_000)
-    main.note_session_activity({"session_id": "s"}, home, deadline)
-    assert deadline.left_ms() > 30_000
-    session_state.commit()
-    session = sessions.find_session(session_state, "s")
-    assert session is not None
-    assert session.last_at == 2_000

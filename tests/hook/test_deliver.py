@@ -15,7 +15,7 @@ from subcog_hooks.hook import record
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.choose import Verdict, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
-from subcog_hooks.recall.hits import ACTION, PATH, PATTERN
+from subcog_hooks.recall.hits import ACTION, PATH
 from subcog_hooks.settings.loading import load
 from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import Memory
@@ -118,23 +118,6 @@ def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, 
     assert hand_over(make_call(), exact_of("derrick"), terms()) == ["derrick"]
 
 
-def test_two_hooks_do_not_spend_the_account_twice(make_call: Opened, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    home.create()
-    Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
-    lock = hook_deliver._lock_ledger
-
-    def after_another(call: HookCall) -> bool:
-        other = make_call().state
-        sessions.add_units(other, "s", "", 400, 1)
-        other.close()
-        return lock(call)
-
-    monkeypatch.setattr(hook_deliver, "_lock_ledger", after_another)
-    assert hand_over(make_call(), exact_of("anchor"), terms()) == []
-    assert past_verdicts(home)[0].outcome == SPENT
-    assert sessions.count_units(make_call().state, "s") == 400
-
-
 def test_a_preview_has_the_room_of_a_session(make_call: Opened, home: Home) -> None:
     home.create()
     Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
@@ -159,13 +142,6 @@ def test_repeats_are_neither_printed_nor_recorded(make_call: Opened, home: Home)
     assert [verdict.outcome for verdict in past_verdicts(home)] == [SPOKE, SPOKE]
 
 
-def test_a_pinned_memory_needs_no_relevance_and_comes_first(make_call: Opened) -> None:
-    pinned = Memory(id="pinned", content="x", seq=1, priority=90)
-    exact = ExactMatches({PATH: exact_of("anchor").channels[PATH], PATTERN: [pinned]})
-    assert hand_over(make_call(), exact, terms(0.85)) == ["pinned", "anchor"]
-    assert hand_over(make_call("2"), exact, terms(0.95)) == ["pinned"]
-
-
 def test_without_a_session_there_is_no_ledger_to_wait_for(make_call: Opened, home: Home) -> None:
     home.create()
     other = State.open(home, 100)
@@ -186,17 +162,6 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
     other.commit()
     assert sessions.find_given(call.state, "s") == set()
     assert "handed over without the ledger: " in log_of(home)
-
-
-@pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])
-def test_an_answer_that_nobody_took_was_not_given(make_call: Opened, error: OSError) -> None:
-    def refuse(_: bytes) -> NoReturn:
-        raise error
-
-    call = make_call()
-    with pytest.raises(type(error)):
-        deliver(call, exact_of("anchor"), terms(), refuse)
-    assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]  # nothing is left open
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """UserPromptSubmit inside one process: every setting changes the block, and no memory comes twice."""
 
-import gc
 import json
 import os
 import threading
@@ -14,7 +13,6 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import past_runs
@@ -126,28 +124,6 @@ def test_two_hooks_at_once_hand_a_memory_over_once(ask: Ask, home: Home) -> None
     assert len(given) == len(set(given)) > 0
 
 
-def test_a_locked_ledger_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> None:
-    given = ask(session="another")
-    state = State.open(home, 100)
-    state.begin()
-    written = respond(home, deadline=Deadline(30, work_ms=5_000))
-    assert [id_ for id_ in given if f" {id_}, relevance ".encode() in written[0]] == given
-    state.commit()
-    assert "handed over without the ledger: " in log_of(home)
-    assert ask() == given
-
-
-def test_an_answer_without_a_session_waits_for_no_writer(ask: Ask, home: Home) -> None:
-    with_metrics = ask(session="")
-    other = State.open(home, 100)
-    other.begin()
-    deadline = Deadline(60_000)
-    written = respond(home, session="", deadline=deadline)
-    assert with_metrics[0].encode() in written[0]
-    assert deadline.left_ms() > 30_000  # it has not waited for the lock as long as it might
-    assert not os.path.exists(home.log)
-
-
 def test_a_silent_prompt_waits_for_no_writer(ask: Ask, home: Home) -> None:
     for text in ("ok", OTHER_ORDER, "How do the moons of Jupiter move?"):
         assert ask(text) == []
@@ -165,17 +141,6 @@ def test_a_silent_prompt_waits_for_no_writer(ask: Ask, home: Home) -> None:
         assert intent_metrics(home) != before
 
 
-def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Home) -> None:
-    assert ask(session="")
-    other = State.open(home, 100)
-    other.begin()
-    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.0\n")
-    deadline = Deadline(60_000)
-    written = respond(home, session="", deadline=deadline)
-    assert written[0].count(b" m") >= 1
-    assert deadline.left_ms() > 30_000
-
-
 def test_each_prompt_is_counted_once(ask: Ask, home: Home) -> None:
     for number, text in enumerate(("ok", "make it blue", OTHER_ORDER, "How do the moons of Jupiter move?", QUESTION), 1):
         assert bool(ask(text)) == (text == QUESTION)
@@ -189,18 +154,6 @@ def test_a_word_in_the_prompt_asks_for_silence(ask: Ask) -> None:
 
 def test_half_a_surrogate_pair_in_a_prompt_does_no_harm(ask: Ask) -> None:
     assert ask(QUESTION + " \ud83d")
-
-
-def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
-    first = ask()
-    call._left_open.clear()
-    gc.collect()  # as the end of its process closes them
-    for suffix in ("", "-wal"):
-        if os.path.exists(home.state_db + suffix):
-            with open(home.state_db + suffix, "r+b") as file:
-                file.seek(4096)
-                file.write(b"\xff" * 60_000)
-    assert ask() == first
 
 
 def test_a_prompt_below_min_confidence_is_silent(ask: Ask, home: Home) -> None:

@@ -1,6 +1,5 @@
 """UserPromptSubmit inside one process: the memories that triggers and conditions bring."""
 
-import shutil
 from collections.abc import Callable
 
 import pytest
@@ -8,14 +7,14 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt_search
-from subcog_hooks.recall import alike, exact
-from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.recall import alike
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC
+from subcog_hooks.store import sessions
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
-from subcog_hooks.store.verdicts import BAD, BELOW, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, ROOM, SPOKE
+from subcog_hooks.store.verdicts import BAD, BELOW, INJECTED, INTENT, REPEATED, ROOM, SPOKE
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, outcomes, past_verdicts, printed_ids, respond
@@ -95,14 +94,6 @@ def test_a_question_gets_answers_and_triggered_memories(ask: Ask, home: Home) ->
     assert PATTERN in verdict.strategies
 
 
-@pytest.mark.parametrize(
-    "fields", [{"status": "superseded"}, {"expires_at": 1}, {"project": "another"}, {"priority": 95, "status": "archived"}]
-)
-def test_only_live_memories_of_this_project_come(ask: Ask, remember: Callable[..., None], fields: dict[str, object]) -> None:
-    remember("gone", **{"triggers": ("force push",), "when": {"cwd": "/"}, **fields})
-    assert ask() == ["push"]
-
-
 def test_the_bar_holds_for_triggered_but_not_pinned_memories(ask: Ask, remember: Callable[..., None], home: Home) -> None:
     remember("pinned", "Never on Fridays.", triggers=("force push",), priority=90)
     remember("imported", "Some other rule.", triggers=("force push",), priority=95, trust="import")
@@ -148,67 +139,12 @@ def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store
     assert ask("we use forcepush for the lighthouse keepers of the northern quay", session="3") == ["push"]
 
 
-def test_triggers_work_without_an_index(ask: Ask, home: Home, store: Store) -> None:
-    shutil.rmtree(home.index)
-    store.mark(Mark(store.get("push").seq, "d", "{}", 1))
-    assert ask() == ["push"]
-    assert ask("How does deploying to prod go, with the tide sensor of the lighthouse?") == ["freeze"]
-    log = log_of(home)
-    assert "marks of wrong memories could not be read" in log
-    assert "triggers and conditions alone" in log
-
-
-def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "MAX_TRIED", 0)
-    assert ask() == []
-    note = "patterns: of 1 triggers that may match 0 were tried"
-    assert log_of(home).count(note) == 1
-    ask(QUESTION + " No force push.")
-    assert note in (past_verdicts(home)[0].note or "")
-
-
-@pytest.mark.parametrize(
-    ("text", "why"), [(ORDER + " [nomem]", NOMEM), ("/force push", NOT_TYPED), ("<task-notification>force push", NOT_TYPED)]
-)
-def test_a_silenced_or_untyped_prompt_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
-    assert ask(text) == []
-    assert past_verdicts(home)[0].outcome == why
-
-
-def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> None:
-    state = State.open(home, 1_000)
-    state_values.begin_pause(state, 0, None)
-    assert ask() == []
-    state_values.end_pause(state, 0)
-    for text in ("[surfacing]\nenabled = false\n", "[search_intent]\nenabled = false\n"):
-        configure(home, text)
-        assert ask() == []
-    assert [verdict.outcome for verdict in past_verdicts(home)] == [OFF, OFF, PAUSED]
-    configure(home, "[surfacing]\ntools = false\nsession_start = false\n")
-    assert ask() == ["push"]
-
-
 def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: Home) -> None:
     with LlmServer(says("none", 0.97)) as server:
         configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
     outcome_of = outcomes(past_verdicts(home)[0])
     assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)
-
-
-@pytest.mark.parametrize(
-    "text", ["\ud800 force push", "force push\0", "FORCE\u00a0PUSH, force push", "force push " + "é" * 300_000]
-)
-def test_an_odd_prompt_triggers_all_the_same(ask: Ask, text: str) -> None:
-    assert ask(text) == ["push"]
-
-
-def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callable[..., None], home: Home) -> None:
-    remember("mode", "Findings are named by their codes.", when={"permission_mode": "plan"})
-    assert ask("ok") == []
-    assert ask("ok", permission_mode="plan") == ["mode"]
-    assert ask("ok", permission_mode="plan") == []
-    assert [verdict.strategies for verdict in past_verdicts(home)] == [(), (STATE,), ()]
 
 
 def test_a_memory_is_handed_over_only_while_its_conditions_hold(ask: Ask, remember: Callable[..., None]) -> None:

@@ -125,30 +125,6 @@ def test_three_come_with_a_call_and_once(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_a_session_whose_account_is_spent_hears_nothing(home: Home) -> None:
-    store_finding(home, "cargo-1")
-    state = State.open(home, 1_000)
-    state.run("INSERT INTO sessions VALUES ('s', '', '', 1, 1, 1, NULL, 1000000)")
-    state.close()
-    assert call(home) == []
-    assert (look(home).outcome, look(home).reason) == (MOVED_ON, "spent")
-
-
-@pytest.mark.usefixtures("lighthouse")
-def test_an_answer_waits_for_another_writer_and_comes_once(home: Home) -> None:
-    store_finding(home, "cargo-1")
-    other = State.open(home, 1_000)
-    other.begin()
-    printed: list[bytes] = []
-    payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}
-    tool.respond(payload, home, printed.append, Deadline(100.0, work_ms=5_000.0))
-    other.roll_back()
-    other.close()
-    assert printed == []
-    assert [call(home), call(home)] == [["cargo-1"], []]
-
-
-@pytest.mark.usefixtures("lighthouse")
 @pytest.mark.parametrize("switch", ["pause", "surfacing", "search_intent"])
 def test_a_silenced_prompt_leaves_nothing_for_later(home: Home, switch: str) -> None:
     store_finding(home, "cargo-1")
@@ -173,14 +149,6 @@ def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"
     for cut in range(len(url)):
         assert "Sup3r" not in (shown_of(make("y " * ((max_chars - cut) // 2) + url)) or "")
-
-
-def test_a_pipe_that_has_no_room_starts_no_process(home: Home) -> None:
-    home.create()
-    with patch.object(os, "write", lambda _, content: len(content) - 1), pytest.raises(OSError, match="no room"):
-        detached.start_process(home, ["hook", "--second-look"], b"x" * 100)
-    with pytest.raises(ValueError, match="more than a pipe takes"):
-        detached.start_process(home, ["hook", "--second-look"], b"x" * (detached.MAX_INPUT_BYTES + 1))
 
 
 def test_it_goes_to_no_session_of_another_project(home: Home, store: Store, make: Maker) -> None:

@@ -212,23 +212,3 @@ def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, stat
     sessions.keep_last_prompt(state, "s", LastPrompt(("relay",), 0.8), now)
     start("compact")
     assert sessions.find_last_prompt(state, "s", now) is not None
-
-
-def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("Nothing for a start.", paths=("a.py",))])
-    other = State.open(home, 100)
-    other.begin()
-    deadline = Deadline(60_000)
-    hook_session.respond({"session_id": "s", "source": "startup"}, home, lambda _: pytest.fail("spoke"), deadline)
-    assert deadline.left_ms() > 30_000
-    other.commit()
-    assert sessions.find_session(other, "s") is None
-
-
-def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:
-    start()
-    for suffix in ("-wal", "-shm"):
-        Path(home.state_db + suffix).unlink(missing_ok=True)
-    Path(home.state_db).write_bytes(b"x" * 5_000)
-    assert printed_ids(start(session="another")) == ["pinned", "branch"]
-    assert Path(home.state_db + ".damaged").exists()

@@ -14,7 +14,7 @@ from subcog_hooks.cues.conditions import TOOLS
 from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import PATH, PATTERN
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import SPOKE
 from tests.hook.recorded import ODD_INPUTS, Call, configure, past_verdicts, repository
@@ -121,17 +121,6 @@ def test_equally_close_sections_come_as_in_their_file(call: Call, remember: Call
     assert call(file="a.py") == ["md-3"]
 
 
-def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None]) -> None:
-    gone: list[dict[str, object]] = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
-    gone.append({"project": "git.example.com/acme/blog"})
-    for number, fields in enumerate(gone):
-        about: dict[str, object] = {"paths": ("src/db/**",), "triggers": ("drop table",), **fields}
-        remember(f"gone{number}", f"See src/db/pool.py ({number})", **about)
-    remember("theirs", paths=("src/db/**",), project="another")
-    remember("mine", paths=("src/db/**",), project=None)
-    assert call(file="src/db/pool.py", new_string="drop table") == ["mine"]
-
-
 def test_in_another_worktree_the_same_project_is_at_hand(
     call: Call, remember: Callable[..., None], shop: Path, tmp_path: Path
 ) -> None:
@@ -180,23 +169,6 @@ def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: C
     remember("pool", paths=("pool.py",))
     remember("drive", "Rule two.", paths=("C:/work/**",))
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("Bash", {"command": 'psql -c "DROP TABLE users"'}),
-        ("Edit", {"file": "a.sql", "old_string": "x", "new_string": "drop table"}),
-        ("Write", {"file": "a.sql", "content": "-- first\nDrop  Table"}),
-        ("NotebookEdit", {"notebook_path": "/a.ipynb", "new_source": "drop table"}),
-        ("MultiEdit", {"file": "a.sql", "edits": [3, {"new_string": None}, {"new_string": "x"}, {"new_string": "drop table"}]}),
-    ],
-)
-def test_a_trigger_is_held_against_the_command_and_the_new_text(
-    call: Call, remember: Callable[..., None], name: str, given: dict[str, object]
-) -> None:
-    remember("table", triggers=(r"drop\s+table",))
-    assert call(name, **{**given, "old_string": "drop table"}) == ["table"]
 
 
 def test_what_is_replaced_read_or_sought_triggers_nothing(call: Call, remember: Callable[..., None]) -> None:
@@ -271,15 +243,6 @@ def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: H
     assert call(file="a.py") == ["pool"]
 
 
-def test_a_pause_silences_it(call: Call, remember: Callable[..., None], home: Home) -> None:
-    remember("pool", paths=("*.py",))
-    state = State.open(home, 100)
-    state_values.begin_pause(state, 0, None)
-    assert call(file="a.py") == []
-    state_values.end_pause(state, 0)
-    assert call(file="a.py") == ["pool"]
-
-
 def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[..., None], shop: Path) -> None:
     remember("pool", paths=("*.py",))
     (shop / ".subcog.toml").write_text("[surfacing]\ntools = false\n")
@@ -298,12 +261,6 @@ def test_of_a_trial_nothing_is_kept(call: Call, remember: Callable[..., None], h
     for _ in range(2):
         assert call(file="a.py", session=f"{TRIAL}1") == ["pool"]
     assert (past_verdicts(home), State.open(home, 1_000).run("SELECT * FROM ledger")) == ([], [])
-
-
-def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[..., None]) -> None:
-    remember("pool", paths=("*.py",))
-    for session in ("", None, 3, ""):
-        assert call(file="a.py", session=session) == ["pool"]
 
 
 def test_other_tools_are_let_be(call: Call, remember: Callable[..., None]) -> None:

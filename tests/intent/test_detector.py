@@ -3,13 +3,11 @@
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.intent import classifier, detector, keywords
-from subcog_hooks.intent.detector import COMPLETED, DURATION, HOUR_MS, MAX_PROMPT_SHOWN, STARTED
+from subcog_hooks.intent import detector, keywords
+from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED
 from subcog_hooks.intent.topics import extract_topics
-from subcog_hooks.llm import ask
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
-from subcog_hooks.settings.defaults import Settings, Value
-from subcog_hooks.store.memory import now_ms
+from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
@@ -25,7 +23,6 @@ from tests.intent.asked import (
     call,
     examine_with,
     metric_values,
-    provider_of,
     status,
 )
 from tests.llm_server import Behaviour, LlmServer, says
@@ -220,46 +217,3 @@ def test_neither_failures_nor_answers_where_no_texts_are_kept(home: Home, state:
         f'{DURATION}{{source="keyword"}}': 1,
         f'{DURATION}{{source="hybrid"}}': 2,
     }
-
-
-def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        settings = asking(server)
-        ask.cache_answer(
-            state,
-            ask.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
-            "not JSON",
-            now_ms(),
-            HOUR_MS,
-        )
-        assert status(home, state, settings) == "success"
-
-
-def end_rest(state: State, settings: Settings, home: Home) -> None:
-    """Let the provider's rest be over."""
-    ask.open_breaker(state, provider_of(settings, home).circuit, now_ms() - 1)
-
-
-def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
-    with LlmServer(llm_server.fails(500), llm_server.resets(), llm_server.garbage()) as server:
-        settings = asking(server)
-        assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
-        assert len(server.requests) == ask.FAILURES
-        result = examine_with(home, state, settings)
-        assert len(server.requests) == ask.FAILURES
-    assert result.llm_reason == "it failed too often lately"
-    assert result.confidence == keywords.read_prompt(QUESTION).intent.confidence
-    assert metric_values(state)[STARTED] == ask.FAILURES
-
-
-def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
-    with LlmServer(YES) as server:
-        settings = asking(server)
-        for _ in range(3):
-            ask.record_call_failure(state, provider_of(settings, home).circuit, now_ms())
-        end_rest(state, settings, home)
-        other = State.open(home, 1_000)
-        other.begin()
-        assert not detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
-        other.commit()
-        assert status(home, state, settings) == "success"

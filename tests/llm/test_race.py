@@ -1,15 +1,10 @@
 """The race against a real local server that answers, hangs, drips, resets or answers too late."""
 
-import _thread
-import json
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
-from typing import Any
 
 import apsw
 import pytest
@@ -106,49 +101,6 @@ def test_with_no_time_left_the_join_does_not_wait(seconds: float) -> None:
         assert start_call(keyless_provider(server)).join(seconds).status == "timeout"
 
 
-class Deadly(Provider):
-    """A provider whose address ends the thread that asks for it."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "base_url":
-            raise SystemExit
-        return super().__getattribute__(name)
-
-
-def test_a_thread_that_dies_without_an_outcome_is_disconnected() -> None:
-    outcome = start_call(Deadly("openai", "http://127.0.0.1:1", "m", "")).join(SECONDS)
-    assert (outcome.status, outcome.answer, outcome.reason) == ("disconnected", None, "the call died")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a stack of any size may be had")
-def test_without_a_thread_it_is_disconnected() -> None:
-    usual = _thread.stack_size(1 << 47)  # more than there are addresses
-    try:
-        call = start_call(Provider("openai", "http://127.0.0.1:1", "m", ""))
-    finally:
-        _thread.stack_size(usual)
-    assert call.join(SECONDS).status == "disconnected"
-
-
-def test_a_mistake_of_ours_is_an_outcome() -> None:
-    nothing: Any = None
-    outcome = ask.Race(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse_answer, SECONDS).join(SECONDS)
-    assert (outcome.status, outcome.reason) == ("error", "an internal error: AttributeError")
-
-
-def test_many_calls_at_once_do_not_mix() -> None:
-    def answer(handler: llm_server.Handler) -> None:
-        model = json.loads(handler.body)["model"]
-        says("howto", 0.9, [model])(handler)
-
-    with LlmServer(answer) as server:
-        calls = [start_call(keyless_provider(server, f"model {number}")) for number in range(8)]
-        answers = [call.join(SECONDS).answer for call in calls]
-    assert [answer.topics for answer in answers if answer] == [(f"model {number}",) for number in range(8)]
-
-
 RUN = """
 import sys, os
 sys.path.insert(0, sys.argv[1])
@@ -219,29 +171,6 @@ def test_a_try_that_fails_brings_another_rest(resting: State) -> None:
 def test_a_try_that_is_killed_counts_as_failed(resting: State) -> None:
     assert may_call(resting, LLM, NOW + OPEN_MS)
     assert [may_call(resting, LLM, NOW + OPEN_MS + after) for after in (OPEN_MS - 1, OPEN_MS)] == [False, True]
-
-
-def test_of_many_hooks_at_once_one_tries(resting: State, home: Home) -> None:
-    count = 8
-    together = Barrier(count)
-
-    def hook(_: int) -> bool:
-        state = State.open(home, 5_000)
-        together.wait()
-        try:
-            return may_call(state, LLM, NOW + OPEN_MS)
-        finally:
-            state.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        assert sorted(pool.map(hook, range(count))) == [False] * (count - 1) + [True]
-
-
-def test_a_clock_that_was_set_back_does_not_rest_for_ever(resting: State) -> None:
-    year = 365 * 86_400_000
-    assert may_call(resting, LLM, NOW - year)
-    record_call_failure(resting, LLM, NOW - year)
-    assert not may_call(resting, LLM, NOW - year)
 
 
 def test_a_provider_has_failures_of_its_own(state: State) -> None:

@@ -1,7 +1,6 @@
 """Words and meaning together: their candidates, the answer when one side fails, and the modes."""
 
 import _thread
-import sys
 from collections.abc import Callable
 
 import apsw
@@ -10,7 +9,6 @@ import pytest
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.recall import candidates
-from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
 from subcog_hooks.recall.query import Query
@@ -323,37 +321,9 @@ def test_a_narrow_scope_is_not_searched_in_a_thread(shelf: Shelf, space: SearchS
     assert cosines_of(shelf, of, Filter(tags=("blue",))) == {}
 
 
-def test_without_a_thread_to_be_had_it_is_searched_at_once(
-    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    assert list(cosines_of(shelf, begin_search(shelf, space))) == [*PLACES]
-
-
-def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: SearchSpace) -> None:
-    space.vectors._execute("DROP TABLE codes")
-    of = begin_search(shelf, space)
-    with pytest.raises(StoreError):
-        of.search(ASKED, Filter(), 10, ENOUGH)
-    of.end()
-
-
 def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_reader, "_STEPS", 1)
     of = Semantic(space, shelf.store, 0.0)
     of.begin(ASKED.text, Filter(), 10, Held(has_passed=True))
     with pytest.raises(StoreError):
         of.search(ASKED, Filter(), 10, ENOUGH)
-
-
-def test_the_interpreter_switches_as_before_when_it_has_ended(shelf: Shelf, space: SearchSpace) -> None:
-    usual = recall_vectors._USUAL_SECONDS
-    of = begin_search(shelf, space)
-    assert sys.getswitchinterval() < usual
-    of.end()
-    of.end()
-    assert sys.getswitchinterval() == usual
-    assert list(cosines_of(shelf, of)) == [*PLACES]

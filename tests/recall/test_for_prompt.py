@@ -221,17 +221,6 @@ def test_a_trigger_matches_anywhere_in_any_case_and_once(shelf: Shelf) -> None:
     assert [(text, found) for text, comes in cases if (found := matching(shelf.store, text)) != ["freeze"] * comes] == []
 
 
-def test_only_live_memories_of_these_audiences_come(shelf: Shelf) -> None:
-    add_both(shelf, "theirs", project="blog")
-    add_both(shelf, "now", expires_at=NOW)
-    for status in ("superseded", "pending", "archived"):
-        add_both(shelf, status, status=status)
-    add_both(shelf, "mine", project="shop")
-    add_both(shelf, "later", expires_at=NOW + 1)
-    assert matching(shelf.store, "deploy") == ["later", "mine"]
-    assert holding(shelf.store) == ["later", "mine"]
-
-
 def test_new_ones_come_first_then_by_priority_then_the_newest(shelf: Shelf) -> None:
     add_both(shelf, "old", created_at=1)
     add_both(shelf, "new", created_at=2)
@@ -245,12 +234,6 @@ def test_five_patterns_and_three_states_at_most(shelf: Shelf) -> None:
     assert matching(shelf.store, "deploy") == ["m0", "m1", "m2", "m3", "m4"]
     assert holding(shelf.store) == ["m0", "m1", "m2"]
     assert matching(shelf.store, "deploy", "m0", "m1")[:3] == ["m2", "m3", "m4"]
-
-
-def test_expired_ones_take_no_places(shelf: Shelf) -> None:
-    add_both(shelf, *(f"gone{number}" for number in range(80)), priority=9, expires_at=1)
-    add_both(shelf, "live")
-    assert matching(shelf.store, "deploy") == holding(shelf.store) == ["live"]
 
 
 def test_too_many_triggers_are_tried_by_priority_with_a_note(shelf: Shelf) -> None:
