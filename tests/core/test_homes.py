@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core import files, repository_variables
-from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import STARTED_IN
 from subcog_hooks.core.paths import find_home
-from subcog_hooks.core.repository_variables import MAX_HOMES, MAX_RECORD, find_setter, is_accepted_home, remember_home
+from subcog_hooks.core.repository_variables import MAX_RECORD, find_setter, is_accepted_home, remember_home
 
 PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "why do we use PKCE?"}'
 
@@ -136,20 +135,6 @@ def test_user_folder_that_is_a_repository_keeps_its_home(
     assert (home.root, ignored) == (str(tmp_path / "user" / ".subcog"), "")
 
 
-def test_a_user_whom_the_system_does_not_know_has_no_home_then(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(_: int) -> None:
-        raise KeyError
-
-    register(tmp_path, monkeypatch, "")
-    monkeypatch.setattr(pwd, "getpwuid", unknown)
-    monkeypatch.delenv("SUBCOG_HOME")
-    monkeypatch.setenv("HOME", str(repository))
-    with pytest.raises(StoreError, match="cannot be told from a folder of this repository"):
-        find_home()
-
-
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder, outside of any repository and of the working folder."""
@@ -194,14 +179,6 @@ def test_record_is_the_users_alone_and_lists_real_paths_once(user: Path, own_rep
         assert record.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_oldest_homes_make_room(user: Path) -> None:
-    for number in range(MAX_HOMES + 1):
-        remember_home(str(user / str(number)))
-    assert not is_accepted_home(str(user / "0"))
-    assert is_accepted_home(str(user / "1"))
-    assert is_accepted_home(str(user / str(MAX_HOMES)))
-
-
 @pytest.mark.parametrize(
     "content",
     ["", "{", "null", '{"homes": ["HOME"]}', "[1, null]", "[" * 50_000, "\xff", '["HOME"' + " " * MAX_RECORD + "]"],
@@ -215,15 +192,6 @@ def test_record_that_is_no_list_accepts_nothing(user: Path, own_repository: Path
     assert not is_accepted_home(str(home))
     remember_home(str(home))
     assert is_accepted_home(str(home))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no FIFO")
-def test_record_that_is_a_fifo_is_not_waited_for(user: Path, own_repository: Path) -> None:
-    (user / ".subcog").mkdir()
-    os.mkfifo(user / ".subcog" / "homes.json")
-    assert not is_accepted_home(str(own_repository / ".memories"))
-    remember_home(str(own_repository / ".memories"))
-    assert is_accepted_home(str(own_repository / ".memories"))
 
 
 @pytest.mark.parametrize("folder", ["", "deep/er"])
@@ -253,15 +221,6 @@ def test_users_folder_may_itself_be_a_repository(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOME", folder)
     monkeypatch.chdir(folder)  # as where the user's settings are kept with git
     assert is_accepted_home(os.path.join(folder, ".subcog"))
-
-
-def test_read_only_folder_is_one_clear_error(user: Path) -> None:
-    (user / ".subcog").mkdir()
-    (user / ".subcog" / "homes.json").mkdir()
-    with pytest.raises(StoreError, match=r"homes\.json cannot be written"):
-        remember_home("/srv/memories")
-    assert not is_accepted_home("/srv/memories")
-    assert os.listdir(user / ".subcog") == ["homes.json"]
 
 
 ADDRESS = "ANTHROPIC_BASE_URL"

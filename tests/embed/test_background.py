@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from subcog_hooks.store import memory, vector_store
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Counting, Open
@@ -143,19 +142,6 @@ def counts(home: Home, space: Space) -> tuple[int, int]:
         return vectors.counts()
 
 
-def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls `act` once, when two vectors of the space are final."""
-    finish = VectorStore.finish
-
-    def finish_and_act(vectors: VectorStore, made: Iterable[tuple[int, str, Sequence[bytes]]]) -> int:
-        count = finish(vectors, made)
-        if space.name in vectors.path and vectors.counts()[0] == 2:
-            act()
-        return count
-
-    monkeypatch.setattr(VectorStore, "finish", finish_and_act)
-
-
 def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
     assert catch_up.embed_all_pending(home, pace) == 4
@@ -164,28 +150,6 @@ def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -
     assert catch_up.is_embedding_due(home)
     assert catch_up.embed_all_pending(home) == 8
     assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
-
-
-def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    after_the_first_group_of(chosen_model, lambda: Path(home.config).write_text(""), monkeypatch)
-    catch_up.embed_all_pending(home)
-    assert counts(home, chosen_model) == (2, 4)
-    assert catch_up.last_failure(home) == ""
-
-
-@pytest.mark.parametrize("is_its_turn", [False, True])
-def test_a_model_removed_meanwhile_is_no_failure(
-    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch, *, is_its_turn: bool
-) -> None:
-    def remove() -> None:
-        VectorStore.remove(home, chosen_model.name)
-        models.remove_model(home, chosen_model)
-
-    after_the_first_group_of(chosen_model if is_its_turn else SPACE, remove, monkeypatch)
-    catch_up.embed_all_pending(home)
-    assert (counts(home, SPACE), catch_up.last_failure(home)) == ((6, 0), "")
-    assert not os.path.exists(chosen_model.folder)
-    assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
 def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:
@@ -209,14 +173,6 @@ def test_a_failed_model_rests_until_a_change_or_for_a_day(
         assert catch_up.is_embedding_due(home)
     os.utime(path)
     assert catch_up.is_embedding_due(home)
-
-
-def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space) -> None:
-    os.makedirs(home.index, exist_ok=True)
-    for text in ("the disk is full", "[1]", '{"minilm": 3}', ""):
-        Path(home.index, catch_up.FAILURE).write_text(text)
-        assert catch_up.last_failure(home) == ""
-        assert catch_up.is_embedding_due(home)
 
 
 IMPATIENT = Patience(0, is_urgent=False)

@@ -16,7 +16,6 @@ from subcog_hooks.embed import models, multilingual_encoder, pull, static_encode
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
-from subcog_hooks.store.home_files import ProcessLock
 from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 
 SLUG = "snowflake-snowflake-arctic-embed-xs"
@@ -88,14 +87,6 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
     assert left_behind(home) == []
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx"])
-def test_an_incomplete_folder_is_refused(home: Home, folder: Path, name: str) -> None:
-    (folder / name).unlink()
-    with pytest.raises(ModelError, match=rf"{folder} lacks (onnx/)?{name}; expected the files of {OTHER}"):
-        pull.pull_model(home, OTHER, str(folder))
-    assert has_nothing_pulled(home)
-
-
 def test_another_folder_or_dimension_is_refused(home: Home, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere is not a folder"):
         pull.pull_model(home, OTHER, str(tmp_path / "nowhere"))
@@ -127,14 +118,6 @@ def test_a_pull_replaces_only_a_damaged_model(home: Home, folder: Path, tmp_path
     os.unlink(os.path.join(space.folder, "tokenizer.json"))
     assert models.missing_files(pull.pull_model(home, OTHER, str(folder))) == []
     assert left_behind(home) == []
-
-
-def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
-    with (
-        ProcessLock(os.path.join(home.models, "pull.lock"), 0, "pulling"),
-        pytest.raises(ModelError, match="another process is pulling a model"),
-    ):
-        pull.pull_model(home, OTHER, str(folder))
 
 
 class Hub(ThreadingHTTPServer):

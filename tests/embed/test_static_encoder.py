@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -126,34 +125,6 @@ def test_no_sum_overflows_and_scales_of_any_size_add_up(tmp_path: Path) -> None:
     encoder = small(tmp_path / "e", [[100, 0, 0, 0], [0, 50, 0, 0], [0, 0, 80, 0]], [1e30, 1e30, 1e-30])
     assert material.unit_vector(encoder, "a b c") == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
     encoder.close()
-
-
-def test_rows_that_cancel_out_give_no_vector(tmp_path: Path) -> None:
-    encoder = small(tmp_path / "e", [[100, 0, 0, -5], [-100, 0, 0, 5]], [1, 1])
-    assert encoder.encode("a b") == b""
-    assert encode_many(["a b"], str(tmp_path / "e")) == [b""]
-    encoder.close()
-
-
-def test_a_scale_that_is_no_number_above_zero_is_damage(tmp_path: Path) -> None:
-    path = tmp_path / "e"
-    small(path, [[1, 2, 3, 4]], [1]).close()
-    content = path.read_bytes()
-    for scale in (b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f", b"\x00\x00\x00\x00", b"\x00\x00\x80\xbf"):
-        path.write_bytes(content[:-12] + scale + content[-8:])  # the last record but one, which is the token's
-        encoder = StaticEncoder.open(str(path))
-        with pytest.raises(layout.EncoderUnusable, match="damaged"):
-            encoder.encode("a")
-        with pytest.raises(layout.EncoderUnusable, match="damaged"):
-            encode_many(["a"], str(path))
-        encoder.close()
-
-
-def test_a_missing_encoder_is_said() -> None:
-    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin cannot be opened"):
-        StaticEncoder.open("nowhere.bin")
-    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin cannot be opened"):
-        encode_many(["a"], "nowhere.bin")
 
 
 ENGLISH = b"english"
@@ -284,28 +255,11 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
             layout.PackedEncoder(str(location))
 
 
-def test_a_file_that_shrinks_while_it_is_open_is_said(small_path: str) -> None:
-    packed = layout.PackedEncoder(small_path)
-    os.truncate(small_path, layout.HEADER)
-    with pytest.raises(layout.EncoderUnusable, match="truncated while it was open"):
-        packed.record(0)
-    packed.close()
-
-
 def test_an_id_that_has_no_row_is_damage(small_path: str) -> None:
     content = Path(small_path).read_bytes()
     Path(small_path).write_bytes(content.replace(b"\xfftoken\xff\x00\x00\x02", b"\xfftoken\xff\x00\x00\x7f"))
     with pytest.raises(layout.EncoderUnusable, match="there is no token 127"):
         match(small_path, b"token")
-
-
-def test_any_changed_byte_is_found_by_the_check(small_path: str) -> None:
-    packing.check_encoder(small_path)
-    content = bytearray(Path(small_path).read_bytes())
-    content[-20] ^= 1
-    Path(small_path).write_bytes(content)
-    with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        packing.check_encoder(small_path)
 
 
 TEXT = st.text(st.characters(codec="utf-8"))

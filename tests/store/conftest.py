@@ -152,11 +152,6 @@ def overwrite(path: str) -> None:
     Path(path).write_bytes(b"garbage" * 2_000)
 
 
-def widen(path: str) -> None:
-    os.unlink(path)
-    VectorStore.writer(Home(str(Path(path).parents[1])), SPACE, 2 * DIMENSION).close()
-
-
 def lose_codes(path: str) -> None:
     run_sql(path, "DELETE FROM codes")
 

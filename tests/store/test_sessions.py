@@ -11,7 +11,7 @@ from subcog_hooks.store import past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.past_runs import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.sessions import MAX_SESSIONS, SESSION_DAYS
 from subcog_hooks.store.state import State
-from subcog_hooks.store.verdicts import HANDED_OVER, MOVED_ON, WAITING, RecordedVerdict
+from subcog_hooks.store.verdicts import MOVED_ON, WAITING, RecordedVerdict
 
 DAY = 86_400_000
 
@@ -157,14 +157,6 @@ def outcome_of(state: State, look: str) -> str:
     return verdict.outcome
 
 
-def counts(state: State) -> dict[str, float]:
-    return {
-        metric.labels: metric.value
-        for metric in past_runs.read_metrics(state)
-        if metric.name == verdicts.SECOND_LOOKS_TOTAL and isinstance(metric, past_runs.Counter)
-    }
-
-
 def test_no_more_run_at_once_than_may(state: State) -> None:
     assert [begin(state, f"d{number}", f"s{number}") for number in range(MAX_RUNNING + 1)] == [True] * MAX_RUNNING + [False]
     assert past_runs.end_look(state, "d0", "look", [], NOW) is False
@@ -176,19 +168,6 @@ def test_killed_looks_make_room_after_their_time(state: State) -> None:
         begin(state, f"d{number}", f"s{number}")
     assert not begin(state, "next", "s", NOW + LOOK_MS)
     assert begin(state, "next", "s", NOW + LOOK_MS + 1)
-
-
-def test_a_clock_that_was_ahead_blocks_nothing(state: State) -> None:
-    for number in range(MAX_RUNNING):
-        begin(state, f"d{number}", f"s{number}", NOW + 10**9)
-    assert begin(state, "next", "s", NOW)
-
-
-def test_simultaneous_prompt_of_another_session_loses_no_look(state: State) -> None:
-    begin(state, "later", "t", NOW + 40)  # its hook was the faster one
-    begin(state, "d", "s", NOW)
-    assert past_runs.end_look(state, "later", "look", FOUND, NOW)
-    assert past_runs.end_look(state, "d", "look", FOUND, NOW)
 
 
 def test_answer_waits_for_its_session_for_a_while(state: State) -> None:
@@ -208,27 +187,6 @@ def test_answer_waits_for_its_session_for_a_while(state: State) -> None:
     assert not sessions.has_second_look(state, "")
 
 
-def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:
-    waits(state)
-    waiting = past_runs.find_waiting_answer(state, "s", NOW)
-    assert waiting is not None
-    past_runs.settle_look(state, waiting, HANDED_OVER, "call-1")
-    assert past_runs.find_waiting_answer(state, "s", NOW) is None
-    look = past_runs.find_verdict(state, "look-d")
-    assert look is not None
-    assert (look.outcome, look.reason, look.looked_at, look.later_ms) == (HANDED_OVER, "call-1", "d", 1_300)
-    past_runs.settle_look(state, waiting, MOVED_ON, "too late")  # as another process may try
-    assert outcome_of(state, "look-d") == HANDED_OVER
-    assert counts(state) == {f'outcome="{HANDED_OVER}"': 1.0}
-
-
-def test_another_prompt_drops_an_answer(state: State) -> None:
-    waits(state)
-    past_runs.drop_session_looks(state, "s")
-    assert past_runs.find_waiting_answer(state, "s", NOW) is None
-    assert outcome_of(state, "look-d") == MOVED_ON
-
-
 def test_another_prompt_drops_a_look_that_runs(state: State) -> None:
     begin(state, "d", "s")
     past_runs.drop_session_looks(state, "s")
@@ -240,13 +198,3 @@ def test_what_nobody_came_for_is_forgotten(state: State) -> None:
     waits(state)
     begin(state, "next", "t", NOW + WAITS_MS + 1)
     assert outcome_of(state, "look-d") == MOVED_ON
-
-
-def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
-    prompt = RecordedVerdict("d", NOW, "UserPromptSubmit", "s", "", "below")
-    verdicts.keep_verdict(state, prompt, NOW)
-    waits(state)
-    look = past_runs.find_second_look(state, prompt)
-    assert look is not None
-    assert look.id == "look-d"
-    assert past_runs.find_second_look(state, RecordedVerdict("e", NOW, "UserPromptSubmit", "s", "", "below")) is None

@@ -1,8 +1,7 @@
-"""The file of a space's vectors: one that cannot be used, is shared, is read only, or is without sqlite-vec."""
+"""The file of a space's vectors: one that cannot be used, is shared, or is without sqlite-vec."""
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,6 @@ from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.store.conftest import SMALL, SMALL_DIMENSION, damage, lose_a_table, put, run_sql, vector
-
-ROOT = Path(__file__).parents[2]
 
 
 def fill(path: str) -> None:
@@ -163,32 +160,6 @@ def test_one_writer_at_a_time_and_readers_never_wait(home: Home, vectors: Vector
             pass
         with VectorStore.reader(home, SMALL, SMALL_DIMENSION, busy_ms=0) as reader:
             assert len(reader.nearest(vector(1), 10, None, ())) == 10
-
-
-@pytest.mark.skipif(os.name == "nt" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="needs a user")
-def test_read_only_folder_can_be_read(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.close()
-    file = vectors_path(home, SMALL)
-    code = (
-        "import os, sys\nfrom subcog_hooks.store.vector_reader import VectorsUnusable\n"
-        "from subcog_hooks.store.vector_store import VectorStore\n"
-        "from subcog_hooks.core.errors import StoreError\nfrom subcog_hooks.core.paths import Home\n"
-        f"query = bytes.fromhex('{vector(1).hex()}')\n"
-        f"print(len(VectorStore.reader(Home.find(), {SMALL!r}, {SMALL_DIMENSION}).nearest(query, 10, None, ())))\n"
-        f"try:\n    VectorStore.writer(Home.find(), {SMALL!r}, {SMALL_DIMENSION})\n"
-        "except StoreError as error:\n    print(error.message)\n"
-    )
-    for path in (home.root, home.index, file):
-        os.chmod(path, 0o555 if os.path.isdir(path) else 0o444)
-    as_a_user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    try:
-        done = subprocess.run(
-            [*as_a_user, sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-        )
-    finally:
-        for path in (file, home.index, home.root):
-            os.chmod(path, 0o700)
-    assert (done.stdout, done.stderr) == (f"10\n{file} cannot be written\n", "")
 
 
 def test_without_sqlite_vec_the_vectors_say_what_to_install(

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.core.errors import StoreBusy, StoreCorrupt
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_cells, vector_store
 from subcog_hooks.store.home_files import ProcessLock
@@ -33,7 +33,6 @@ from tests.store.conftest import (
     overwrite,
     rows,
     settle,
-    widen,
 )
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, final, finals
 
@@ -118,19 +117,6 @@ def test_store_restored_from_a_backup_has_its_own_vectors(
         assert_as_made_anew(home, restored, tmp_path)
 
 
-def test_a_file_that_was_put_back_from_a_backup_follows_again(
-    home: Home, store: Store, notes: list[Memory], tmp_path: Path
-) -> None:
-    follow(home, store).close()
-    shutil.copy(vectors_path(home, SPACE), tmp_path / "old.db")
-    store.update([notes[0].with_changes(content="zeppelin"), notes[1].with_changes(status="archived")])
-    store.purge(["crane"])
-    follow(home, store).close()
-    shutil.copy(tmp_path / "old.db", vectors_path(home, SPACE))
-    follow(home, store).close()
-    assert_as_made_anew(home, store, tmp_path)
-
-
 @pytest.mark.parametrize("chunk", [1, 2, 3, 1_000])
 def test_the_size_of_the_chunks_does_not_show(
     home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
@@ -166,49 +152,6 @@ def test_damage_inside_is_made_good_by_a_look_at_everything(
     with follow(home, store, anew=True) as vectors:
         assert vectors.problems() == []
     assert_as_made_anew(home, store, tmp_path)
-
-
-def test_damage_that_is_met_on_the_way_is_made_good_on_the_way(
-    home: Home, store: Store, notes: list[Memory], make: Maker, tmp_path: Path
-) -> None:
-    for harm in (lose_a_table, damage_behind_the_tables):
-        follow(home, store).close()
-        harm(vectors_path(home, SPACE))
-        store.add([make(f"after {harm.__name__}")])
-        with follow(home, store) as vectors:
-            assert vectors.problems() == []
-            assert vectors.watermark() == store.revision()
-        assert_as_made_anew(home, store, tmp_path)
-
-
-def damage_behind_the_tables(path: str) -> None:
-    """Overwrite every page that opening the file does not read."""
-    connection = apsw.Connection(path)
-    kept = {1, *(int(str(row[0])) for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'space'"))}
-    connection.close()
-    with open(path, "r+b") as file:
-        for page in range(1, os.path.getsize(path) // 4096 + 1):
-            if page not in kept:
-                file.seek((page - 1) * 4096)
-                file.write(b"\xff" * 64)
-
-
-def test_a_damaged_store_costs_no_vectors(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
-    settle(home, store)
-    before = rows(home)
-    store.add([make("later " * 900)])
-    store.overwrite_log()
-    connection = apsw.Connection(home.memories_db)
-    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories'").fetchall()[0][0]
-    connection.close()
-    store.close()
-    assert isinstance(page, int)
-    with open(home.memories_db, "r+b") as file:
-        file.seek((page - 1) * 4096)
-        file.write(b"\xff" * 4096)
-    with Store.reader(home) as damaged, pytest.raises(StoreCorrupt):
-        follow(home, damaged)
-    assert rows(home) == before
 
 
 def test_an_encoder_that_fails_leaves_the_file_as_it_was(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
@@ -313,45 +256,6 @@ def test_concurrent_following_and_embedding_loses_nothing(
         assert vectors.problems() == []
         finish(vectors, store)
         assert vectors.pending() == []
-    assert_as_made_anew(home, store, tmp_path)
-
-
-HEAL = """
-import sys
-from subcog_hooks.store import vector_store
-from subcog_hooks.store.store import Store
-from subcog_hooks.core.paths import Home
-from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
-
-with Store.reader(Home.find()) as store:
-    print("ready", flush=True)
-    sys.stdin.readline()
-    vector_store.open_following(Home.find(), store, SPACE, DIMENSION, encode, made_by=MADE_BY).close()
-"""
-
-
-@pytest.mark.parametrize("harm", [overwrite, widen, damage, lose_a_table])
-def test_concurrent_processes_remake_a_damaged_file_once(
-    home: Home, store: Store, make: Maker, tmp_path: Path, harm: Callable[[str], None]
-) -> None:
-    store.add([make(f"note {i}") for i in range(60)])
-    follow(home, store).close()
-    harm(vectors_path(home, SPACE))
-    store.add([make("one more")])
-    command = [sys.executable, "-c", HEAL]
-    pipe = subprocess.PIPE
-    healing = [subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(6)]
-    for process in healing:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in healing:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in healing:
-        assert (*process.communicate(timeout=60), process.returncode) == ("", "", 0)
-    with follow(home, store) as vectors:
-        assert vectors.problems() == []
     assert_as_made_anew(home, store, tmp_path)
 
 
