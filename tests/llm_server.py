@@ -184,6 +184,11 @@ def when(event: threading.Event, behaviour: Behaviour) -> Behaviour:
     return behave
 
 
+def unless(text: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
+    """Fails at questions with this text."""
+    return lambda handler: (failure if text in handler.asked else otherwise)(handler)
+
+
 def says_text(text: str) -> Behaviour:
     """A valid answer of the API whose text is whatever the model came up with."""
     return lambda handler: handler.answer(200, _wrapped(handler.path, text, None))

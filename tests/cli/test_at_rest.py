@@ -92,14 +92,6 @@ def test_a_setting_stops_one_job_and_a_variable_all_jobs(home: Home, start_calls
     assert not background_jobs.start_if_due(home, background_jobs.JOBS)
 
 
-@pytest.mark.usefixtures("pending")
-def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(detached.SWITCH_OFF, "1")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
-    assert not background_jobs.start_if_due(home, background_jobs.JOBS)
-    assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
-
-
 def test_a_session_starts_what_is_due_by_any_clock(home: Home, store: Store) -> None:
     now = now_ms()
     assert home_files.is_due(home, now)  # nothing is known
@@ -140,20 +132,6 @@ def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     assert work.runs == 0
 
 
-def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
-    last = Work(0)
-    seen: list[bool] = []
-
-    def leave(_: JobPace) -> str:  # a command ends now: it sees the lock, and starts nothing
-        seen.append(is_held(home.jobs_lock))
-        last.left += 1
-        return "done"
-
-    first = Work(1, leave)
-    background_jobs.run_due_jobs(home, [last.job, first.job._replace(name="first")])
-    assert (seen, last.runs) == ([True], 1)
-
-
 def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
     failures = {"failing": (ConfigError("it is gone"), "it is gone"), "broken": (KeyError("x"), "an internal error: KeyError")}
 
@@ -189,28 +167,6 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     assert work.runs == 1
     assert not home_files.is_due(home, now_ms() + 50 * MINUTE_MS)
     assert home_files.is_due(home, now_ms() + 61 * MINUTE_MS)
-
-
-def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home) -> None:
-    os.mkdir(os.path.join(home.root, "at-rest.json"))
-    work = Work(5, every_s=3_600.0)
-    background_jobs.run_due_jobs(home, [work.job])
-    assert work.runs == 1
-
-
-@posix
-def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
-    code = (
-        "import sys\nfrom subcog_hooks.store.home_files import is_held\nfrom subcog_hooks.core.paths import Home\n"
-        "from subcog_hooks.store import home_files\nhome = Home(sys.argv[1])\n"
-        "print(home_files.write_record(home, home_files.read_record(home)), is_held(home.jobs_lock))"
-    )
-    for name in ("at-rest.json", "at-rest.lock"):
-        os.mkfifo(os.path.join(home.root, name))
-    done = subprocess.run(
-        [sys.executable, "-c", code, home.root], cwd=ROOT, capture_output=True, check=False, text=True, timeout=20
-    )
-    assert (done.stdout, done.stderr) == ("True False\n", "")
 
 
 @pytest.mark.usefixtures("pending")
@@ -255,13 +211,6 @@ def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
 )
 def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: float, waits_s: float) -> None:
     assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
-
-
-def test_a_damaged_record_is_as_good_as_none(home: Home) -> None:
-    for text in ("", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"):
-        Path(home.job_record).write_text(text)
-        record = home_files.read_record(home)
-        assert (record.runs, home_files.is_due(home, now_ms())) == ({}, True), text
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:

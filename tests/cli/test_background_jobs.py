@@ -7,18 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
 from subcog_hooks.cli.jobs.machine import Machine, MachineStatus, decayed_load
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import learned
-from subcog_hooks.store.home_files import PUT_OFF, UNFINISHED, ProcessLock
-from subcog_hooks.store.state import State
+from subcog_hooks.store.home_files import PUT_OFF, UNFINISHED
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import MonkeyPatch
 
 START_S = 1_000_000.0
 IDLE = MachineStatus(None, 0.2, 2)
@@ -30,11 +26,10 @@ class Ticking(Clock):
 
     def __init__(self, on_sleep: Callable[[float], object] = lambda _: None) -> None:
         self.seconds = START_S
-        self.put_back_s = 0.0
         self.on_sleep = on_sleep
 
     def now_s(self) -> float:
-        return self.seconds - self.put_back_s
+        return self.seconds
 
     def ticks_s(self) -> float:
         return self.seconds
@@ -107,43 +102,6 @@ def test_a_pause_ends_when_somebody_waits_for_the_job(home: Home, clock: Ticking
     assert clock.passed_s == pytest.approx(0.2, abs=background_jobs.POLL_S)
 
 
-def test_a_clock_put_back_changes_no_budget_check_or_pause(home: Home, clock: Ticking) -> None:
-    checks: list[float] = []
-
-    def look() -> MachineStatus:
-        checks.append(clock.passed_s)
-        return IDLE
-
-    pace = job_pace(home, clock, budget_s=60.0, look=look)
-    clock.on_sleep = lambda _: ask_at(home, clock.now_s())
-    ask_at(home, clock.now_s())
-    assert pace.goes_on()  # after the longest pause, in its unit
-    clock.put_back_s = 3_600.0
-    clock.seconds += 2 * background_jobs.UNIT_S
-    before = clock.seconds
-    ask_at(home, clock.now_s())
-    pace.pause()
-    assert clock.seconds - before == pytest.approx(background_jobs.MAX_PAUSE_S, abs=2 * background_jobs.POLL_S)
-    clock.seconds += 10.0
-    ask_at(home, 0.0)
-    assert pace.goes_on()
-    assert len(checks) == 2
-    clock.seconds += 60.0
-    assert not pace.goes_on()
-    assert pace.outcome == UNFINISHED
-
-
-def test_a_write_to_state_db_does_not_count_as_a_hook(home: Home, clock: Ticking) -> None:
-    state = State.open(home, 1_000)
-    for count in range(3):
-        learned.note_progress(state, learnable=count)
-    state.close()
-    clock.seconds = before = os.stat(home.state_db).st_mtime
-    with ProcessLock(home.jobs_lock, 0, "working at rest"):
-        assert job_pace(home, clock).goes_on()
-    assert clock.seconds == before
-
-
 def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> None:
     pace = job_pace(home, clock, budget_s=120.0)
     ask_at(home, START_S)
@@ -210,16 +168,6 @@ def test_own_work_is_subtracted_from_the_load() -> None:
     seen = Machine().look()
     assert seen.cores >= 1
     assert seen.load >= 0.0
-
-
-def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: MonkeyPatch) -> None:
-    def fail() -> None:
-        raise OSError("/sys/class/power_supply")
-
-    monkeypatch.setattr(psutil, "sensors_battery", fail, raising=False)
-    monkeypatch.setattr(psutil, "getloadavg", fail)
-    seen = Machine().look()
-    assert (seen.battery, seen.load) == (None, 0.0)
 
 
 def test_each_hook_asks_for_quiet_first(home: Home, clock: Ticking) -> None:

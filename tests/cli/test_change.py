@@ -1,29 +1,19 @@
-"""`edit` says what it changes, and `forget` what is forgotten already.
+"""`edit` says what it changes, `forget` what is forgotten already, and nothing of a purged memory stays in any file."""
 
-`forget --purge`: nothing of a purged memory stays in any file, and a process that keeps its bytes is named.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import apsw
 import pytest
 
-from subcog_hooks.core import database
-from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 TEXT = "The master key of the sluice lies under the third stone."
-BUSY = "purged, but another process still reads the old bytes; they go when the next command ends after it"
 
 
 @pytest.fixture
@@ -57,16 +47,6 @@ def bytes_of(home: Home) -> bytes:
     return b"".join(path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
 
 
-@contextmanager
-def read_by_another(path: str) -> Iterator[None]:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    connection.execute("BEGIN; SELECT * FROM sqlite_schema").fetchall()
-    try:
-        yield
-    finally:
-        connection.close()
-
-
 def test_a_purge_removes_the_vectors_in_every_space(subcog: Run, home: Home, secret: str) -> None:
     made = vectors_of(home, secret)
     assert len(made) > 2
@@ -80,21 +60,6 @@ def test_a_purge_removes_the_vectors_in_every_space(subcog: Run, home: Home, sec
     assert subcog("doctor", "--prompt", "is the gate shut at night?").code == 0
 
 
-@pytest.mark.parametrize("space", [PACKAGED.name, SPACE])
-def test_a_reader_that_keeps_vector_bytes_is_named(
-    subcog: Run, home: Home, secret: str, monkeypatch: MonkeyPatch, space: str
-) -> None:
-    monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
-    made = vectors_of(home, secret)
-    with read_by_another(vectors_path(home, space)):
-        done = subcog("forget", secret, "--purge", "--yes")
-        assert (done.code, done.err) == (3, f"subcog: {BUSY}\n")
-        assert TEXT.encode() not in bytes_of(home)
-    subcog("remember", "The next command ends after it.")
-    VectorStore.purge(home, [])
-    assert not any(vector in bytes_of(home) for vector in made)
-
-
 def test_a_purge_works_while_another_process_reads_the_store(
     subcog: Run, home: Home, secret: str, monkeypatch: MonkeyPatch
 ) -> None:
@@ -103,13 +68,6 @@ def test_a_purge_works_while_another_process_reads_the_store(
     with ProcessLock(vector_store.lock_path(home, PACKAGED.name), 0, "following"):
         assert subcog("forget", secret, "--purge", "--yes").code == 0
         assert not any(vector in bytes_of(home) for vector in made)
-
-
-def test_a_busy_store_and_busy_vectors_say_the_same(home: Home) -> None:
-    with Store.writer(home, busy_ms=10) as store, read_by_another(home.memories_db):
-        with pytest.raises(StoreBusy) as raised:
-            database.overwrite_log(store._connection, store.path)
-        assert str(raised.value) == BUSY
 
 
 def test_edit_says_each_field_that_it_changed(subcog: Run) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socketserver
 import sys
 from contextlib import closing
@@ -139,13 +138,6 @@ def test_a_damaged_store_is_exit_code_three(with_hook: Run, home: Home) -> None:
     assert (done.code, "BAD" in done.out) == (3, True)
 
 
-def test_a_lost_index_is_made_anew_and_it_is_said(with_hook: Run, home: Home) -> None:
-    shutil.rmtree(home.index)
-    done = with_hook("doctor")
-    assert done.code == 0
-    assert "caught up just now" in done.out
-
-
 def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, home: Home) -> None:
     connection = apsw.Connection(home.memories_db)
     connection.execute("DELETE FROM memories")
@@ -153,15 +145,6 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, h
     done = with_hook("doctor")
     assert done.code == 3
     assert "the index has 1 memory, the store 0; run `subcog doctor --fix`" in done.out
-
-
-def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
-    with_hook("pause")
-    with open(home.state_db, "r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
-    assert "is put aside and made anew" in with_hook("doctor").out
-    assert not state_values.is_paused(State.open(home, 100), 0)
 
 
 def test_damaged_past_sessions_are_named(with_hook: Run, home: Home) -> None:
@@ -374,27 +357,6 @@ def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, mon
     file.write_text(KEY)
     file.chmod(0o600)
     assert llm_said(subcog, home, 'provider = "anthropic"', f'key_file = "{file}"') == (0, f"{line_start} {file}")
-
-
-def test_an_llm_that_can_not_be_used_is_wrong_settings(subcog: Run, home: Home) -> None:
-    home.create()
-    file = Path(home.root) / "key"
-    file.write_text(KEY)
-    file.chmod(0o644)
-    model = ('provider = "openai"', 'model = "m"')
-    for lines, message in (
-        (('provider = "openai"',), "llm.model is not set"),
-        (('provider = "anthropic"',), "anthropic needs a key; set ANTHROPIC_API_KEY, or llm.key_file"),
-        ((*LOCAL, 'at_rest = "anthropic"'), "llm.provider and llm.at_rest differ, but share one address, model and key"),
-        ((*LOCAL, 'key_file = "/nowhere/key"'), "llm.key_file: /nowhere/key cannot be read: No such file or directory"),
-        ((*LOCAL, f'key_file = "{file}"'), f"llm.key_file: {file} can be read or written by others; chmod 600 {file}"),
-        (('provider = "ollama"',), "config.toml line 4: llm.provider does not hold, expected none, anthropic or openai"),
-        ((*model, 'base_url = "hunter2"'), "llm.base_url cannot be used as it is set; "),
-        ((*model, "[search_intent]", "use_llm = 'no'"), "search_intent.use_llm cannot be used"),
-    ):
-        Path(home.config).write_text("\n".join(("", "", "[llm]", *lines)))
-        done = subcog("doctor")
-        assert (done.code, f" BAD  {message}" in done.out, "hunter2" in done.out) == (4, True, False), lines
 
 
 def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home) -> None:

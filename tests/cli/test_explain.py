@@ -90,16 +90,6 @@ def test_an_adaptive_alpha_says_what_it_was_made_of(with_memories: Run) -> None:
         assert f"query; meaning has a share of {share} ({reason})" in with_memories("search", query, "--fast", "--explain").out
 
 
-def test_a_factor_of_age_is_between_the_floor_and_one(with_memories: Run) -> None:
-    before = hits(with_memories, QUERY, "--fast")
-    with_memories("config", "set", "recency.decay", "1.0")
-    with_memories("config", "set", "recency.floor", "0.5")
-    after = hits(with_memories, QUERY, "--fast")
-    assert after["hand"]["explain"]["recency_factor"] == 0.5
-    assert after["hand"]["score"] == pytest.approx(before["hand"]["score"] * 0.5, abs=1e-6)
-    assert "age leaves 0.50 of the score" in with_memories("search", QUERY, "--fast", "--explain").out
-
-
 def test_without_tags_a_query_names_none(with_memories: Run) -> None:
     with_tags, without = (hits(with_memories, QUERY, "--fast", *options)["hand"] for options in ([], ["--no-tags"]))
     assert without["explain"]["tag_matches"] == []
@@ -136,18 +126,3 @@ def test_rows_and_batches_carry_it_when_it_is_asked_for(with_memories: Run, opti
         for hit in whole:
             del hit["explain"]
         assert plain[id_] == with_memories("search", query, "--jsonl", *options).rows == whole
-
-
-def test_a_matching_trigger_finds_its_memory_in_its_scope(with_memories: Run) -> None:
-    for id_, scope in (("mine", ["--user"]), ("other", ["--project", "github.com/acme/other"])):
-        words = f"Look at the freeze calendar of {id_} first."
-        assert with_memories("remember", words, "--trigger", "roll(ing)?[ -]?out", *scope).code == 0
-    hits_by_id = hits(with_memories, "when is the rollout", "--fast")
-    (hit,) = (hit for hit in hits_by_id.values() if "mine" in hit["content"])
-    assert (hit["ranks"]["pattern"], "pattern" in hit["found_by"]) == (1, True)
-    assert not any("of other" in hit["content"] for hit in hits_by_id.values())
-    everywhere = hits(with_memories, "when is the rollout", "--fast", "--all-projects")
-    assert sum("pattern" in hit["found_by"] for hit in everywhere.values()) == 2
-    assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the roll call", "--fast").values())
-    for mode in ("lexical", "semantic"):  # modes with only one channel
-        assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the rollout", "--mode", mode).values())

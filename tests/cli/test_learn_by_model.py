@@ -19,7 +19,7 @@ from subcog_hooks.store.store import Store
 from tests import transcripts
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.learned import RULE, waiting
-from tests.llm_server import Behaviour, Handler, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
+from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text, unless
 from tests.transcripts import Writer
 
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # proposed by a model only
@@ -262,16 +262,6 @@ def test_a_failing_server_costs_a_call_but_no_other_proposal(
     assert (done.code, done.err.count("\n")) == (5, 1)
     assert [row["content"] for row in waiting(subcog)] == [RULE]
     assert "1 of 50 calls today" in subcog("doctor").out
-
-
-def unless(word: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
-    """Fail at texts with this word."""
-
-    def behave(handler: Handler) -> None:
-        text = handler.asked
-        (failure if word in text else otherwise)(handler)
-
-    return behave
 
 
 @pytest.mark.parametrize("failure", [fails(400), says_text("I cannot help with that.")])

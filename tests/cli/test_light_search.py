@@ -1,14 +1,10 @@
 """A script's search, which typer does not read: it means the same as in the terminal, or is left to the terminal."""
 
-import os
 from typing import Any
 
 import pytest
 
 from subcog_hooks.cli import commands, search_options, searching
-from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import terminal
-from subcog_hooks.core.errors import StoreError
 from tests.cli.conftest import MonkeyPatch, Run
 
 FOR_SCRIPTS = [
@@ -74,33 +70,6 @@ def test_a_line_means_what_typer_takes_it_for(monkeypatch: MonkeyPatch, subtests
 def test_every_other_line_is_left_to_the_terminal() -> None:
     lines = [line for line in FOR_THE_TERMINAL if search_options.parse_command_line(["search", *line.split()]) is not None]
     assert lines == []
-
-
-@pytest.mark.parametrize(
-    ("line", "query", "is_quiet"), [("x --ids --quiet -- y", ["x", "y"], True), ("x --ids -- --quiet", ["x", "--quiet"], False)]
-)
-def test_what_stands_behind_two_dashes_is_searched_for(
-    line: str, query: list[str], is_quiet: bool, monkeypatch: MonkeyPatch
-) -> None:
-    seen: list[tuple[list[str], bool]] = []
-
-    def take(asked: search_options.SearchOptions, *, is_quiet: bool) -> int:
-        seen.append((list(asked.query), is_quiet))
-        return 0
-
-    monkeypatch.setattr(searching, "answer_search", take)
-    monkeypatch.setattr(os, "_exit", lambda _: None)
-    searching.answer_and_exit(["search", *line.split()])
-    assert seen == [(query, is_quiet)]
-
-
-def test_what_was_printed_before_a_failure_is_handed_over(capfd: pytest.CaptureFixture[str]) -> None:
-    def print_and_fail() -> int:
-        terminal.raw("the first row\n")
-        raise StoreError("the disk is gone", "look for it")
-
-    assert context.guard(print_and_fail, is_debugged=False) == 3
-    assert capfd.readouterr().out == "the first row\n"
 
 
 def test_progressive_is_for_lines_of_one_query(subcog: Run) -> None:

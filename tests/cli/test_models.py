@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
@@ -22,7 +20,6 @@ from tests.cli.conftest import MonkeyPatch, Run
 FILES = PACKAGED.folder
 OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
 SLUG = "snowflake-snowflake-arctic-embed-xs"
-ROOT = Path(__file__).parents[2]
 
 
 def list_models(subcog: Run) -> dict[str, dict[str, object]]:
@@ -35,12 +32,6 @@ def list_models(subcog: Run) -> dict[str, dict[str, object]]:
 def counts(home: Home, space: str) -> tuple[int, int]:
     with VectorStore.reader(home, space, 384) as vectors:
         return vectors.counts()
-
-
-def many() -> str:
-    """Return the path of a file with enough memories to keep a model busy."""
-    Path("many.jsonl").write_text("".join(json.dumps({"content": f"Berth {n}: " + "mooring " * 30}) + "\n" for n in range(400)))
-    return "many.jsonl"
 
 
 @pytest.fixture
@@ -116,17 +107,6 @@ def test_a_model_that_is_not_installed_can_not_be_set(with_memories: Run, home: 
     assert not os.path.exists(home.config)
 
 
-def test_an_installed_model_can_be_set_and_an_incomplete_one_not(with_memories: Run, home: Home) -> None:
-    with_memories("models", "pull", OTHER, "--from", FILES)
-    assert with_memories("config", "set", "embedding.model", OTHER).code == 0
-    assert list_models(with_memories)[SLUG]["search"]
-    assert with_memories("config", "set", "embedding.model", "minilm").code == 0
-    os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
-    assert with_memories("config", "set", "embedding.model", OTHER).code == 5
-    assert with_memories("config", "get", "embedding.model").out == "minilm\n"
-    assert f"`subcog models use {SLUG}` searches with it" in with_memories("models", "pull", OTHER, "--from", FILES).err
-
-
 def test_leftovers_of_models_are_named_and_deleted(with_memories: Run, home: Home) -> None:
     with_memories("models", "pull", OTHER, "--from", FILES)
     with_memories("models", "use", OTHER)
@@ -171,24 +151,6 @@ def test_a_model_that_is_linked_is_removed_and_its_files_stay(with_memories: Run
     assert "space.json" in os.listdir(elsewhere)
 
 
-def test_a_model_that_is_being_embedded_with_is_removed_for_good(with_memories: Run, home: Home) -> None:
-    with_memories("import", many())
-    with_memories("models", "pull", OTHER, "--from", FILES)
-    with_memories("models", "use", OTHER)
-    command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None
-        while not list_models(with_memories)[SLUG]["embedded"]:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(0.2)  # the process has the lowest priority: polling without a pause starves it
-        assert with_memories("models", "remove", OTHER).code == 0
-        assert (process.wait(60), process.stdout.read()) == (0, b"")
-    assert catch_up.last_failure(home) == ""
-    assert list(list_models(with_memories)) == ["minilm"]
-    assert [name for name in os.listdir(home.index) if SLUG in name] == []
-    assert [name for name in os.listdir(home.models) if SLUG in name] == []
-
-
 def test_what_can_not_be_done_is_one_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -207,20 +169,6 @@ def test_what_can_not_be_done_is_one_line(subcog: Run, monkeypatch: MonkeyPatch)
     done = subcog("models", "pull", OTHER)
     remedy = 'in your clone run `uv tool install ".[models,share,mcp]"`, or install them with pip or pipx'
     assert done.err == f"subcog: models other than the packaged one need fastembed; {remedy}\n"
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
-def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> None:
-    import resource  # not on Windows
-
-    def small_disk() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
-
-    command = [sys.executable, "-m", "subcog_hooks", "models", "pull", OTHER, "--from", FILES]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, preexec_fn=small_disk, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (5, b"", 1)
-    assert b"models cannot be written: File too large; check the disk and its permissions" in done.stderr
-    assert os.listdir(home.models) == ["pull.lock"]
 
 
 def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch: MonkeyPatch) -> None:

@@ -55,12 +55,6 @@ def test_looser_matching_is_labelled_and_said(
     assert with_memories("search", "--ids", "--quiet", *query).err == ""
 
 
-def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> None:
-    record = with_memories("search", "whole cents per line of an invoice", "--mode", "lexical", "--json").json
-    assert (record["results"][0]["id"], record["note"], record["suggestions"]) == ("bill", None, [])
-    assert "lexical_relaxed" in record["results"][0]["found_by"]
-
-
 def test_an_unsupported_answer_has_low_confidence(with_memories: Run) -> None:
     message = "low confidence: the first of these is near in meaning, and nothing else supports it"
     for query, label in (("precision of amounts charged", "low"), ("idle connections in the pool timeout", None)):
@@ -102,51 +96,3 @@ def test_beginnings_come_before_a_correction(subcog: Run) -> None:
     labels = [hit["confidence"] for hit in subcog("search", "rath 2340", "--json", "-n", "3").json["results"]]
     assert labels[0] != "low"  # `2340` is found as it stands
     assert set(labels[1:]) == {"low"}
-
-
-def test_a_word_is_not_corrected_to_another_projects_word(with_memories: Run) -> None:
-    for query in ("zeppelyn", "zeppelyn invoices"):
-        done = with_memories("search", query, "--fast", "--json")
-        assert "zeppelin" not in done.out
-    assert with_memories("search", "zeppelyn", "--fast", "--json", "--project", BLOG).json["results"][0]["id"] == "theirs"
-
-
-def test_suggestions_are_of_the_searched_and_the_nearest_first(with_memories: Run) -> None:
-    assert with_memories("search", *NOWHERE, "--json").json["suggestions"] == ["billing", "database"]
-    assert with_memories("search", *NOWHERE, "--json", "--all-projects").json["suggestions"] == [
-        "billing",
-        "database",
-        "zeppelins",
-    ]
-    assert (
-        "zeppelin"
-        not in with_memories("search", "zeppelin", "--fast", "--json", "--namespace", "apis").out.split("suggestions")[1]
-    )
-    assert with_memories("search", "databas3", "--mode", "lexical", "--json").json["suggestions"][0] == "database"
-
-
-def test_a_batch_widens_each_row_by_itself_in_its_own_project(with_memories: Run) -> None:
-    rows = [
-        {"id": "near", "query": "invoicesque"},
-        {"id": "inside", "query": "voice"},
-        {"id": "all", "query": "zeppelin hangar"},
-        {"id": "blog", "query": "zeppelin hangar", "project": f"https://{BLOG}.git"},
-        {"id": "shop", "query": "zeppelin hangar", "project": "github.com/acme/shop"},
-        {"id": "nowhere", "query": "xyzzyplugh"},
-    ]
-    lines = "\n".join(map(json.dumps, rows)).encode()
-    done = with_memories("search", "--batch", "-", "--mode", "lexical", "--explain", stdin=lines)
-    answers = {row["id"]: row["results"] for row in done.rows}
-    assert {id_: [hit["id"] for hit in results] for id_, results in answers.items()} == {
-        "near": ["bill"],
-        "inside": ["bill"],
-        "all": ["theirs"],
-        "blog": ["theirs"],
-        "shop": [],
-        "nowhere": [],
-    }
-    assert [answers[id_][0]["confidence"] for id_ in ("near", "inside")] == ["low", "speculative"]
-    assert set(answers["blog"][0]["found_by"]) >= {"lexical_exact", "lexical_relaxed"}
-    assert answers["near"][0]["found_by"] == ["lexical_beginnings"]
-    assert answers["inside"][0]["found_by"] == ["lexical_pieces"]
-    assert (done.code, done.err) == (0, "")

@@ -101,39 +101,6 @@ def test_a_batch_is_answered_in_every_mode(with_memories: Run) -> None:
             assert alone == answers[row["id"]]
 
 
-def test_equal_store_and_query_give_equal_bytes(with_memories: Run) -> None:
-    def answers() -> list[str]:
-        modes: tuple[tuple[str, ...], ...] = ((), ("--fast",), ("--mode", "semantic"), ("--mode", "lexical"))
-        out = "".join(with_memories("search", "kittens in winter", "--json", *options).out for options in modes)
-        return [line for line in out.split("\n") if "elapsed_ms" not in line]
-
-    for _ in range(2):
-        assert answers() == answers()
-        with_memories("doctor", "--fix")
-
-
-def test_pages_never_overlap_beyond_the_depth_of_the_channels(subcog: Run) -> None:
-    animals = ("cat", "kitten", "dog", "heron", "seal")
-    subcog("import", write({f"a{i:03}": f"The {animals[i % 5]} naps in basket {i} during winter." for i in range(260)}))
-    query = ("search", "kitten naps in winter", "--fast", "--ids")
-    pages = [ids(subcog(*query, "-n", "60", "--page", str(page))) for page in (1, 2, 3, 4)]
-    flat = [id_ for page in pages for id_ in page]
-    assert len(flat) == len(set(flat)) == 240
-    assert ids(subcog(*query, "-n", "60")) == pages[0]
-
-
-def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
-    query = ("search", PARAPHRASE, "--fast", "--ids")
-    without_words("remember", "The house cat sleeps on the warm stove in winter.", "-s", "blockers", "--tag", "pets")
-    assert len(ids(without_words(*query))) == 2
-    assert ids(without_words(*query, "--tag", "pets")) == ids(without_words(*query, "--namespace", "blockers"))
-    assert ANSWER not in ids(without_words(*query, "--tag", "pets"))
-    assert without_words(*query, "--project", "elsewhere", "--since", "2099-01-01").code == 1
-    without_words("forget", ANSWER)
-    assert ANSWER not in ids(without_words(*query))
-    assert without_words(*query, "--status", "archived").code == 1
-
-
 def test_without_sqlite_vec_words_answer_and_it_is_said(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
@@ -173,24 +140,3 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
     without_words("remember", "Berths are let by the week.")
     assert without_words("search", PARAPHRASE, "--json").json["note"] == f"not embedded with {SLUG} yet: 1 of 4 memories"
     assert without_words("search", PARAPHRASE, "--json", "--fast").json["note"] == PENDING
-
-
-def test_the_search_makes_vectors_that_lag_or_are_damaged(with_memories: Run, home: Home) -> None:
-    vectors = Path(vectors_path(home, static_encoder.SPACE))
-    vectors.unlink()
-    with_memories("forget", "words")
-    for damage in (None, b"", b"garbage" * 2_000):
-        vectors.unlink(missing_ok=True)
-        if damage is not None:
-            vectors.write_bytes(damage)
-        answer = with_memories("search", PARAPHRASE, "--fast", "--json").json
-        assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], PENDING)
-
-
-def test_odd_queries_are_answered(with_memories: Run) -> None:
-    for query in ("\U0001f600\U0001f680", "x" * 20_000, "\u0000", "' OR 1=1 --", "東京", "a" + "\u0301" * 500):
-        for options in (["--fast"], ["--mode", "semantic"]):
-            done = with_memories("search", "--json", *options, "--", query)
-            answer = done.json
-            assert (done.code, PENDING in answer["note"]) == (0 if answer["results"] else 1, True), query[:9]
-            assert (answer["confidence"] == "no_results") == (not answer["results"])

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +15,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from subcog_hooks.cli.page import page_server
-from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
@@ -157,22 +155,6 @@ def test_bad_changes_are_refused_in_a_line(served: Served, home: Home) -> None:
     assert served.ask()[0] == 200
 
 
-def test_an_unexpected_failure_is_answered_and_logged(served: Served, home: Home) -> None:
-    assert served.process.stderr is not None
-    served.process.stderr.readline()
-    served.process.stderr.close()  # A remark has nowhere to go, as where the terminal was closed.
-    current = Path(home.index, "CURRENT")
-    current.unlink(missing_ok=True)
-    current.mkdir(parents=True)
-    status, answer = served.change(action="forget", id="port")
-    assert status == 500
-    assert answer["error"].startswith("a request of the page failed: ")
-    assert answer["error"].endswith("; load the page again to see whether the change was made")
-    assert answer["error"].partition(";")[0] in Path(log_path(home)).read_text(encoding="utf-8")
-    assert get(home, "port").status == "deleted"
-    assert served.ask()[0] == 200
-
-
 def test_a_memory_is_edited_by_mouse(served: Served, browser: Browser, home: Home) -> None:
     browser.open(served.url)
     assert browser.run("document.querySelectorAll('#memory-port .actions button').length") == 2
@@ -221,19 +203,6 @@ def test_memories_are_reviewed_by_mouse(served: Served, browser: Browser, home: 
     click_text(browser, "port", "Bring back")
     wait_for_message(browser, "Brought back.")
     assert get(home, "port").status == "active"
-
-
-def test_a_slow_body_holds_no_other_request_up(served: Served) -> None:
-    address = urlsplit(served.url)
-    head = f"POST {address.path}changes HTTP/1.1\r\nHost: {address.netloc}\r\nOrigin: http://{address.netloc}\r\n"
-    assert address.hostname
-    with socket.create_connection((address.hostname, address.port)) as slow:
-        slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{".encode())
-        assert served.ask()[0] == 200
-        assert served.change(action="forget", id="port")[0] == 200
-        slow.setblocking(False)
-        with pytest.raises(BlockingIOError):  # It has no answer yet, so that the others came before its time limit.
-            slow.recv(1)
 
 
 def test_everything_is_done_by_keyboard(served: Served, browser: Browser, home: Home) -> None:

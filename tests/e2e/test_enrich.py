@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks.store.home_files import is_held
 from tests.e2e.machine import LONGEST_S, Machine, assert_one_line_error, wait_until, write_program
-from tests.llm_server import Behaviour, Handler, LlmServer, fails, says_text
+from tests.llm_server import Behaviour, Handler, LlmServer, fails, says_text, unless
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ROPE = "Ropes are replaced every spring, by the harbour's own people."
@@ -159,16 +159,6 @@ def test_nothing_is_asked_without_a_choice_or_of_secrets(asking: Machine, server
     asking.run("config", "set", "llm.at_rest", "default")
     assert_one_line_error(asking.run("enrich"), 5)
     assert server.requests == []
-
-
-def unless(text: str, failure: Behaviour, otherwise: Behaviour) -> Behaviour:
-    """Fail at questions with this text."""
-
-    def behave(handler: Handler) -> None:
-        asked = handler.asked
-        (failure if text in asked else otherwise)(handler)
-
-    return behave
 
 
 @pytest.mark.parametrize("failure", [fails(400), says_text("I would rather not.")])
