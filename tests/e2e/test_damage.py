@@ -42,25 +42,6 @@ def test_home_that_is_a_file_is_silence_and_one_line(bare: Machine) -> None:
 
 
 @posix
-def test_useless_home_of_the_user_prints_nothing(bare: Machine) -> None:
-    del bare.environment["SUBCOG_HOME"]
-    for user_home in ("", "relative", "/nowhere/at/all"):
-        bare.environment["HOME"] = user_home
-        assert_silent(bare.prompt(QUESTION))
-
-
-@linux
-def test_no_home_of_the_user_at_all_prints_nothing(machine: Machine) -> None:
-    nobody = ["unshare", "--user", "--map-user=54321"]  # a user whom the system does not know
-    if not works([*nobody, machine.command, "--version"], machine):
-        pytest.skip("user namespaces can not be made here")
-    del machine.environment["SUBCOG_HOME"]
-    del machine.environment["HOME"]
-    assert_silent(machine.start([*nobody, machine.command, "hook"], machine.asking()))
-    assert_one_line_error(machine.start([*nobody, machine.command, "search", "--fast", "x"]), 3)
-
-
-@posix
 def test_read_only_home_is_searched_and_refuses_memories(machine: Machine) -> None:
     with read_only(machine.home):
         subcog = [*as_ordinary_user(machine), machine.command]
@@ -68,38 +49,6 @@ def test_read_only_home_is_searched_and_refuses_memories(machine: Machine) -> No
         done = machine.start([*subcog, "search", "--fast", "session", "token", "--ids", "-n", "1"])
         assert (done.code, done.stdout, done.stderr) == (0, ANSWER.encode() + b"\n", PENDING.encode() + b"\n")
         assert_one_line_error(machine.start([*subcog, "remember", CONTENT]), 3)
-
-
-@posix
-def test_read_only_home_hides_no_memory_of_its_log(machine: Machine) -> None:
-    with closing(apsw.Connection(str(machine.home / "memories.db"))) as other:  # keeps the log from being emptied
-        other.execute("SELECT count(*) FROM memories").fetchall()
-        assert machine.run("remember", CONTENT).code == 0
-        log = (machine.home / "memories.db-wal").read_bytes()
-        file = (machine.home / "memories.db").read_bytes()
-    (machine.home / "memories.db").write_bytes(file)
-    (machine.home / "memories.db-wal").write_bytes(log)
-    with read_only(machine.home):
-        subcog = [*as_ordinary_user(machine), machine.command]
-        assert_silent(machine.start([*subcog, "hook"], machine.asking()))
-        for arguments in (["list"], ["export", "-"]):
-            done = machine.start([*subcog, *arguments])
-            assert_one_line_error(done, 3)
-            assert b"copy your home to a writable folder" in done.stderr
-    assert CONTENT.encode() in machine.run("export", "-").stdout
-
-
-@posix
-def test_removed_working_folder_stops_no_command(machine: Machine) -> None:
-    away = ["/bin/sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', machine.command]
-    for arguments, code, words in (
-        (("doctor",), 0, b"hook ran in"),
-        (("block", QUESTION), 0, ANSWER.encode()),
-        (("brief",), 2, b"the removed folder is no folder"),
-        (("remember", "never run make deploy on Fridays"), 0, b"when the agent is about to deploy"),
-    ):
-        done = machine.start([*away, *arguments])
-        assert (done.code, words in done.stdout + done.stderr) == (code, True), done
 
 
 @posix

@@ -138,18 +138,6 @@ def test_named_home_counts_once_its_user_ran_init(machine: Machine, repository: 
 # ---- what a variable may not loosen ---------------------------------------------------------------------------------------
 
 
-def test_a_variable_that_loosens_a_setting_is_ignored(bare: Machine) -> None:
-    for name, value, kept in (("min_confidence", "0.1", "0.7"), ("use_llm", "true", "false"), ("enabled", "true", "false")):
-        key, variable = f"search_intent.{name}", f"SUBCOG_SEARCH_INTENT_{name.upper()}"
-        bare.configure(**{key: kept})
-        bare.environment[variable] = value
-        done = bare.run("config", "get", key)
-        assert (done.code, done.stdout.decode(), done.stderr.count(b"\n")) == (0, f"{kept}\n", 1)
-        assert done.stderr.decode().startswith(f"{variable}: {key} is {value}, yours is {kept}; ")
-        assert f"note  {variable}: {key} is {value}" in bare.run("doctor").stdout.decode()
-        del bare.environment[variable]
-
-
 def configure_llm(machine: Machine, base_url: str, *search_intent: str) -> None:
     """Let the machine ask a server about every prompt."""
     lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{base_url}"', "[search_intent]"]
@@ -212,14 +200,6 @@ def test_an_agent_pulls_no_model_from_its_environment(bare: Machine) -> None:
     assert (done.code, b"HF_ENDPOINT is set, and an agent's variables can come from a repository" in done.stderr) == (5, True)
 
 
-BURDENS = {
-    "unknown keys": "".join(f"k{number}=1\n" for number in range(8_190)),
-    "one long key": f"{'k' * 60_000} = 1\n",
-    "one key of many parts": "a." * 30_000 + "a = 1\n",
-    "a number of many digits": f"surfacing.max_memories = 0x{'f' * 5_000}\n",
-}
-
-
 @pytest.fixture
 def harbour(machine: Machine) -> Path:
     return machine.repository("harbour", REMOTE)
@@ -227,18 +207,6 @@ def harbour(machine: Machine) -> Path:
 
 def write_settings(harbour: Path, text: str) -> None:
     (harbour / ".subcog.toml").write_text(text, encoding="utf-8")
-
-
-def test_a_project_file_that_is_a_burden_is_one_line(machine: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
-    for burden, text in BURDENS.items():
-        with subtests.test(burden=burden):
-            write_settings(harbour, text)
-            before = machine.log()
-            assert machine.recall(QUESTION, cwd=harbour) == [ANSWER]
-            lines = machine.log()[len(before) :]
-            assert (len(lines) <= 5, all(".subcog.toml" in line and len(line) < 600 for line in lines)) == (True, True)
-            done = machine.run("config", "get", "search.limit", cwd=harbour)
-            assert (done.code, done.stdout, done.stderr.count(b"\n"), len(done.stderr) < 300) == (0, b"10\n", 1, True)
 
 
 def test_a_project_does_not_lower_the_users_bars(machine: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
@@ -255,15 +223,3 @@ def test_a_project_does_not_lower_the_users_bars(machine: Machine, harbour: Path
             said = f".subcog.toml line 2: {key} is {loose}"
             assert done.stderr.decode().startswith(f"{said}, yours is {own}; a project's file may only ")
             assert f"note  {said}" in machine.run("doctor", cwd=harbour).stdout.decode()
-
-
-def test_a_project_switches_surfacing_off_and_raises_a_bar(machine: Machine, harbour: Path) -> None:
-    write_settings(harbour, "surfacing.enabled = false\n")
-    assert machine.run("config", "get", "surfacing.enabled", cwd=harbour).stdout == b"false\n"
-    write_settings(harbour, "surfacing.enabled = true\n")
-    machine.configure(surfacing__enabled="false")
-    done = machine.run("config", "get", "surfacing.enabled", cwd=harbour)
-    assert (done.stdout, b"may only switch it off" in done.stderr) == (b"false\n", True)
-    write_settings(harbour, "surfacing.min_relevance = 0.9\n")
-    done = machine.run("config", "get", "surfacing.min_relevance", cwd=harbour)
-    assert (done.stdout, done.stderr) == (b"0.9\n", b"")

@@ -1,12 +1,7 @@
-"""The installed executable where state.db, a clock, an emptied store or a lock file are not as they should be."""
+"""The installed executable where state.db or the store are not as they should be."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -70,53 +65,8 @@ def test_an_unwritable_state_is_still_read(machine: Machine) -> None:
 
 # ---- a process that is stopped while it writes ----------------------------------------------------------------------------
 
-HOLD = """
-import sys, apsw
-connection = apsw.Connection(sys.argv[1])
-connection.execute("BEGIN IMMEDIATE")
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-@contextmanager
-def stopped_writer(path: Path) -> Iterator[None]:
-    """A process that holds the write lock of state.db, and is stopped."""
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == b"held\n"
-    os.kill(holder.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        holder.kill()
-        holder.communicate()
-
-
-@posix
-def test_a_stopped_process_costs_only_its_entry(machine: Machine) -> None:
-    with stopped_writer(machine.home / "state.db"):
-        assert machine.recall(QUESTION, session="one") == [ANSWER]
-        assert "handed over without the ledger" in (machine.home / "log" / "hook.log").read_text()
-    assert machine.recall(QUESTION, session="one") == [ANSWER]
-    assert machine.recall(QUESTION, session="one") == []
-    with stopped_writer(machine.home / "state.db"):
-        assert machine.recall(QUESTION, session="one") == []
-
 
 # ---- a clock that jumps ---------------------------------------------------------------------------------------------------
-
-
-def test_a_clock_that_was_ahead_costs_no_ledger(machine: Machine) -> None:
-    assert machine.recall(QUESTION, session="one") == [ANSWER]
-    connection = apsw.Connection(str(machine.home / "state.db"))
-    ahead = 4_000_000_000_000  # of the year 2096
-    rows = [(f"ahead-{number}", "m", ahead + number, "") for number in range(10_000)]
-    with connection:
-        connection.executemany("INSERT INTO ledger VALUES (?, ?, ?, ?)", rows)
-    connection.close()
-    assert machine.recall(QUESTION, session="two") == [ANSWER]
-    assert machine.recall(QUESTION, session="two") == []
 
 
 # ---- a store that has lost all --------------------------------------------------------------------------------------------
@@ -144,22 +94,3 @@ def test_a_missing_store_is_an_error_until_its_index_is_deleted(machine: Machine
     assert_silent(machine.prompt(QUESTION))
     shutil.rmtree(machine.home / "index")
     assert machine.run("remember", "text").code == 0
-
-
-# ---- a lock file with something else in it --------------------------------------------------------------------------------
-
-
-def test_garbage_in_lock_files_heals(machine: Machine) -> None:
-    index = machine.home / "index"
-    locks = [*index.rglob("*.lock"), index / "rebuild.lock"]
-    assert len(set(locks)) > 1
-    for lock in set(locks):
-        lock.write_bytes(b"garbage" * 1_000)
-    shutil.rmtree(machine.index)
-    for vectors in index.glob("vectors-*"):
-        if vectors.suffix != ".lock" and vectors.is_file():
-            vectors.unlink()
-    done = machine.run("search", "--fast", "session", "token")
-    assert (done.code, b"damaged" in done.stderr) == (0, False)
-    done = machine.run("doctor", "--fix")
-    assert (done.code, b"damaged" in done.stderr) == (0, False)

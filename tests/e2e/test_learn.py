@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tests import transcripts
 from tests.e2e.machine import LONGEST_S, REMOTE, Machine, posix, wait_until
-from tests.llm_server import LlmServer, never
 
 RULE = "Don't use npm here, we're on pnpm"
 VALUES = (  # an older and a newer sentence about one subject
@@ -77,16 +76,3 @@ def test_a_session_start_leaves_learning_to_a_job(bare: Machine) -> None:
     bare.run("config", "set", "capture.sessions", "on")
     bare.hook(bare.beginning("startup"))
     wait_until(lambda: waiting(bare) == [RULE], LONGEST_S)
-
-
-@posix
-def test_a_call_counts_even_if_the_process_is_killed(bare: Machine) -> None:
-    session(bare, "one", "the staging box gets wiped over night so put nothing there you want to see again")
-    with LlmServer(never()) as server:
-        bare.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small", llm__calls_a_day="1")
-        with bare.begin("learn", "--llm") as asking:
-            wait_until(lambda: bool(server.requests), LONGEST_S)
-            asking.kill()
-        assert b"1 of 1 calls today" in bare.run("doctor").stdout
-        assert b"the calls of today are made" in bare.run("learn", "--llm").stderr
-        assert len(server.requests) == 1

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
+from tests.e2e.machine import ANSWER, QUESTION, Machine
 
 TERMINAL = "--debug"  # an option that leaves the search to the terminal's own way
 QUERIES = (
@@ -34,23 +34,6 @@ main()
 """
 
 
-# subcog, interrupted as soon as it looks for one of its modules
-INTERRUPTED = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-class Interrupter:
-    seen = 0
-    def find_spec(self, name, path=None, target=None):
-        Interrupter.seen += 1
-        if Interrupter.seen == wanted:
-            os.kill(os.getpid(), signal.SIGINT)
-wanted = int(sys.argv.pop(1))
-from subcog_hooks.__main__ import main
-sys.meta_path.insert(0, Interrupter())
-main()
-"""
-
-
 def without_times(text: bytes) -> bytes:
     return re.sub(rb'"elapsed_ms": [0-9.]+', b"", text)
 
@@ -71,16 +54,6 @@ def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
     command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids", "--quiet"]
     done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
     assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
-
-
-@posix
-def test_an_interrupt_amid_imports_ends_without_a_word(machine: Machine, subtests: pytest.Subtests) -> None:
-    for words in (["search", QUESTION, "--fast", "--json"], ["list"], ["block", QUESTION]):
-        for wanted in (3, 5, 8, 13, 21, 34, 55):
-            with subtests.test(words=words, wanted=wanted):
-                command = [sys.executable, "-P", "-c", INTERRUPTED, str(wanted), *words]
-                done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
-                assert (done.returncode, done.stdout, done.stderr.replace(b"interrupted\n", b"")) == (130, b"", b"")
 
 
 def test_a_batch_answers_each_line_as_it_comes(machine: Machine) -> None:

@@ -55,22 +55,6 @@ def test_a_memory_is_opened_without_a_question(client: str, model: str, sandbox:
     assert (TEXT in text, is_error) == (True, False)
 
 
-def test_anything_more_is_not_run(client: str, model: str, sandbox: Sandbox) -> None:
-    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}{more}" for more in ("; touch owned", " $(touch owned)")])
-    assert [is_error for _, is_error in results(turn)] == [True, True]
-    assert not (sandbox.project / "owned").exists()
-
-
-def test_another_program_first_on_the_path_is_not_run(client: str, model: str, sandbox: Sandbox) -> None:
-    planted = sandbox.project / "subcog"
-    planted.write_text("#!/bin/sh\ntouch owned\n")
-    planted.chmod(0o755)
-    sandbox.environment = {**sandbox.environment, "PATH": f"{sandbox.project}:{sandbox.environment['PATH']}"}
-    turn = asked(client, sandbox, model, [f"subcog show {ANSWER}"])
-    assert all(is_error for _, is_error in results(turn))
-    assert not (sandbox.project / "owned").exists()
-
-
 def test_a_rule_of_the_person_that_denies_it_wins(client: str, model: str, sandbox: Sandbox) -> None:
     settings = sandbox.config / "settings.json"
     known = json.loads(settings.read_text())
@@ -78,10 +62,3 @@ def test_a_rule_of_the_person_that_denies_it_wins(client: str, model: str, sandb
     turn = asked(client, sandbox, model, [f"subcog show {ANSWER}"])
     ((text, is_error),) = results(turn)
     assert (TEXT in text, is_error) == (False, True)
-
-
-def test_without_a_line_the_client_asks_as_ever(client: str, model: str, sandbox: Sandbox) -> None:
-    with conversation(client, sandbox, model) as talk:
-        turn = talk.say("ok", bash(f"subcog show {ANSWER}"))
-    assert not any(f"[maybe {ANSWER}]" in request.model_text for request in turn.requests)
-    assert all(is_error for _, is_error in results(turn))

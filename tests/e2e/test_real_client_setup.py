@@ -25,7 +25,6 @@ from tests.e2e.subcog_client import (
 
 MEMORY = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
 QUESTION = "How does the OAuth2 login flow in the SPA work, did we use PKCE?"
-OF_THE_CLIENT = ("init", "doctor", "uninstall")  # the commands of ours that set the client up
 PLUGIN = "subcog@subcog"
 MAX_BYTES = 1_000_000  # that the client may copy
 
@@ -76,18 +75,6 @@ def test_lines_of_readme_install_a_plugin(client: str, clone: Path, on_path: San
     copied = [file.name for file in (on_path.config / "plugins" / "cache").rglob("*") if file.is_file()]
     assert sorted(copied) == sorted(["README.md", "hooks.json", "plugin.json", *["SKILL.md"] * len(SKILLS)])
     assert size_of(on_path.config / "plugins") < MAX_BYTES < LIBRARY_BYTES
-
-
-def test_lines_of_readme_register_and_take_out_the_hook(client: str, on_path: Sandbox) -> None:
-    settings = on_path.config / "settings.json"
-    settings.write_text('{"cleanupPeriodDays": 90}\n')
-    lines = readme_commands("subcog")
-    init, doctor, uninstall = [next(line for line in lines if line.split()[1] == name) for name in OF_THE_CLIENT]
-    on_path.run(*shlex.split(init))
-    assert "hook in the user settings" in on_path.run(*shlex.split(doctor))
-    assert model_text(answered(client, on_path)).count(MEMORY) == 1
-    on_path.run(*shlex.split(uninstall))
-    assert settings.read_text() == '{"cleanupPeriodDays": 90}\n'
 
 
 def test_an_installed_plugin_is_registered_once(client: str, version: str, clone: Path, on_path: Sandbox) -> None:

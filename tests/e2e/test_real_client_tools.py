@@ -1,6 +1,5 @@
 """The real client where tools are called and where sessions begin again: what the model is told, and what stays as it was."""
 
-import json
 import os
 import shutil
 import sys
@@ -15,7 +14,7 @@ from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
 from tests.e2e.machine import ANSWER, NO_BRIEF, linux, posix
 from tests.e2e.messages_api import ToolCall
-from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text
+from tests.e2e.subcog_client import BLOCK, assert_silent, events, in_time, initialised, model_text
 from tests.e2e.typing_client import typing
 
 REMOTE = "git@github.com:tidepool/harbour.git"
@@ -130,20 +129,6 @@ def test_hook_leaves_the_tools_alone_and_tells_the_user_nothing(work: Work) -> N
         assert not [request for request in turn.requests if OF_BACKUPS in request.model_text]
 
 
-def test_plugin_brings_the_memory_to_an_edit(
-    client: str, subcog_command: str, memories: Path, plain_result: str, tmp_path: Path
-) -> None:
-    sandbox = Sandbox(tmp_path / "sandbox", path=[os.path.dirname(subcog_command)])
-    shutil.copytree(memories, sandbox.memories)
-    plugin = ("--plugin-dir", str(copied_plugin(tmp_path / "plugin")))
-    turn = in_time(
-        lambda: edited(client, sandbox, plain_result, *plugin), lambda turn: OF_THE_POOL in turn.requests[-1].model_text
-    )
-    assert turn.requests[-1].model_text.count(OF_THE_POOL) == 1
-    assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
-    assert_silent(turn)
-
-
 # ---- a hook that fails, a tool that is denied -----------------------------------------------------------------------------
 
 
@@ -169,33 +154,6 @@ def test_a_missing_hook_changes_neither_call_nor_result(client: str, sandbox: Sa
     command = hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")
     (sandbox.config / "settings.json").write_text(hook_entries.add_hook(None, command))
     edited(client, sandbox, plain_result)
-
-
-def test_tool_that_nobody_has_allowed_stays_denied(client: str, sandbox: Sandbox) -> None:
-    with conversation(client, sandbox, MODELS[0]) as talk:
-        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-    text, is_error = turn.requests[-1].results[-1]
-    assert is_error
-    assert "permission" in text
-    assert (sandbox.project / POOL).read_text() == FILE_TEXT
-    assert "PreToolUse" in events(turn)
-    assert_silent(turn)
-
-
-def test_tool_that_another_hook_denies_stays_denied(client: str, subcog_command: str, memories: Path, tmp_path: Path) -> None:
-    sandbox = with_files(Sandbox(tmp_path / "sandbox"))
-    shutil.copytree(memories, sandbox.memories)
-    guard = {"type": "command", "command": "echo the pool is frozen >&2; exit 2"}
-    settings = sandbox.config / "settings.json"
-    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [guard]}]}}))
-    sandbox.run(subcog_command, "init", "--user")
-    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
-        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-    text, is_error = turn.requests[-1].results[-1]
-    assert is_error
-    assert "the pool is frozen" in text
-    assert (sandbox.project / POOL).read_text() == FILE_TEXT
-    assert events(turn).count("PreToolUse") == 2
 
 
 # ---- sessions that begin again --------------------------------------------------------------------------------------------

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
-from subcog_hooks.settings.defaults import DEFAULTS
-from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import ClientUnavailable
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, fetched_other, settings_of, with_harness
@@ -20,11 +17,7 @@ KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday
 PRICE = "x.py prints the price in cents, never in euros."
 REMEDY = "KeyError: 'port_code' in the tide importer means that the harbour list is stale: run make harbours."
 QUESTION = "How do we rotate the signing keys?"
-RELATED = "What is due on the first Monday?"
 FAILS = """echo "KeyError: 'port_code'" >&2; exit 3"""
-AS_USUAL = {
-    name: str(DEFAULTS[name.removeprefix("SUBCOG_").lower().replace("_", ".", 1)]) for name in AS_LARGE_STORES_WITHOUT_LINES
-}
 WITHOUT_ERRORS = ("codex",)  # It does not tell the exit code.
 EDIT = ("--script", str(HARNESS / "examples" / "tools.json"))  # The model edits a file.
 
@@ -53,11 +46,6 @@ def test_a_prompt_an_edit_and_an_error_bring_their_notes(other_client: OtherClie
     assert answers.code == 0, answers.output
     told = [answers.count(words) for words in ("rotate_keys.sh", "price in cents", "make harbours")]
     assert told == [1, 1, 0 if other_client.name in WITHOUT_ERRORS else 1]
-
-
-def test_a_related_note_is_a_line(other_client: OtherClient, noted: Machine) -> None:
-    answers = drive(other_client, noted, [RELATED], variables=AS_USUAL)
-    assert (answers.code, answers.count("[maybe ")) == (0, 1), answers.output
 
 
 def test_its_skills_are_in_a_real_request(other_client: OtherClient, noted: Machine) -> None:
@@ -105,29 +93,6 @@ def test_a_note_typed_into_opencode_is_stored_and_answered(noted: Machine, run_f
     assert answers.code == 0, answers.output
     assert note in noted.stored()
     assert any("subcog: remembered as" in text for text in answers.requests[-1])
-
-
-def test_gemini_ends_a_hook_that_sleeps(noted: Machine, run_folder: Path) -> None:
-    gemini = fetched_or_skipped("gemini", run_folder)
-    settings, sleeper = settings_of(gemini, noted), noted.root / "sleeper"
-    sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
-    sleeper.chmod(0o755)
-    registered = json.loads(settings.read_text())
-    for groups in registered["hooks"].values():
-        groups[0]["hooks"][0]["command"] = hook_entries.make_line([[str(sleeper)], [noted.command]], "gemini", is_windows=False)
-    settings.write_text(json.dumps(registered))
-    answers = drive(gemini, noted, [QUESTION], "--assert-absent", "rotate_keys.sh", settings=settings)
-    assert answers.code == 0, answers.output
-
-
-def test_a_resumed_session_has_each_note(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
-    calls = [{"edit": {"path": "{PROJECT}/x.py", "old": f"print({n})", "new": f"print({n + 1})"}} for n in (1, 2)]
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps([step for call in calls for step in ({"read": "{PROJECT}/x.py"}, call, {"text": "done"})]))
-    answers = drive(other_client, noted, [QUESTION, "And now the other edit."], "--script", str(script))
-    assert answers.code == 0, answers.output
-    assert answers.count("rotate_keys.sh") == 1
-    assert answers.count("price in cents") >= 1  # Gemini itself repeats the results of tools.
 
 
 def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, noted: Machine) -> None:

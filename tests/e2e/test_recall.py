@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,11 +52,6 @@ def batch(machine: Machine, rows: Sequence[object], *options: str) -> dict[str, 
     return {row["id"]: row["results"] for row in map(json.loads, done.stdout.splitlines())}
 
 
-def every(machine: Machine, *options: str) -> dict[str, list[dict[str, Any]]]:
-    """The results of QUERIES, of one process."""
-    return batch(machine, [{"id": query, "query": query} for query in QUERIES], "--explain", "-n", "60", *options)
-
-
 @pytest.fixture
 def tied(bare: Machine) -> Machine:
     bare.imports(*ROWS, *TIES)
@@ -71,21 +64,6 @@ def test_equal_queries_give_equal_bytes_in_fresh_processes(tied: Machine) -> Non
         tied.environment["PYTHONHASHSEED"] = seed
         found.append(answers(tied, "--fast"))
     assert (found[0] == found[1], b'"twin-0"' in found[0], b'"no_results"' in found[0]) == (True, True, True)
-
-
-def test_the_order_of_insertion_does_not_show(tied: Machine, subcog_command: str, tmp_path: Path) -> None:
-    other = Machine(subcog_command, tmp_path / "other")
-    other.imports(*random.Random(7).sample([*ROWS, *TIES], len(ROWS) + len(TIES)))
-    for mode in ("hybrid", "lexical", "semantic"):
-        assert every(other, "--fast", "--mode", mode) == every(tied, "--fast", "--mode", mode)
-
-
-def test_what_has_been_purged_does_not_show(tied: Machine) -> None:
-    before = every(tied, "--fast")
-    tied.imports(*({"id": f"gone-{i:02}", "content": f"The ferry bell {i} is cast of bronze in fog"} for i in range(40)))
-    assert every(tied, "--fast") != before
-    assert tied.run("forget", "--purge", "--yes", *(f"gone-{i:02}" for i in range(40))).code == 0
-    assert every(tied, "--fast") == before
 
 
 def test_a_shared_script_or_no_word_brings_no_memory(machine: Machine) -> None:

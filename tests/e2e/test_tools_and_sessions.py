@@ -4,13 +4,11 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
-from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import NO_BRIEF, OTHER_REMOTE, PROJECT, REMOTE, Machine, assert_harmless, assert_silent, ids_in
-from tests.hook.recorded import ODD_INPUTS
+from tests.e2e.machine import NO_BRIEF, OTHER_REMOTE, PROJECT, REMOTE, Machine, assert_silent, ids_in
 
 HARBOUR: list[dict[str, object]] = [  # what is remembered of the project
     {"id": "pool", "content": "Connections are handed back by whoever took them.", "paths": ["src/db/**"]},
@@ -85,26 +83,6 @@ def test_a_tool_brings_the_memory_of_its_file_command_or_text(bare: Machine, har
     assert_silent(bare.hook(bare.calling("Edit", cwd=other, file_path=str(other / "src/db/pool.py"))))
 
 
-def test_odd_input_of_a_tool_prints_nothing_and_is_no_error(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
-    for given, tool in zip(ODD_INPUTS, cycle(("Edit", "Bash", "Grep", "Glob", "MultiEdit"))):
-        with subtests.test(given=repr(given)[:30]):
-            assert_silent(bare.hook(odd(bare.calling(tool, cwd=harbour), tool_input=given)))
-    payload = bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py"))
-    values: list[object] = [None, 17, [], "", "\0", "x" * 100_000, "\ud800"]
-    for value in values:
-        fields = dict.fromkeys(("session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "effort"), value)
-        assert_harmless(bare.hook(odd(payload, **fields)))
-        assert_harmless(bare.hook(odd(bare.beginning("startup"), source=value)))
-    assert bare.log() == []
-
-
-def test_damaged_store_is_silent_at_a_call_and_at_a_start(bare: Machine, harbour: Path) -> None:
-    for damage in (b"", b"garbage " * 4_000):
-        (bare.home / "memories.db").write_bytes(damage)
-        assert_silent(bare.hook(bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py"))))
-        assert_silent(bare.hook(bare.beginning("startup", cwd=harbour)))
-
-
 # ---- sessions -------------------------------------------------------------------------------------------------------------
 
 
@@ -167,11 +145,6 @@ def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine)
         assert "berths" in ids_in(beginnings.begun("compact", "one session"))
 
 
-def odd(payload: bytes, **fields: object) -> bytes:
-    """A payload with other values, which may be what UTF-8 can not say."""
-    return json.dumps(json.loads(payload) | fields).encode()
-
-
 # ---- memories that come in part, and those that came ------------------------------------------------------------------------
 
 
@@ -201,3 +174,8 @@ def test_a_reworded_memory_comes_to_the_session_again(bare: Machine) -> None:
     bare.run("edit", "pool", "--content", "pgbouncer in billing drops idle connections after 60 s; use transaction mode.")
     assert "transaction mode" in bare.answer(bare.asking(question, "s"))
     assert_silent(bare.prompt(question, "s"))
+
+
+def odd(payload: bytes, **fields: object) -> bytes:
+    """The payload with other values."""
+    return json.dumps(json.loads(payload) | fields).encode()
