@@ -51,6 +51,7 @@ from scripts.bench.machine import (
     show_progress,
 )
 from scripts.bench.measures import recall_at
+from scripts.bench.transcripts import write_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
 
 GROUND_TRUTH = os.path.join(ROOT, "tests", "eval", "ground_truth")
 MODEL = os.path.join(ROOT, "subcog_hooks", "embed", "minilm")
-OLD_S = 1_700_000_000  # seconds since the epoch: a transcript untouched for hours is of a session that is over
 NEWER_PYTHONS = ("python3.14", "python3.13", "python3.12")  # for basic-memory
 NEEDLESS = 40  # prompts about other people's work
 EACH_QUESTION = 4  # of LoCoMo's held-out conversations is asked
@@ -172,32 +172,15 @@ class SubcogSessions(SubcogSearch):
 
     def store(self, memories: Sequence[Row]) -> None:
         for memory in memories:
-            folder = os.path.join(self.home, ".claude", "projects", "-talks")
-            os.makedirs(folder, exist_ok=True)
-            file = os.path.join(folder, f"{memory['id']}.jsonl")
-            write_rows(file, _transcript(memory["id"], memory["content"]))
-            os.utime(file, (OLD_S, OLD_S))
+            turns = re.findall(r"^(\w+): (.*(?:\n(?!\w+: ).*)*)", memory["content"], re.MULTILINE)
+            named = [(f"{memory['id']}-{number}", *turn) for number, turn in enumerate(turns)]
+            write_transcript(os.path.join(self.home, ".claude"), memory["id"], "talks", named)
         self.run("subcog", "config", "set", "sessions.keep", "transcript")
         self.run("subcog", "import", "--from", "sessions", "--wait")
 
     def ask(self, text: str) -> Reply:
         output = self.run("subcog", "search", "--sessions", "--all-projects", "--json", "-n", "20", "--", text, silent=1)
         return Reply(list(dict.fromkeys(result["session"] for result in json.loads(output)["results"])), output)
-
-
-def _transcript(session: str, content: str) -> Iterator[Row]:
-    """Yield the rows of a conversation whose first speaker types and whose other speaker answers."""
-    common = {"sessionId": session, "cwd": "/talks", "version": "2.1.329", "isSidechain": False, "userType": "external"}
-    turns = re.findall(r"^(\w+): (.*(?:\n(?!\w+: ).*)*)", content, re.MULTILINE)
-    for number, (speaker, text) in enumerate(turns):
-        place = {"uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None}
-        common["timestamp"] = f"2026-03-02T10:{number // 60:02}:{number % 60:02}.000Z"
-        if speaker == turns[0][0]:
-            typed = {"type": "user", "origin": {"kind": "human"}, "promptSource": "typed"}
-            yield {**common, **place, **typed, "message": {"role": "user", "content": text}}
-        else:
-            message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
-            yield {**common, **place, "type": "assistant", "message": message}
 
 
 class MemSearch(System):

@@ -5,6 +5,9 @@ where its best turn stands. After that each session is one memory. Questions who
 misses. No setting was ever chosen on the held-out conversations. BEAM, its 20 conversations of 100,000 tokens: each message is
 a memory. "silent" is the share of its questions without an answer to which no memory has a relevance of .5.
 
+Then sessions and messages are read as transcripts instead, and `subcog search --sessions` is asked: LoCoMo's by the session of
+each exchange found; of BEAM an exchange counts that holds a message with the answer.
+
 A question is asked in its own conversation, to the hook's recall (at most 15 memories, the packaged static encoder), to
 `subcog search --fast` and to `subcog search`. MRR and nDCG look at the first ten.
 
@@ -25,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scripts.bench import beam
@@ -40,6 +44,7 @@ from scripts.bench.machine import (
     show_progress,
 )
 from scripts.bench.measures import MEASURES, mean_measures
+from scripts.bench.transcripts import write_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,9 +74,11 @@ def main() -> None:
             show_progress("reading LoCoMo")
             turns = load_conversations(options.data)
             figures += _measure(subcog, "turns", turns) + _measure(subcog, "sessions", join_sessions(turns))
+            figures += _measure_past_sessions(subcog, turns, "sessions")
         if options.only != LOCOMO:
             show_progress("reading BEAM")
-            figures += _measure(subcog, "messages", beam.load_conversations(options.beam))
+            messages = beam.load_conversations(options.beam)
+            figures += _measure(subcog, "messages", messages) + _measure_past_sessions(subcog, messages, "exchanges")
     except (Failed, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"scripts.bench.public: {error}")
     show_progress("")
@@ -108,6 +115,31 @@ def _measure(subcog: Subcog, memories: str, conversations: Conversations) -> lis
             "search": _ask_search(subcog, home, asked, HITS[memories]),
         }
     return [row for recall, ranked in rankings.items() for row in measure_rankings(memories, recall, conversations, ranked)]
+
+
+def _measure_past_sessions(subcog: Subcog, conversations: Conversations, counted: str) -> list[Figures]:
+    """Let past sessions be read, ask all questions about them, and return the figures by sessions or by exchanges."""
+    with tempfile.TemporaryDirectory(prefix="subcog-public-") as folder:
+        home, config = os.path.join(folder, "home"), os.path.join(folder, "claude")
+        exchanges: dict[str, str] = {}
+        for (project, day), group in groupby(conversations.memories, lambda turn: (turn["project"], turn["created_at"][:10])):
+            said = [(turn["id"], turn["content"].partition(": ")) for turn in group]
+            turns = [(name, speaker, text) for name, (speaker, _, text) in said]
+            exchanges |= write_transcript(config, f"{project}-{day}", project, turns)
+        show_progress("reading past sessions")
+        _run(subcog, home, "config", "set", "sessions.keep", "transcript")
+        _run(subcog, home, "import", "--from", "sessions", config, "--wait")
+        show_progress("asking subcog search --sessions")
+        file = os.path.join(folder, "questions.jsonl")
+        asked = [{"id": asked.text, "query": asked.text, "project": f"/{asked.project}"} for asked in conversations.questions]
+        write_rows(file, asked)
+        answers = _run(subcog, home, "search", "--sessions", "--batch", file, "-n", "30").splitlines()
+    found = [[result["rows"][0] for result in json.loads(answer)["results"]] for answer in answers]
+    name = session_of if counted == "sessions" else exchanges.__getitem__
+    relevant = [frozenset(map(name, question.relevant)) for question in conversations.questions]
+    rankings = [[(one, 1.0) for one in dict.fromkeys(map(name, ids))] for ids in found]
+    named = [question._replace(relevant=ids) for question, ids in zip(conversations.questions, relevant, strict=True)]
+    return measure_rankings(counted, "search --sessions", conversations._replace(questions=named, unanswerable=()), rankings)
 
 
 def _installed_subcog() -> Subcog:
