@@ -1,7 +1,5 @@
-"""`subcog remember`: store one memory, redacted, and show similar ones; and the actions that a rule is about."""
+"""`subcog remember`: store one memory, redacted, and show similar ones."""
 
-import os
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -16,10 +14,8 @@ from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, me
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
-from subcog_hooks.core.errors import InvalidMemory, SubcogError, UsageError
-from subcog_hooks.core.files import working_folder
+from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.cues import condition_checks
-from subcog_hooks.hook import dry_run
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import (
@@ -35,8 +31,6 @@ from subcog_hooks.store.memory import (
     now_ms,
 )
 from subcog_hooks.store.store import Store
-from subcog_hooks.text import actions
-from subcog_hooks.text.standing_rules import is_standing
 
 _KEEP, _CANCEL = "k", "c"
 _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over, and their names in messages
@@ -188,7 +182,7 @@ def remember(
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:
-        terminal.say(inputs.moment_remark(memory, find_promised(memory)))
+        terminal.say(inputs.moment_remark(memory))
     permission_rules.add_rules(memory, patterns)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
@@ -263,40 +257,3 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")
-
-
-MAX_TRIED = 4  # calls that are tried for an action
-
-
-def find_promised(memory: Memory) -> Sequence[str]:
-    """Return the actions at which the hook brings a memory, after a remark about the others.
-
-    A memory that waits, has conditions, or is of another project cannot be tried here: its text decides.
-    """
-    governed = actions.actions_of_rule(memory.content) if is_standing(memory.standing, memory.content) else ()
-    here = context.here()
-    is_here = memory.project is None or (here is not None and memory.project in here.names)
-    if not governed or memory.when or not is_here or not memory.is_live(memory.updated_at):
-        return governed
-    folder = here.root if here else working_folder()
-    promised = []
-    for action in governed:
-        calls = actions.example_calls(action, memory.content)[:MAX_TRIED]
-        if any(_brings(memory, tool, tool_input, folder) for tool, tool_input in calls):
-            promised.append(action)
-        else:
-            commands = [tool_input["command"] for tool, tool_input in calls if tool == "Bash"]
-            remedy = f'; to make it come: subcog edit {memory.id} --trigger "{commands[0]}"' if commands else ""
-            if not context.settings()["surfacing.tools"]:
-                remedy = ": surfacing.tools is false"
-            terminal.say(f"it does not come when the agent is about to {actions.describe_action(action)}{remedy}")
-    return promised
-
-
-def _brings(memory: Memory, tool: str, tool_input: dict[str, str], folder: str) -> bool:
-    if "file_path" in tool_input:
-        tool_input = {**tool_input, "file_path": os.path.join(folder, tool_input["file_path"])}
-    try:
-        return memory.id in dry_run.find_ids_at_call(tool, tool_input, folder, context.home())
-    except (SubcogError, OSError):
-        return False

@@ -4,7 +4,6 @@ import signal
 
 import pytest
 
-from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
 from tests.e2e.screen import OnTerminal
 
@@ -101,19 +100,3 @@ def test_a_terminal_asks_what_to_do_before_anything_is_stored(
         asked.type(answer)
     assert asked.end() == code
     assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
-
-
-def test_a_rule_is_promised_only_for_actions_that_bring_it(bare: Machine) -> None:
-    for name in AS_LARGE_STORES_WITHOUT_LINES:
-        del bare.environment[name]
-    promise = b"or when the agent is about to push\n"
-    nearer = "Never use git push, jj git push or git lfs push without a word to Ada."
-    assert promise in bare.run("remember", nearer).stderr
-    done = bare.run("remember", "Always announce pushes in the harbour channel.")
-    later = done.stdout.decode().strip()
-    assert promise not in done.stderr
-    remedy = f'subcog edit {later} --trigger "git push"'
-    assert f"it does not come when the agent is about to push; to make it come: {remedy}\n" in done.stderr.decode()
-    assert later not in bare.at_call("Bash", command="git push origin main")
-    bare.run("edit", later, "--trigger", "git push")
-    assert later in bare.at_call("Bash", command="git push origin main")
