@@ -2,18 +2,16 @@
 
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_note
-from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli import embedding, state
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
-from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
+from subcog_hooks.cli.terminal.output import safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.redaction.redact import describe_removed
@@ -32,7 +30,6 @@ from subcog_hooks.store.memory import (
 )
 from subcog_hooks.store.store import Store
 
-_KEEP, _CANCEL = "k", "c"
 _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over, and their names in messages
     "tags": "tags",
     "keywords": "keywords",
@@ -132,7 +129,7 @@ def remember(
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
     A text that says nothing without its secret is refused.
     If the same text is remembered already, your options are added to that memory. Memories that say
-    nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
+    nearly the same, or that contradict it, are shown. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.
 
     Example: subcog remember "The SPA uses PKCE" --namespace decisions --tag spa
@@ -202,17 +199,15 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
             if old and old.id != existing.id:
                 mark_superseded(store, old, after)
             return after
-    is_asked = terminal.interactive and old is None
-    if is_asked and (similar := similar_to(memory, store)):
-        old = _ask_about_similar(similar)  # asked before storing: Ctrl-C changes nothing
     if old:
         mark_superseded(store, old, memory)
     else:
         store.add([memory])
-    if not old and not is_asked and (similar := similar_to(memory, store)):
+        similar = similar_to(memory, store)
         for near in similar:
             terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
-        terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
+        if similar:
+            terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
     context.update_index_and_vectors(store)
     return memory
 
@@ -237,23 +232,3 @@ def _add_fields(existing: Memory, memory: Memory, store: Store, *, has_priority:
     terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
     context.update_index_and_vectors(store)
     return after
-
-
-def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
-    """Ask whether to keep, supersede or cancel. Return the memory to supersede, if any. Raises typer.Exit."""
-    terminal.say("There are memories like it:")
-    for number, near in enumerate(similar, 1):
-        terminal.say(f"  {number}. {near.memory.id} ({near.likeness})")
-        terminal.say(f"     {safe(near.memory.content)}")
-    numbers = [str(number) for number in range(1, len(similar) + 1)]
-    choices = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    question = f"Keep both ({_KEEP}), supersede the old one ({choices}), or cancel ({_CANCEL})?"
-    while True:
-        answer = str(typer.prompt(question, default=_KEEP, err=True)).strip().lower()
-        if answer == _KEEP:
-            return None
-        if answer == _CANCEL:
-            raise nothing_found("nothing is stored")
-        if answer in numbers:
-            return similar[int(answer) - 1].memory
-        terminal.say(f"{answer[:20]!r} is none of these")

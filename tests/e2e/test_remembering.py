@@ -1,8 +1,4 @@
-"""What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
-
-import signal
-
-import pytest
+"""What `remember` says, whose memories `list` shows, and when `forget` asks first."""
 
 from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
 from tests.e2e.screen import OnTerminal
@@ -12,7 +8,6 @@ OLD = (
     + " Ask ops." * 20
 )
 NEW = "The upload timeout is 45 s."
-ASKED = "Keep both (k), supersede the old one (1), or cancel (c)?"
 
 
 def remembered(machine: Machine, *arguments: str) -> str:
@@ -79,24 +74,3 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         assert f"subcog supersede {before} {done.stdout.decode().strip()}" in told
     remembered(bare, "The EU cluster keeps logs for 30 days")
     assert b"contradicts" not in bare.run("remember", "The US cluster keeps logs for 90 days").stderr
-
-
-@posix
-@pytest.mark.parametrize(
-    ("answer", "code", "kept", "superseded"), [("k\n", 0, 2, 0), ("1\n", 0, 1, 1), ("c\n", 1, 1, 0), (None, 130, 1, 0)]
-)
-def test_a_terminal_asks_what_to_do_before_anything_is_stored(
-    bare: Machine, answer: str | None, code: int, kept: int, superseded: int
-) -> None:
-    before = remembered(bare, OLD)
-    asked = OnTerminal([bare.command, "remember", NEW], bare.folder, bare.environment)
-    shown = asked.read_until(ASKED)
-    assert before in shown
-    assert "".join(OLD.split()) in "".join(shown.split())
-    assert ids(bare) == [before]
-    if answer is None:
-        asked.process.send_signal(signal.SIGINT)
-    else:
-        asked.type(answer)
-    assert asked.end() == code
-    assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
