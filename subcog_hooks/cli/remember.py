@@ -8,7 +8,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.cli import embedding, state
 from subcog_hooks.cli.agents import permission_rules
-from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
+from subcog_hooks.cli.amendment import mark_superseded, similar_to
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import safe, terminal
@@ -23,24 +23,11 @@ from subcog_hooks.store.memory import (
     MAX_UNPINNED_PRIORITY,
     NAMESPACES,
     PENDING,
-    USER,
     IdMaker,
     Memory,
     now_ms,
 )
 from subcog_hooks.store.store import Store
-
-_MERGED_FIELDS = {  # fields that a stored memory with the same text takes over, and their names in messages
-    "tags": "tags",
-    "keywords": "keywords",
-    "triggers": "triggers",
-    "paths": "paths",
-    "when": "conditions",
-    "questions": "questions",
-    "standing": "standing",
-    "priority": "priority",
-    "expires_at": "date of expiry",
-}
 
 
 def remember(
@@ -128,7 +115,7 @@ def remember(
 
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
     A text that says nothing without its secret is refused.
-    If the same text is remembered already, your options are added to that memory. Memories that say
+    If the same text is remembered already, that memory stays as it is. Memories that say
     nearly the same, or that contradict it, are shown. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.
 
@@ -173,7 +160,7 @@ def remember(
     new = memory.id
     with context.writing() as store:
         context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
-        memory = _store_memory(memory, store, supersedes, has_priority=priority is not None)
+        memory = _store_memory(memory, store, supersedes)
     if removed:
         terminal.say(describe_removed(removed))
     if when:
@@ -188,17 +175,17 @@ def remember(
     embedding.start_background_jobs()
 
 
-def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
+def _store_memory(memory: Memory, store: Store, supersedes: str | None) -> Memory:
     old = context.find_memory(store, supersedes) if supersedes else None
     if old:
         author.require_consent([old], as_user=False)
     for existing in store.by_hash(memory.content_hash):
         is_waiting = existing.status == memory.status == PENDING
         if context.audience(existing) == context.audience(memory) and (is_waiting or existing.is_live(memory.created_at)):
-            after = _add_fields(existing, memory, store, has_priority=has_priority)
             if old and old.id != existing.id:
-                mark_superseded(store, old, after)
-            return after
+                mark_superseded(store, old, existing)
+            terminal.say(f"already remembered as {existing.id}; `subcog edit {existing.id}` changes its fields")
+            return existing
     if old:
         mark_superseded(store, old, memory)
     else:
@@ -210,25 +197,3 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
             terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
     context.update_index_and_vectors(store)
     return memory
-
-
-def _add_fields(existing: Memory, memory: Memory, store: Store, *, has_priority: bool) -> Memory:
-    """Add the fields of a memory to one that has the same text, and return that."""
-    is_given = {"priority": has_priority, "standing": memory.standing is not None}
-    values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
-    fields = {field: value for field, value in values.items() if value or is_given.get(field)}
-    changes = merge_changes(existing, fields)
-    if changes and author.is_agent() and existing.trust == USER:
-        raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
-    if changes:
-        author.require_storing_rights(existing, as_user=False)
-    after = amend(existing, lambda stored: apply_changes(stored, merge_changes(stored, fields)), store, [])
-    if after is None:
-        terminal.say(f"already remembered as {existing.id}; `subcog edit {existing.id}` changes its fields")
-        return existing
-    names = [_MERGED_FIELDS[field] for field in changes]
-    is_singular = names in (["priority"], ["date of expiry"], ["standing"])
-    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
-    terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
-    context.update_index_and_vectors(store)
-    return after
