@@ -57,7 +57,7 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 def check_home(home: Home) -> Iterator[Remark]:
     if ignored := find_home()[1]:
-        yield note(ignored, silences=True)
+        yield note(ignored)
     if not os.path.isdir(home.root) and not os.path.exists(home.root):
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
@@ -296,7 +296,7 @@ def check_state(home: Home) -> Iterator[Remark]:
         put_aside(home)
         yield note(f"{home.state_db} was damaged; {ASIDE}")
     elif paused:
-        yield note("the hook is paused; `subcog resume` ends it", silences=True)
+        yield note("the hook is paused; `subcog resume` ends it")
     else:
         yield good("state.db")
 
@@ -319,7 +319,7 @@ def check_settings(settings: Settings) -> Iterator[Remark]:
     yield from map(note, (*settings.ignored, *context.unknown_variables()))
     for switch, when in SILENT_WITHOUT.items():
         if not settings[switch]:
-            yield note(f"{switch} is false: the hook is silent{when}", silences=not when)
+            yield note(f"{switch} is false: the hook is silent{when}")
     if not settings.problems:
         yield good("settings")
 
