@@ -99,10 +99,7 @@ def run_search(options: SearchOptions) -> int:
         ranked = _rank_by_model(text, answer, count, ranking_provider) if ranking_provider else None
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
-        hidden = []
-        if store and not options.status and not offset:
-            hidden = results.find_hidden(text, scope, store, context.index_of(store))
-        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, hidden, ranked)
+        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, ranked)
         if options.progressive:
             results.print_remarks(page)
             results.print_stage(results.FINAL, answer, is_explained=is_explained)
