@@ -30,11 +30,6 @@ _ENTITY_NAMES |= {"trigger_patterns": "triggers", "state_conditions": "when"}
 _FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our facts
 
 
-def is_entity(fields: dict[str, object]) -> bool:
-    """Return whether a line's fields are an entity's."""
-    return "entity_id" in fields
-
-
 def convert_entity(fields: dict[str, object]) -> dict[str, object]:
     """Convert an entity's fields to a memory's. Raises InvalidMemory if both names of a field are given.
 
@@ -150,7 +145,7 @@ def _parse_fields(line: str) -> dict[str, Any]:
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    return convert_entity(fields) if is_entity(fields) else fields
+    return convert_entity(fields) if "entity_id" in fields else fields
 
 
 def dump(memory: Memory) -> str:

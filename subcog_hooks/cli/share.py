@@ -313,18 +313,6 @@ def off(yes: _Yes = False) -> None:
     terminal.say("sharing is off; `subcog help sharing` says how to delete the data on the server")
 
 
-@commands.command()
-def export(file: Annotated[str, Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-") -> None:
-    """Export every memory that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
-
-    Example: subcog share export team.jsonl
-    """
-    url = sharing.url_of(context.settings())
-    with sharing.connect(url) as (server, _):
-        count = server_documents.export_memories(server, file, terminal.raw)
-    terminal.say(f"exported {count}")
-
-
 def _agreed_projects(settings: Settings) -> tuple[str, ...]:
     """Return the projects that may leave for this server without a question, none if that is unknown."""
     with ShareState.open(context.home()) as state:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONNECT_WAIT_S = 10  # seconds, while a person waits
 BACKGROUND_WAIT_S = 5  # seconds, in the background
-STATEMENT_WAIT_MS = 60_000  # A batch takes .2 s; a whole export is read in pieces.
+STATEMENT_WAIT_MS = 60_000  # ms; a batch takes .2 s
 OTHERS_WAIT_MS = 10_000  # ms, while another client sends a batch
 UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
 SILENT_S = 75.0  # seconds without an answer; the server itself ends a statement after STATEMENT_WAIT_MS

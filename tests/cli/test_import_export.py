@@ -129,6 +129,15 @@ def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: 
     assert subcog("import", write([line]), "--trust", "user").out == "added 1 (for all your projects: 1)\n"
 
 
+def test_an_id_that_no_command_can_name_is_renamed(subcog: Run) -> None:
+    rows = write([{"id": id_, "content": f"Asked for by the id {id_}."} for id_ in ("--help", "..", "v1..2")])
+    for _ in range(2):  # the second time nothing is new
+        done = subcog("import", rows)
+    assert done.out == "already there 3\n"
+    assert "no command can name the id --help; it is renamed-" in done.err
+    assert [id_.partition("-")[0] for id_ in sorted(subcog("list", "--ids").out.split())] == ["renamed", "renamed", "v1..2"]
+
+
 def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
     odd = b'{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}\n'
     Path("rows.jsonl").write_bytes(b'{"content": "\xff"}\n{"id": "good", "content": "fine \xf0\x9f\x98\x80"}\r\n\n' + odd)

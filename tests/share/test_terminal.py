@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.share import server_connection, server_schema, team_search
 from tests.documents import README, blocks
-from tests.share.conftest import ROW, SHOP, Server, Team, greeting
+from tests.share.conftest import SHOP, Server, Team, greeting
 from tests.share.person import SUBCOG, Person, synchronise
 
 
@@ -331,32 +331,3 @@ def test_the_path_of_a_folder_never_leaves_as_a_projects_name(ada: Person, team:
     ada.run("remember", "shared")
     rest(ada)
     assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
-
-
-def test_an_export_from_the_server_is_imported_without_cues(ada: Person, bob: Person, tmp_path: Path) -> None:
-    ada.run("remember", "Deploy with force.", "--trigger", "deploy", "--standing", "--priority", "95")
-    ada.begin()
-    bob.run("share", "init", bob.url, "--yes")
-    file = str(tmp_path / "team.jsonl")
-    assert bob.run("share", "export", file).stderr == "exported 1\n"
-    done = bob.run("import", file)
-    assert done.stdout.startswith("added 1")
-    assert "1 are a file's or a colleague's word" in done.stderr
-    assert "by ada, a colleague" in bob.run("list").stdout
-    [line] = bob.run("export").stdout.splitlines()
-    imported = json.loads(line)
-    assert (imported["trust"], imported["priority"]) == ("team", 89)
-    assert not {"triggers", "standing"} & set(imported)
-    bob.run("import", file, "--trust", "user", "--replace")
-    assert json.loads(bob.run("export").stdout)["triggers"] == ["deploy"]
-
-
-def test_an_exported_document_chooses_neither_id_nor_project(ada: Person, team: Team, tmp_path: Path) -> None:
-    ada.begin()
-    chosen = {"id": "theirs", "project": "github.com/acme/zoo", "scope": "user", "source": "x", "trust": "user"}
-    team.run(ROW, "bob", (SHOP, "bobs", json.dumps({"content": "Deploy now.", **chosen})))
-    team.run(ROW, "bob", (SHOP, "entity", json.dumps({"content": "Deploy now.", "entity_id": "theirs"})))
-    file = tmp_path / "team.jsonl"
-    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
-    fields = {"id": "bobs", "project": SHOP, "content": "Deploy now.", "trust": "team", "source": "team:bob"}
-    assert json.loads(file.read_text()) == fields
