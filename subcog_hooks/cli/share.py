@@ -77,8 +77,7 @@ def init(
             for line in plan.steps:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
-            with server_connection.open_connection(address, silent_s=server_connection.BUILD_WAIT_S) as patient:
-                server_schema.run_plan(patient, plan)
+            server_schema.run_plan(server, plan)
         schema = server_schema.require_tables(server)
         if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")

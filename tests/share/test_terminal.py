@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.share import server_connection, server_schema, team_search
+from subcog_hooks.share import server_connection
 from tests.documents import README, blocks
 from tests.share.conftest import SHOP, Server, Team, greeting
 from tests.share.person import SUBCOG, Person, synchronise
@@ -170,28 +170,6 @@ def test_an_undated_memory_counts_as_old_on_the_server(ada: Person, bob: Person,
     assert recency["undated"] < recency["dated"] == 1.0, recency
 
 
-@pytest.mark.usefixtures("vectors")
-def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
-    ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ada.run("remember", "Orders are frozen on the last Friday of a month.")
-    ada.run("doctor", "--fix")
-    ada.begin()
-    owner = team.server.url(database=team.database)
-    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_cosine'::regclass"
-    assert "graph" not in bob.run("share", "init", owner, "--yes").stderr
-    team.run("ANALYZE subcog.vectors")
-    for module in (server_schema, team_search):
-        monkeypatch.setattr(module, "MANY_VECTORS", 0)
-    assert "graph" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
-    assert "nobody can be asked: Make it?" in bob.run("share", "init", owner, code=2).stderr
-    assert team.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
-    assert "a graph of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
-    assert team.run(options) == [([f"m={server_schema.GRAPH_LINKS}", f"ef_construction={server_schema.GRAPH_BUILD_DEPTH}"],)]
-    assert "graph" not in bob.run("share", "init", owner).stderr
-    assert "Orders are frozen" in ada.run("search", "--team", "when can no purchase be changed").stdout
-
-
 def test_forget_everywhere_erases_at_the_server_and_colleagues(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     other = ada.run("remember", "Not erased.").stdout.strip()
@@ -269,7 +247,6 @@ def test_a_password_is_kept_nowhere(ada: Person) -> None:
 
 def test_init_waits_for_no_server_that_falls_silent(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_connection, "SILENT_S", 0.4)
-    monkeypatch.setattr(server_connection, "BUILD_WAIT_S", 60.0)  # Building the index takes long.
     with greeting([]) as url:
         assert "has said nothing for 0 seconds" in ada.run("share", "init", url, "--yes", code=5).stderr
 
