@@ -326,8 +326,6 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     parts += [f"deleted there {outcome.deleted_there}"] if outcome.deleted_there else []
     parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []
     terminal.result(", ".join(parts))
-    if outcome.was_restored:
-        terminal.say("the server was restored from a backup; its lost memories were sent again")
     if outcome.is_read_only:
         terminal.say("your role may only read there: nothing was sent")
     if outcome.overruled:

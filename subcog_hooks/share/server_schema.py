@@ -20,7 +20,7 @@ DIMENSION = 384  # of the packaged model's vectors
 MAX_DOCUMENT = 200_000  # bytes of a shared memory; an import cuts longer texts at their headings
 LOST_PREFIX = "lost-"  # begins the id of a version that lost a conflict
 KEPT_OWN_PREFIX = "kept-"  # begins the id of a user's version that a colleague replaced: it stays on this machine
-VERSION = 3  # The version of the tables.
+VERSION = 4  # The version of the tables.
 
 _TABLES = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
@@ -49,13 +49,13 @@ CREATE TABLE subcog.memories (
 CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
 CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
 
--- one row for each statement that wrote: a client that names one which is not here has seen what a backup took back
-CREATE TABLE subcog.pushes (revision bigint PRIMARY KEY, token uuid NOT NULL DEFAULT gen_random_uuid());
-
+-- A revision is the server's clock in microseconds, so none counts twice after a restore from a backup.
 CREATE FUNCTION subcog.take_turn() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));  -- to the end of the transaction
+  PERFORM setval('subcog.revisions', greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+  FROM subcog.revisions;
   RETURN NULL;
 END $$;
 CREATE TRIGGER take_turn BEFORE INSERT OR UPDATE ON subcog.memories
@@ -98,26 +98,7 @@ BEGIN
 END $$;
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON subcog.memories FOR EACH ROW EXECUTE FUNCTION subcog.stamp();
 
-CREATE FUNCTION subcog.note_push() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  INSERT INTO subcog.pushes (revision) SELECT last_value FROM subcog.revisions ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER note_push AFTER INSERT OR UPDATE ON subcog.memories
-FOR EACH STATEMENT EXECUTE FUNCTION subcog.note_push();
-
--- a client that was further than a restored database lifts it to where it was, so that no revision counts twice
-CREATE FUNCTION subcog.lift(reached bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));
-  IF reached > (SELECT last_value FROM subcog.revisions) AND reached < (SELECT last_value FROM subcog.revisions) + 1000000000
-  THEN
-    PERFORM setval('subcog.revisions', reached);
-  END IF;
-END $$;
-REVOKE ALL ON FUNCTION subcog.lift(bigint), subcog.take_turn(), subcog.stamp(), subcog.note_push() FROM PUBLIC;
+REVOKE ALL ON FUNCTION subcog.take_turn(), subcog.stamp() FROM PUBLIC;
 
 -- how many memories have a word, as ANALYZE has it: without a scan
 ALTER TABLE subcog.memories ALTER words SET STATISTICS 1000;
@@ -158,11 +139,10 @@ CREATE TABLE subcog.vectors (
 );
 {_SIGNS_INDEX}
 """
-_GRANTS = ("GRANT USAGE ON SCHEMA subcog TO {role}", "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes TO {role}")
+_GRANTS = ("GRANT USAGE ON SCHEMA subcog TO {role}", "GRANT SELECT ON subcog.server, subcog.memories TO {role}")
 _WRITE_GRANTS = (
     "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
     "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
-    "GRANT EXECUTE ON FUNCTION subcog.lift(bigint) TO {role}",
 )
 _VECTOR_GRANTS = ("GRANT SELECT ON subcog.vectors TO {role}",)
 _VECTOR_WRITE_GRANTS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
@@ -255,7 +235,7 @@ def plan_setup(
     if not tables.version:
         _require_own_schema(connection)
         steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-        steps.add("its tables: memories and pushes, with the triggers that give revisions and authors", _TABLES)
+        steps.add("its table of memories, with the triggers that give revisions and authors", _TABLES)
     has_vectors = tables.has_vectors
     if not has_vectors and tables.may_make:
         schema = tables.vector_schema
