@@ -121,8 +121,6 @@ def _check_all(home: Home, findings: Findings) -> None:
         doctor_checks.check_background_jobs(home, settings),
         doctor_checks.check_llm(home, settings),
         doctor_checks.check_background_llm(home, settings),
-        doctor_checks.check_left_processes(),
-        doctor_checks.check_second_looks(home),
     ):
         findings.take(remarks)
     look = inspection.inspect_registration()
