@@ -111,8 +111,6 @@ def check_index(home: Home, store: Store) -> Iterator[Remark]:
 
 
 def check_models(home: Home, store: Store) -> Iterator[Remark]:
-    for path in models.altered_files():
-        yield bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
     try:
         models.chosen_space(home, settings)
