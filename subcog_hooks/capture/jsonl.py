@@ -68,8 +68,7 @@ class Row:
     """A parsed line: its memory, whether the line gave the id, and the names of unknown fields.
 
     is_section: it is a section of a Markdown file, with an id that follows from its headings; is_withheld: its cues and
-    questions were left out; remark: the words of a status that is understood in part; group: its file and heading, for
-    `sections`.
+    questions were left out; group: its file and heading, for `sections`.
     """
 
     memory: Memory
@@ -77,7 +76,6 @@ class Row:
     unknown: tuple[str, ...] = ()
     is_section: bool = field(default=False, kw_only=True)
     is_withheld: bool = field(default=False, init=False)
-    remark: str = field(default="", kw_only=True)
     group: str = field(default="", kw_only=True)
 
     def limit(self, limited: Memory) -> None:
