@@ -179,17 +179,13 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     with ShareState.open(context.home()) as state, context.reading() as store:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
-        held_back = [entry for name in projects for entry in state.withheld_records(name)]
-        waiting = dict.fromkeys(projects, 0)
-        changes, lost_versions, kept_fields = [], [], []
+        changes, lost_versions = [], []
         if store:
-            waiting = {name: share_status.count_waiting(store, state, name, is_agreed=name in agreed) for name in projects}
             changes = share_status.find_own_changes(store, state)
             lost_versions = share_status.find_lost_versions(store, projects)
-            kept_fields = share_status.find_withheld_changes(store, held_back)
     if as_json:
         rows = [
-            {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
+            {"project": name, "sent": own, "fetched": theirs, "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
         record = {
@@ -208,7 +204,6 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
                 for change in changes
                 if change.kind == CHANGED
             ],
-            "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields],
         }
         terminal.json(record)
         return
@@ -218,15 +213,12 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.result(f"the last synchronisation failed: {failure}")
     for name, (own, theirs) in counts.items():
         remark = "" if name in agreed else "; waits for the first `subcog share sync`"
-        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
+        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues{remark}")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
         version = f"{memory.id} {day(memory.updated_at)}{noted_by}{pushed}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {version}")
-    for id_, by, fields in kept_fields:
-        names = ", ".join(fields)
-        terminal.result(f"{id_} is yours, so changes by {by} do not count here: {names}")
     _print_own_changes(changes)
     if lost_versions:
         terminal.say("`subcog edit LOST --status active` brings such a version back; `subcog forget LOST` settles it")

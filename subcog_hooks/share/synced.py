@@ -265,10 +265,6 @@ class ShareState:
             for record in records:
                 self.run("DELETE FROM known WHERE project = ? AND id = ?", (record.project, record.id))
 
-    def withheld_records(self, project: str) -> list[SyncRecord]:
-        """Return the records of memories with withheld fields."""
-        return self._records("project = ? AND withheld <> '{}' ORDER BY id", project)
-
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""
         sql = "SELECT count(*) FILTER (WHERE author = ''), count(*) FILTER (WHERE author <> '') FROM known WHERE project = ?"

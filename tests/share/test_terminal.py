@@ -151,7 +151,8 @@ def test_the_server_is_searched_by_words_and_vectors(ada: Person, bob: Person, t
     assert best["score"] == pytest.approx(score, abs=1e-6)
     by_words = bob.run("search", "--team", "--mode", "lexical", "--ids", "login page").stdout
     assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
-    assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
+    assert "by ada, a colleague" in bob.run("search", "--team", "frozen orders").stdout
+    assert "explains its scores in JSON alone" in bob.run("search", "--team", "--explain", "frozen orders", code=2).stderr
     assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
 
 
