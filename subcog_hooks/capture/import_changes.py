@@ -70,14 +70,11 @@ class ImportReport:
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     forgotten: int = 0  # memories of JSONL that stay forgotten
     withheld: int = 0  # added memories of files or teammates without their cues and questions
-    owners: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)  # secrets and private spans by kind
     problems: list[ImportProblem] = field(default_factory=list)
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     unknown: set[str] = field(default_factory=set)  # names of fields without a meaning
-    ended: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and end of its new sections
-    unclear: dict[str, str] = field(default_factory=dict)  # by file: a new record's status that is understood in part
     conditions: dict[str, object] = field(default_factory=dict)  # of added memories, one for each name
 
     def refuse(self, location: str, message: str, *, is_entry: bool = False) -> None:
@@ -95,8 +92,8 @@ class ImportReport:
         del self.first[MAX_FIRST:]
 
 
-_COUNTED = "added replaced archived skipped set_aside forgotten withheld kept owners removed problems first".split()
-_UNITED = "unknown ended unclear conditions".split()
+_COUNTED = "added replaced archived skipped set_aside forgotten withheld kept removed problems first".split()
+_UNITED = "unknown conditions".split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,19 +206,15 @@ def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) ->
     """Fill in the counts and remarks that follow from the new and changed memories."""
     locations = {row.memory.id: location for location, row in chunk}
     plan.added, plan.replaced = len(plan.new), len(plan.changed)
-    plan.set_aside = sum(_end_of(memory) != "" for memory in plan.new.values())
-    plan.owners.update(memory.project or memory.scope for memory in plan.new.values())
+    plan.set_aside = sum(_has_ended(memory) for memory in plan.new.values())
     for memory in (*plan.new.values(), *plan.changed.values()):
         plan.first.append((locations[memory.id], memory.content))
         plan.conditions |= memory.when
-        if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
-            plan.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
-    plan.unclear = {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in plan.new}
 
 
-def _end_of(memory: Memory) -> str:
-    """Return how a document says that it holds no longer, "" where it does not."""
-    return memory.status if memory.status in HIDDEN_STATUSES.values() else REJECTED if memory.namespace == REJECTED else ""
+def _has_ended(memory: Memory) -> bool:
+    """Return whether a document says that it holds no longer."""
+    return memory.status in HIDDEN_STATUSES.values() or memory.namespace == REJECTED
 
 
 def section_file(section: Memory) -> str:

@@ -217,8 +217,7 @@ def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[
             created_at=date_ms,
             updated_at=date_ms,
         )
-        remark = "" if document.status.is_certain else document.status.rest
-        row = jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
+        row = jsonl.Row(memory, True, is_section=True, group=group)
         if project and options.is_repositorys:
             row.limit(limit_to_repository(memory, project, memory.paths))
         yield row

@@ -30,11 +30,6 @@ _ENTITY_NAMES |= {"trigger_patterns": "triggers", "state_conditions": "when"}
 _FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our facts
 
 
-def is_entity(fields: dict[str, object]) -> bool:
-    """Return whether a line's fields are an entity's."""
-    return "entity_id" in fields
-
-
 def convert_entity(fields: dict[str, object]) -> dict[str, object]:
     """Convert an entity's fields to a memory's. Raises InvalidMemory if both names of a field are given.
 
@@ -73,8 +68,7 @@ class Row:
     """A parsed line: its memory, whether the line gave the id, and the names of unknown fields.
 
     is_section: it is a section of a Markdown file, with an id that follows from its headings; is_withheld: its cues and
-    questions were left out; remark: the words of a status that is understood in part; group: its file and heading, for
-    `sections`.
+    questions were left out; group: its file and heading, for `sections`.
     """
 
     memory: Memory
@@ -82,7 +76,6 @@ class Row:
     unknown: tuple[str, ...] = ()
     is_section: bool = field(default=False, kw_only=True)
     is_withheld: bool = field(default=False, init=False)
-    remark: str = field(default="", kw_only=True)
     group: str = field(default="", kw_only=True)
 
     def limit(self, limited: Memory) -> None:
@@ -150,7 +143,7 @@ def _parse_fields(line: str) -> dict[str, Any]:
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    return convert_entity(fields) if is_entity(fields) else fields
+    return convert_entity(fields) if "entity_id" in fields else fields
 
 
 def dump(memory: Memory) -> str:

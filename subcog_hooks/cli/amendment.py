@@ -329,30 +329,6 @@ def apply_changes(memory: Memory, changes: Mapping[str, object]) -> Memory:
     return after
 
 
-def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the changes that add these fields to a memory.
-
-    Entries are appended. A condition replaces a condition on the same fact. An equal value is no change.
-
-    >>> merge_changes(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})
-    {'tags': ('auth', 'spa')}
-    """
-    changes: dict[str, object] = {}
-    for field, value in given.items():
-        has = getattr(memory, field)
-        if isinstance(value, tuple):
-            both: object = (
-                memory_checks.distinct_questions((*has, *value))
-                if field == "questions"
-                else tuple(dict.fromkeys((*has, *value)))
-            )
-        else:
-            both = {**has, **value} if isinstance(value, dict) else value
-        if both != has:
-            changes[field] = both
-    return changes
-
-
 MAX_SIMILAR = 3  # memories in the remark to a person
 
 

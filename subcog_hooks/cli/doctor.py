@@ -1,13 +1,12 @@
-"""`subcog doctor`: check the installation, and show the hook's answer to a prompt."""
+"""`subcog doctor`: check the installation."""
 
 import json
 import os
 import platform
 import re
 import subprocess
-import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -20,31 +19,23 @@ from subcog_hooks.cli import doctor_checks, embedding
 from subcog_hooks.cli.agents import claude_code, inspection
 from subcog_hooks.cli.agents.inspection import BAD, GOOD, NOTE, Remark, bad, good
 from subcog_hooks.cli.terminal import context, output
-from subcog_hooks.cli.terminal.output import count_memories, safe, terminal
-from subcog_hooks.cli.verdicts import lookup
+from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import log
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError, UsageError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import pull
-from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import index_writer, sessions
-from subcog_hooks.store.store_reader import Filter, audiences_of
 
-NO_QUESTION = "ok"  # a prompt that needs no memory
-PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
-RECALL_MS = 10_000.0  # nobody waits for a prompt here
-MAX_NEAREST = 3  # memories named when the hook is silent
+TRIAL_PROMPT = "How do we release a new version?"
 USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
 STYLES = {GOOD: "green", NOTE: "yellow", BAD: "red"}
 
 
 def doctor(
-    prompt: Annotated[str | None, Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")] = None,
     memories: Annotated[
         bool, Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command.")
     ] = False,
@@ -55,19 +46,19 @@ def doctor(
         bool, Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
     ] = False,
 ) -> None:
-    """Check the installation, and show the answer to a prompt.
+    """Check the installation.
 
-    It looks at the store, the index, models, permissions, settings and the hook.
+    It looks at the store, the index, models, permissions and settings, and runs the hook.
 
     With --memories it embeds memories that lack a vector, and names duplicates, contradictions, and memories that have expired
     or were not used for a year. It also names copies of a file that the client loads anyway. No memory is changed.
 
     The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 
-    Example: subcog doctor --prompt "how do we log in?"
+    Example: subcog doctor
     """
-    if sum((memories, fix, as_json, prompt is not None)) > 1:
-        raise UsageError("--memories, --fix, --json and --prompt exclude each other", "give one of them")
+    if sum((memories, fix, as_json)) > 1:
+        raise UsageError("--memories, --fix and --json exclude each other", "give one of them")
     if memories:
         from subcog_hooks.cli import inventory  # only `--memories` needs it
 
@@ -78,7 +69,7 @@ def doctor(
         _fix_index_and_vectors(home)
         findings.take(doctor_checks.check_store(home, doctor_checks.MADE_FROM_STORE))
     else:
-        _check_all(home, findings, prompt)
+        _check_all(home, findings)
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
 
@@ -90,14 +81,12 @@ class Findings:
     is_collected: bool  # for `--json`
     rows: list[dict[str, str]] = field(default_factory=list)
     exit_code: int = 0
-    is_silenced: bool = False  # a pause or a setting silences the hook, not the prompt
 
     def take(self, remarks: Iterable[Remark]) -> None:
         """Print or collect findings."""
         user = os.path.expanduser("~").rstrip(os.sep)
-        for kind, text, exit_code, silences in remarks:
+        for kind, text, exit_code in remarks:
             self.exit_code = self.exit_code or exit_code
-            self.is_silenced |= silences
             line = log.escape_controls(text)
             if self.is_collected:  # A report names no user: its paths begin with ~.
                 line = re.sub(rf"(?<![\w.~/\\-]){re.escape(user)}(?![\w.-])", "~", line) if user else line
@@ -117,8 +106,7 @@ def _fix_index_and_vectors(home: Home) -> None:
     pull.remove_leftovers(home)
 
 
-def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
-    """Run all checks, and try the hook. prompt: for the trial, None for one about the newest memory."""
+def _check_all(home: Home, findings: Findings) -> None:
     is_report = findings.is_collected
     project = context.here()
     settings = loading.load(home, project.root if project else None)
@@ -133,8 +121,6 @@ def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
         doctor_checks.check_background_jobs(home, settings),
         doctor_checks.check_llm(home, settings),
         doctor_checks.check_background_llm(home, settings),
-        doctor_checks.check_left_processes(),
-        doctor_checks.check_second_looks(home),
     ):
         findings.take(remarks)
     look = inspection.inspect_registration()
@@ -142,18 +128,13 @@ def _check_all(home: Home, findings: Findings, prompt: str | None) -> None:
     findings.take(inspection.inspect_clients(_last_activity))
     if look.is_running and (message := claude_code.describe_old_client()):
         findings.take([bad(f"{message}; run `claude update`", EXIT_CONFIG)])
-    trial = None if is_report else prompt or _make_trial_prompt()
     has_llm = settings["search_intent.use_llm"] and settings["llm.provider"] != NO_LLM
-    spoke = _try_hook(look.command or claude_code.executable(), trial or NO_QUESTION, findings, has_llm=bool(has_llm))
+    findings.take(_try_hook(look.command or claude_code.executable(), has_llm=bool(has_llm)))
     if is_report:
         system = f"{platform.system()} {platform.machine()}"
         versions = {"version": __version__, "python": platform.python_version(), "system": system}
         terminal.json({**versions, "exit_code": findings.exit_code, "findings": findings.rows}, indent=1)
         return
-    if not trial:
-        terminal.say("no memory here can come to a prompt; `subcog remember TEXT` stores one")
-    elif not spoke and not findings.is_silenced:
-        _explain_silence(home, trial)
     if os.path.exists(log.log_path(home)):
         terminal.say(f"the hooks' log is {log.log_path(home)}")
 
@@ -164,22 +145,13 @@ def _last_activity(client: str) -> int | None:
     return None
 
 
-def _make_trial_prompt() -> str | None:
-    project = context.here()
-    audiences = audiences_of(*project.names) if project else audiences_of()
-    with suppress(StoreError), context.reading() as store:  # `check_store` has reported it
-        for newest in store.select(Filter(audiences=audiences), 1) if store else ():
-            return f"What did we decide about this: {' '.join(newest.content.split()[:PROMPT_WORDS])}?"
-    return None
-
-
-def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bool) -> bool:
-    """Run the hook as the client would, and print its answer. Return whether it spoke.
+def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
+    """Run the hook as the client would, with a prompt.
 
     The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
     """
     session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": working_folder()}
-    payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+    payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": TRIAL_PROMPT}
     started = time.perf_counter()
     try:
         completed = subprocess.run(
@@ -191,46 +163,15 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        findings.take([bad(f"the hook cannot be run: {error}", EXIT_CONFIG)])
-        return False
+        yield bad(f"the hook cannot be run: {error}", EXIT_CONFIG)
+        return
     took_ms = (time.perf_counter() - started) * 1000
     if completed.returncode or completed.stderr:
         complaint = completed.stderr.decode("utf-8", "replace")[:300]
-        findings.take([bad(f"the hook ended with {completed.returncode}: {complaint}", EXIT_CONFIG)])
+        yield bad(f"the hook ended with {completed.returncode}: {complaint}", EXIT_CONFIG)
     try:
-        answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
-    except (ValueError, AttributeError):
-        fault = "the registered command prints more than the hook's JSON; `subcog init` registers it anew"
-        findings.take([bad(fault, EXIT_CONFIG)])
-        return True
-    findings.take([good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))])
-    if not findings.is_collected:
-        terminal.say("its answer:" if completed.stdout else "it printed nothing")
-        if answer and terminal.is_drawn:
-            terminal.result(answer)
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(completed.stdout)
-    return bool(completed.stdout)
-
-
-def _explain_silence(home: Home, prompt: str) -> None:
-    project = context.here()
-    if not context.has_store(home):
-        terminal.say("reason: there are no memories")
+        json.loads(completed.stdout or b"{}")
+    except ValueError:
+        yield bad("the registered command prints more than the hook's JSON; `subcog init` registers it anew", EXIT_CONFIG)
         return
-    if not os.path.exists(home.state_db):
-        terminal.say(f"reason not known: without {home.state_db} the hook did not reach the memories")
-        return
-    with context.reading() as store, lookup.open_state() as state:
-        if store is None:
-            return
-        context.index_of(store)
-        settings = loading.load(home, project.root if project else None)
-        verdict = decide_dry(prompt, home, project, settings, state, Deadline(RECALL_MS))
-        terminal.say(f"reason: {lookup.sentence(verdict).removeprefix('silent: ')}")
-        nearest = verdict.candidates[:MAX_NEAREST]
-        memories = store.by_ids([candidate.id for candidate in nearest])
-        for candidate in nearest:
-            content = memories[candidate.id].content if candidate.id in memories else ""
-            terminal.say(f"  {candidate.relevance:.2f}  {candidate.id}  {safe(content)[:80]}")
+    yield good(f"hook ran in {took_ms:.0f} ms" + (", without the LLM" if has_llm else ""))

@@ -33,7 +33,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
+from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import home_files, index_writer, lookups, past_runs, project, state_values, verdicts
 from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
@@ -46,7 +46,6 @@ from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
 MAX_NAMESAKES = 3
-MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
 SILENT_WITHOUT = {  # settings without which the hook is silent, and when
     "surfacing.enabled": "",
     "search_intent.enabled": "",
@@ -57,7 +56,7 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 def check_home(home: Home) -> Iterator[Remark]:
     if ignored := find_home()[1]:
-        yield note(ignored, silences=True)
+        yield note(ignored)
     if not os.path.isdir(home.root) and not os.path.exists(home.root):
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
@@ -112,8 +111,6 @@ def check_index(home: Home, store: Store) -> Iterator[Remark]:
 
 
 def check_models(home: Home, store: Store) -> Iterator[Remark]:
-    for path in models.altered_files():
-        yield bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
     try:
         models.chosen_space(home, settings)
@@ -296,7 +293,7 @@ def check_state(home: Home) -> Iterator[Remark]:
         put_aside(home)
         yield note(f"{home.state_db} was damaged; {ASIDE}")
     elif paused:
-        yield note("the hook is paused; `subcog resume` ends it", silences=True)
+        yield note("the hook is paused; `subcog resume` ends it")
     else:
         yield good("state.db")
 
@@ -319,7 +316,7 @@ def check_settings(settings: Settings) -> Iterator[Remark]:
     yield from map(note, (*settings.ignored, *context.unknown_variables()))
     for switch, when in SILENT_WITHOUT.items():
         if not settings[switch]:
-            yield note(f"{switch} is false: the hook is silent{when}", silences=not when)
+            yield note(f"{switch} is false: the hook is silent{when}")
     if not settings.problems:
         yield good("settings")
 
@@ -383,31 +380,6 @@ def check_background_llm(home: Home, settings: Settings) -> Iterator[Remark]:
         calls_today = state_values.llm_calls_today(state, now_ms()) if state else 0
     name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{calls_today} of {settings['llm.calls_a_day']} calls today"
-    senders = "`subcog enrich`, `search --rank`" + (" and second looks" if settings[SECOND_LOOK] != NEVER else "")
-    if settings["llm.enrich"]:
-        senders += ", and by llm.enrich what you store,"
-    words = "and the agent's last words" if settings[AGENT_WORDS] else "once `subcog setup` has your yes"
-    typed = f"; by llm.learn it is sent what you type in sessions, {words}" if settings[LLM_LEARNS] else ""
     with suppress(StoreError):
         calls = "; ".join((calls, *background_jobs.describe_calls(home)))
-    yield good(f"{name}; {senders} send it the texts of memories{typed}; {calls}")
-
-
-def check_left_processes() -> Iterator[Remark]:
-    from subcog_hooks.cli.jobs.machine import find_leftover_processes  # psutil takes 20 ms to load
-
-    for number, name in find_leftover_processes():
-        description = f"process {number} ({safe(name)}) was started by a client that was asked as a model"
-        yield note(f"{description}, and has outlived it; end it if it is of no use")
-
-
-def check_second_looks(home: Home) -> Iterator[Remark]:
-    try:
-        with context.existing_state(home) as state:
-            looks = past_runs.find_latest(state, MAX_SECOND_LOOKS, event=verdicts.LOOK_EVENT) if state else []
-    except StoreError:
-        return  # `check_state` has reported it
-    failed = [look for look in looks if look.outcome == verdicts.FAILED]
-    if failed:
-        share = f"{len(failed)} of the last {pluralize(len(looks), 'second look')}"
-        yield note(f"{share} failed, the last: {safe(failed[0].reason)}")
+    yield good(f"{name}; {calls}")

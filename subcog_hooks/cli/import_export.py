@@ -20,14 +20,12 @@ from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import home_files
-from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
+from subcog_hooks.store.memory import FILE, PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
+from subcog_hooks.text.sanitise import cut
 
 MAX_PROBLEMS = 20
-MAX_OWNERS = 3
-MAX_FIELD_NAME = 80  # characters of an unknown field's name
-MAX_ENDED = 20  # documents
-MAX_TITLE = 120  # characters
+MAX_FIELDS = 300  # characters of the remark on unknown fields
 MAX_BEGINNING = 80  # characters of a memory that would come
 
 
@@ -195,10 +193,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         terminal.complain(f"subcog: and {len(report.problems) - MAX_PROBLEMS} more")
     import_from.print_remarks(report.remarks)
     if report.unknown:
-        names = sorted(report.unknown)
-        shown_names = [name[:MAX_FIELD_NAME] for name in names[:MAX_PROBLEMS]]
-        more = f" and {len(names) - MAX_PROBLEMS} more" if len(names) > MAX_PROBLEMS else ""
-        terminal.say(f"fields without a meaning were left out: {', '.join(shown_names)}{more}")
+        terminal.say(cut(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}", MAX_FIELDS))
     if report.removed:
         terminal.say(describe_removed(sorted(report.removed.items())))
     if report.withheld:
@@ -206,7 +201,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         subject = f"{report.withheld} are a file's or a colleague's word"
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
     state.warn_about_unset(report.conditions)
-    _report_ended(report, dry_run=dry_run)
     for location, content in report.first if dry_run else ():
         terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
     if dry_run and (others := report.added + report.replaced - len(report.first)) > 0:
@@ -218,9 +212,9 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
-    added = f"{'would add' if dry_run else 'added'} {report.added}"
     refused = sum(not problem.is_entry for problem in report.problems)
     parts = (
+        (True, f"{'would add' if dry_run else 'added'} {report.added}"),
         (report.set_aside, f"{report.set_aside} of them superseded or rejected by their own words"),
         (report.replaced, f"{'would replace' if dry_run else 'replaced'} {report.replaced}"),
         (report.archived, f"{'would archive' if dry_run else 'archived'} {report.archived}"),
@@ -228,30 +222,7 @@ def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
         (report.forgotten, f"forgotten here {report.forgotten} (--replace brings them back)"),
         (refused, f"refused {refused}"),
     )
-    if report.added:
-        names = {"user": "for all your projects", "org": "for the organisation"}
-        owners = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
-        if (others := len(report.owners) - MAX_OWNERS) > 0:
-            owners.append(f"and {pluralize(others, 'other project')}")
-        added += f" ({', '.join(owners)})"
-    terminal.result(", ".join([added, *(text for count, text in parts if count)]))
-
-
-def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
-    ended = sorted(report.ended.items())
-    for file, (title, status) in ended[:MAX_ENDED]:
-        words = f", which say more: {safe(report.unclear[file])[:MAX_TITLE]}" if file in report.unclear else ""
-        remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words{words}"
-        if status == REJECTED:
-            remark = f"{'would come' if dry_run else 'comes'} only where it is named, rejected by its own words{words}"
-        terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {remark}")
-    for file, status in sorted(report.unclear.items())[:MAX_ENDED]:
-        if file not in report.ended:
-            terminal.say(f"{safe(file)} stays active, with its status in its text: {safe(status)[:MAX_TITLE]}")
-    if len(ended) > MAX_ENDED:
-        terminal.say(f"and {len(ended) - MAX_ENDED} more no longer hold")
-    if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
-        terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
+    terminal.result(", ".join(text for count, text in parts if count))
 
 
 def export(

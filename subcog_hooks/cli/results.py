@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 
 from subcog_hooks.capture.jsonl import format_date
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.log import to_json
-from subcog_hooks.core.records import replace
-from subcog_hooks.recall import search as recall_search
-from subcog_hooks.recall.candidates import Request, Sources
-from subcog_hooks.recall.hits import BY_RELEVANCE, LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
+from subcog_hooks.recall.hits import BY_RELEVANCE, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.keys import Key
-from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.memory import STATUSES, Memory, now_ms
-from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter
+from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
@@ -153,47 +146,7 @@ def settings_view(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
     return Group(*blocks)
 
 
-HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
-MIN_COVERED = 0.6  # share of the query's words, weighted by rarity; a lower share would match every other memory
-MAX_SEARCHED = 20  # hits
-MAX_NAMED_HIDDEN = 3
 MAX_READ_AS = 3  # words in place of another
-HIDDEN_SEARCH_MS = 200.0  # Without vectors: about 2 ms among 10,000 memories.
-
-
-def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> list[Memory]:
-    """Return the memories that have most of the text's words but are inactive or expired, best first.
-
-    scope: the filter of the search; its statuses are replaced. Raises IndexUnusable, StoreError.
-    """
-    hidden: list[Memory] = []
-    now = now_ms()
-    counts = store.counts()
-    for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
-        wide = replace(scope, statuses=statuses, include_expired=True)
-        request = Request(text, wide, mode=LEXICAL, is_typed=True)
-        hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
-        for hit in hits:
-            evidence = {name: value for name, value, _ in hit.terms}
-            covers = evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
-            if covers and not hit.memory.is_live(now):
-                hidden.append(hit.memory)
-    return hidden
-
-
-def hidden_remark(memories: Sequence[Memory]) -> str:
-    """Say in one sentence which memories are hidden, and how to see them.
-
-    >>> hidden_remark([Memory(id="a", content="x", status="superseded")])
-    '1 more matches but is superseded: `subcog show a`'
-    """
-    states = " or ".join(dict.fromkeys("expired" if memory.status == "active" else memory.status for memory in memories))
-    count = len(memories)
-    verb = "more matches but is" if count == 1 else "more match but are"
-    commands = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
-    return f"{count} {verb} {states}: {commands}{', …' if count > MAX_NAMED_HIDDEN else ''}"
-
-
 EXACT_DIGITS = 12  # of the parts of a score, so that its nine digits can be computed again
 PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
 BY_WORDS_ALONE = "fts_only"  # the confidence of a preliminary answer
@@ -216,8 +169,8 @@ class ModelRanking:
 class ResultPage:
     """One page of an answer.
 
-    elapsed: ms; page: its number, from 1, with `offset` results before it; is_empty: the store has no memory; hidden: matches
-    that are inactive or expired; ranked: the ranking by a model, None where nobody asked for it.
+    elapsed: ms; page: its number, from 1, with `offset` results before it; is_empty: the store has no memory; ranked: the
+    ranking by a model, None where nobody asked for it.
     """
 
     text: str
@@ -226,7 +179,6 @@ class ResultPage:
     page: int
     offset: int
     is_empty: bool
-    hidden: Sequence[Memory]
     ranked: ModelRanking | None = None
 
 
@@ -357,7 +309,7 @@ def _model_rank_of(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
 
 
 def _remarks_on(page: ResultPage) -> list[str]:
-    """Return the remarks on an answer: notes, corrections, suggestions and hidden memories."""
+    """Return the remarks on an answer: notes, corrections and suggestions."""
     answer = page.answer
     remarks = [answer.note] if answer.note else []
     if page.ranked and (page.ranked.by or page.ranked.note):
@@ -376,6 +328,4 @@ def _remarks_on(page: ResultPage) -> list[str]:
         remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
     if answer.suggestions:
         remarks.append("the memories here are about: " + ", ".join(map(safe, answer.suggestions)))
-    if page.hidden:
-        remarks.append(hidden_remark(page.hidden))
     return remarks

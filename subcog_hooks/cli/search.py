@@ -1,21 +1,13 @@
 """`subcog search`: the hook's engine for people. `searching` answers a script."""
 
 import inspect
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.live import Live
-from rich.segment import SegmentLines
 
 from subcog_hooks.cli import results, searching
 from subcog_hooks.cli.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
 from subcog_hooks.cli.terminal import inputs
-from subcog_hooks.cli.terminal.output import terminal
-from subcog_hooks.recall.candidates import HYBRID
-from subcog_hooks.recall.hits import VERY_HIGH
 
 TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # any other kind: str | None
 
@@ -39,11 +31,7 @@ def search(**values: Any) -> None:
 
         sharing.require_supported(options)
         raise typer.Exit(sharing.run_team_search(options, is_fast=options.fast))
-
-    is_screen = sys.stdout.isatty() and terminal.is_drawn  # Nothing else can be erased and drawn again.
-    is_table = is_screen and options.shape == results.TABLE
-    is_refined = is_table and options.mode == HYBRID and not options.fast and not options.explain
-    raise typer.Exit(searching.run_search(options, _show_word_hits if is_refined else None))
+    raise typer.Exit(searching.run_search(options))
 
 
 def _make_parameter(option: Option) -> inspect.Parameter:
@@ -71,15 +59,3 @@ _QUERY = inspect.Parameter(
 _PARAMETERS = [_QUERY, *map(_make_parameter, OPTIONS)]
 search.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]  # inspect reads it instead of **values
 search.__annotations__ = {parameter.name: parameter.annotation for parameter in _PARAMETERS}
-
-
-@contextmanager
-def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
-    first = look.by_words()
-    if not first.hits or first.stage != VERY_HIGH:
-        yield
-        return
-    lines = terminal.out.render_lines(results.answer_view(first), pad=False)[: max(1, terminal.out.height - 1)]
-    first_screen = SegmentLines(lines, new_lines=True)  # More lines would scroll away, and could not be erased.
-    with Live(first_screen, console=terminal.out, transient=True, auto_refresh=False):
-        yield

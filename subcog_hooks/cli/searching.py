@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -27,11 +27,7 @@ from subcog_hooks.store.store_reader import audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from subcog_hooks.llm.providers import Provider
-
-    Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
 
 MIN_SIMILARITY = "search.min_similarity"
 RANK_S = 60.0  # timeout of the ranking by a model
@@ -60,11 +56,10 @@ class StoreSearch:
         return replace(self, request=records.replace(self.request, mode=LEXICAL)).answer(fast=True)
 
 
-def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> int:
+def run_search(options: SearchOptions) -> int:
     """Run the search that the options describe and print the answer; return the exit code.
 
-    meanwhile: a context for the time of the search, such as a preview by words. Raises UsageError, StoreError, ConfigError,
-    ProviderError, and the errors of printing.
+    Raises UsageError, StoreError, ConfigError, ProviderError, and the errors of printing.
     """
     if options.sessions:
         return past_sessions.run_search(options)
@@ -100,15 +95,11 @@ def run_search(options: SearchOptions, meanwhile: Meanwhile | None = None) -> in
         if options.progressive:
             results.print_stage(results.PRELIMINARY, search.by_words() if search else answer, is_explained=is_explained)
         if search:
-            with meanwhile(search) if meanwhile else nullcontext():
-                answer = search.answer(fast=options.fast)
+            answer = search.answer(fast=options.fast)
         ranked = _rank_by_model(text, answer, count, ranking_provider) if ranking_provider else None
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
-        hidden = []
-        if store and not options.status and not offset:
-            hidden = results.find_hidden(text, scope, store, context.index_of(store))
-        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, hidden, ranked)
+        page = results.ResultPage(text, answer, elapsed, options.page, offset, is_empty, ranked)
         if options.progressive:
             results.print_remarks(page)
             results.print_stage(results.FINAL, answer, is_explained=is_explained)

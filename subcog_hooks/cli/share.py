@@ -77,8 +77,7 @@ def init(
             for line in plan.steps:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
-            with server_connection.open_connection(address, silent_s=server_connection.BUILD_WAIT_S) as patient:
-                server_schema.run_plan(patient, plan)
+            server_schema.run_plan(server, plan)
         schema = server_schema.require_tables(server)
         if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
@@ -180,17 +179,13 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     with ShareState.open(context.home()) as state, context.reading() as store:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
-        held_back = [entry for name in projects for entry in state.withheld_records(name)]
-        waiting = dict.fromkeys(projects, 0)
-        changes, lost_versions, kept_fields = [], [], []
+        changes, lost_versions = [], []
         if store:
-            waiting = {name: share_status.count_waiting(store, state, name, is_agreed=name in agreed) for name in projects}
             changes = share_status.find_own_changes(store, state)
             lost_versions = share_status.find_lost_versions(store, projects)
-            kept_fields = share_status.find_withheld_changes(store, held_back)
     if as_json:
         rows = [
-            {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
+            {"project": name, "sent": own, "fetched": theirs, "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
         record = {
@@ -209,7 +204,6 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
                 for change in changes
                 if change.kind == CHANGED
             ],
-            "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields],
         }
         terminal.json(record)
         return
@@ -219,15 +213,12 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.result(f"the last synchronisation failed: {failure}")
     for name, (own, theirs) in counts.items():
         remark = "" if name in agreed else "; waits for the first `subcog share sync`"
-        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
+        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues{remark}")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
         version = f"{memory.id} {day(memory.updated_at)}{noted_by}{pushed}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {version}")
-    for id_, by, fields in kept_fields:
-        names = ", ".join(fields)
-        terminal.result(f"{id_} is yours, so changes by {by} do not count here: {names}")
     _print_own_changes(changes)
     if lost_versions:
         terminal.say("`subcog edit LOST --status active` brings such a version back; `subcog forget LOST` settles it")
@@ -313,18 +304,6 @@ def off(yes: _Yes = False) -> None:
     terminal.say("sharing is off; `subcog help sharing` says how to delete the data on the server")
 
 
-@commands.command()
-def export(file: Annotated[str, Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-") -> None:
-    """Export every memory that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
-
-    Example: subcog share export team.jsonl
-    """
-    url = sharing.url_of(context.settings())
-    with sharing.connect(url) as (server, _):
-        count = server_documents.export_memories(server, file, terminal.raw)
-    terminal.say(f"exported {count}")
-
-
 def _agreed_projects(settings: Settings) -> tuple[str, ...]:
     """Return the projects that may leave for this server without a question, none if that is unknown."""
     with ShareState.open(context.home()) as state:
@@ -339,8 +318,6 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     parts += [f"deleted there {outcome.deleted_there}"] if outcome.deleted_there else []
     parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []
     terminal.result(", ".join(parts))
-    if outcome.was_restored:
-        terminal.say("the server was restored from a backup; its lost memories were sent again")
     if outcome.is_read_only:
         terminal.say("your role may only read there: nothing was sent")
     if outcome.overruled:

@@ -200,7 +200,7 @@ def hook() -> None:
     """Answer one hook event of Claude Code. The client runs this, not you.
 
     It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
-    log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
+    log. `subcog init` registers it; `subcog block TEXT` shows what it would answer.
     """
 
 

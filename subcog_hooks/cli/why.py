@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from subcog_hooks.cli import intent, results
+from subcog_hooks.cli import intent
 from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
@@ -21,9 +21,7 @@ from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import past_runs, sessions, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import CutOff, SilentCall
-from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.verdicts import GIVEN, PAUSED, RecordedVerdict
-from subcog_hooks.text.typed_prompt import query_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,16 +175,10 @@ def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) ->
             look=look,
             opened=opened,
         )
-        hidden = []
         if store and selected.prompt is not None:
             index = context.index_of(store)
             kept = [memory for memory in data.memories.values() if memory.status != "deleted"]
             data = data._replace(words={memory.id: compare_words(selected, memory, index) for memory in kept})
-            if selected.prompt:
-                scope = Filter(audiences=audiences_of(*filter(None, [selected.project])))
-                hidden = results.find_hidden(query_text(selected.prompt), scope, store, index)
         terminal.page(verdict_view.verdict_view(selected, data))
-    if hidden:
-        terminal.say(results.hidden_remark(hidden))
     if is_still_paused:
         terminal.say("the hook is paused; `subcog resume` ends it")

@@ -113,38 +113,6 @@ def verify_model(space: Space) -> None:
         raise ModelError(f"{space.model} gives vectors of nothing but zeros", space.remedy)
 
 
-def altered_files() -> list[str]:
-    """Return the packaged files that are missing or differ from their installation, for instance after a disk was full.
-
-    They are compared with the installer's hashes. A checkout has none, so nothing differs there.
-    """
-    import base64
-    import csv
-    import hashlib
-    from importlib import metadata  # 20 ms with its libraries, for `doctor` only
-
-    here = os.path.dirname(PACKAGED.folder)
-    try:
-        installed_as = metadata.distribution("subcog")
-    except metadata.PackageNotFoundError:
-        return []
-    wrong = []
-    # From Python 3.12 on, `files` omits missing files.
-    for name, digest, _ in csv.reader((installed_as.read_text("RECORD") or "").splitlines()):
-        path = os.path.abspath(str(installed_as.locate_file(name)))
-        mode, _, expected = digest.partition("=")
-        if not expected or not path.startswith(here + os.sep) or path.endswith(".py"):
-            continue
-        try:
-            with open(path, "rb") as handle:
-                actual = hashlib.file_digest(handle, mode).digest()
-        except OSError:
-            actual = b""
-        if base64.urlsafe_b64encode(actual).decode().rstrip("=") != expected:
-            wrong.append(path)
-    return wrong
-
-
 def vector_makers(space: Space) -> tuple[str, str]:
     """Return identities of the makers of a space's final and of its provisional vectors.
 

@@ -1,4 +1,4 @@
-"""Decide on a prompt or a call as the hook would now, without handing over, storing or counting: for terminal commands."""
+"""Decide on a prompt as the hook would now, without handing over, storing or counting: for terminal commands."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook import deliver, prompt_search, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
-from subcog_hooks.hook.payload import NO_CLIENT, OF_CLIENT, PROMPT_EVENT, TRIAL
+from subcog_hooks.hook.payload import NO_CLIENT, OF_CLIENT, PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
 from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.store.verdicts import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
@@ -45,23 +45,6 @@ def decide_dry(
         if verdict.offer is not None:
             deliver.preview_delivery(call, verdict)
         return record.record_of_prompt(reading, verdict)
-    finally:
-        close_left_open()
-        prompt_search.close_left_open()
-
-
-def find_ids_at_call(tool: str, tool_input: Mapping[str, object], folder: str, home: Home) -> set[str]:
-    """Return the memories that the hook would give, or point at, with a tool's call in this folder. Raises StoreError."""
-    from subcog_hooks.hook import tool as tool_event  # Prompts do not need it.
-
-    trial = {"session_id": f"{TRIAL}call", "cwd": folder, "tool_name": tool, "tool_input": tool_input}
-    try:
-        call = open_call(trial, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
-        verdict = tool_event.decide_call(call)[0] if call else None
-        if call is None or verdict is None:
-            return set()
-        deliver.preview_delivery(call, verdict)
-        return {*verdict.ids, *verdict.pointed}
     finally:
         close_left_open()
         prompt_search.close_left_open()

@@ -190,7 +190,7 @@ _HELP = b"""Usage: subcog hook
   nothing. The exit code is always 0, errors go to the log.
 
   `subcog init` registers it with the client. Other clients give --client NAME.
-  `subcog doctor --prompt TEXT` shows what it would answer to a prompt.
+  `subcog block TEXT` shows what it would answer to a prompt.
 """
 _READ_BYTES = 1 << 16
 

@@ -86,7 +86,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         return
     if state_values.is_paused(call.state, call.now_ms):
         return
-    verdict, late = decide_call(call)
+    verdict, late = _decide_call(call)
     if verdict is None:
         return
     from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
@@ -100,7 +100,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         record.record_call(call, TOOL_EVENT, verdict)
 
 
-def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
+def _decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     """Return the offer of a call's memories, None where nothing is new, and the late answer in it. Raises StoreError."""
     settings = call.settings
     if not settings["surfacing.enabled"] or not settings["surfacing.tools"]:

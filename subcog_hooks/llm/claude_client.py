@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from contextlib import suppress
 from typing import IO, Any
 
@@ -27,10 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.llm.question import Question
 
 NOT_RUN = 126  # the exit code for a client that cannot be run, as in a shell
-ENDING_S = 2.0  # for the client's remaining processes to end; some milliseconds are usual
-MARK = "SUBCOG_LIFELINE"  # the variable with this program's process id, which marks the client's processes
-_BETWEEN_S = 0.01  # between two looks at the remaining processes
-_ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+ENDING_S = 4.0  # for the client's process group to end; some milliseconds are usual
 
 
 class Lifeline:
@@ -51,7 +47,7 @@ class Lifeline:
         self.cut()
 
     def cut(self) -> None:
-        """End the client with all of its processes. Any thread may call it, and more than once."""
+        """End the client with its process group. Any thread may call it, and more than once."""
         self._writes.close()
 
     @property
@@ -70,62 +66,19 @@ def _end_with_pipe(lifeline: int) -> None:
     """End the client and our process group, ourselves included, once nobody holds the other end of the pipe."""
     while os.read(lifeline, 1):
         pass
-    _end_descendants()
     os.killpg(0, signal.SIGKILL)
-
-
-def _adopt_orphans() -> None:
-    if sys.platform != "linux":
-        return
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        pass  # an orphan gets another parent, and `doctor` names it
-
-
-def _end_descendants() -> None:
-    give_up_at = time.monotonic() + ENDING_S
-    while (descendants := _find_descendants()) and time.monotonic() < give_up_at:
-        for process in descendants:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except OSError:
-                continue  # it has ended by itself, or has taken the rights of another user
-        time.sleep(_BETWEEN_S)
-
-
-def _find_descendants() -> set[int]:
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc") if sys.platform == "linux" else ():
-        try:
-            with open(f"/proc/{int(name)}/stat", "rb") as file:
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
-        except (OSError, ValueError):
-            continue  # the process has ended, or it is no process
-        if state not in b"ZX":
-            parents[int(name)] = int(parent)
-    descendants: set[int] = set()
-    nearest = {os.getpid()}
-    while nearest:
-        nearest = {process for process, parent in parents.items() if parent in nearest}
-        descendants |= nearest
-    return descendants
 
 
 def main() -> int:
     """Run the command line behind the pipe's descriptor, and return its exit code in a shell's form."""
     lifeline, words = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(lifeline, False)
-    _adopt_orphans()
     try:
-        client = os.posix_spawn(words[0], words, {**os.environ, MARK: str(os.getpid())})
+        client = os.posix_spawn(words[0], words, os.environ)
     except OSError:
         return NOT_RUN
     _thread.start_new_thread(_end_with_pipe, (lifeline,))
     code = os.waitstatus_to_exitcode(os.waitpid(client, 0)[1])
-    _end_descendants()
     return code if code >= 0 else 128 - code
 
 
@@ -225,7 +178,7 @@ def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
         process.kill()
         return process.wait()
     try:
-        process.wait(2 * ENDING_S)
+        process.wait(ENDING_S)
     except subprocess.TimeoutExpired:
         pass
     try:

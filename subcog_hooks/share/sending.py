@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from dataclasses import dataclass, field
 
 from subcog_hooks.core.errors import InvalidMemory
@@ -47,6 +48,8 @@ SELECT there.id, there.revision, there.doc IS NULL
 FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.project = %s AND there.id = sent.id
 """
 
+_REVISIONS = "SELECT id, revision FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+
 
 @dataclass(slots=True)
 class SyncOutcome:
@@ -55,7 +58,6 @@ class SyncOutcome:
     sent, deleted_there, fetched, deleted_here: numbers of memories. overruled: changes and deletions of the user's own
     memories by colleagues. judged_anew: colleagues' memories with other withheld fields than before. lost: ids of versions
     that lost a conflict, as they arrived here. problems: a line for each memory that could not be sent or stored.
-    was_restored: the server had lost revisions that this home had seen.
     """
 
     sent: int = 0
@@ -66,7 +68,6 @@ class SyncOutcome:
     judged_anew: int = 0
     lost: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    was_restored: bool = False
     is_read_only: bool = False
 
     @property
@@ -97,14 +98,6 @@ class Exchange:
     def is_users_role(self, author: str) -> bool:
         """Return whether the user says that a role is theirs alone, and this home uses it. The server names authors itself."""
         return author == self.tables.role and author in self.cues_from
-
-    def note_latest(self) -> int:
-        """Note the latest push before any of its rows is recorded, and return its revision, 0 for none. Raises StoreError."""
-        row = self.server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
-        if row is None:
-            return 0
-        self.state.note_seen(*row)
-        return int(row[0])
 
 
 @dataclass(slots=True)
@@ -221,7 +214,6 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
                 copy.write_row(outgoing.staging_row())
         cursor.execute(_SEND, (project,))
         answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
-    exchange.note_latest()
     sent = []
     for outgoing in batch:
         revision, is_deleted = answers[outgoing.record.id]
@@ -232,60 +224,22 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
     exchange.outcome.sent += len(batch) - deleted_count
 
 
-def notice_restored_server(exchange: Exchange) -> bool:
-    """Return whether the server has lost revisions that this home has seen; their records are marked to be sent again."""
-    state, server, tables = exchange.state, exchange.server, exchange.tables
-    _, revision, token = state.server()
-    sql = "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s"
-    if not token or server.execute(sql, (revision, token)).fetchone():
-        return False
-    if tables.may_write:
-        server.execute("SELECT subcog.lift(%s)", (revision,))
-    sql = (  # nothing before the latest revision that both have was lost
-        "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
-        " USING (revision, token)"
-    )
-    seen = state.seen_revisions()
-    pairs = ([revision for revision, _ in seen], [token for _, token in seen])
-    unharmed = server.execute(sql, pairs).fetchall()[0][0] or 0
-    for project in dict.fromkeys((*exchange.projects, *state.projects())):  # Include projects that were shared once.
-        rows = server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
-        server_rows = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
-        records = state.project_records(project)
-        changed = [record for record in records if _was_lost(record, tables, server_rows.get(record.id), unharmed)]
-        if tables.has_vectors:
-            sql = "SELECT id, content_hash FROM subcog.vectors WHERE project = %s AND part = 0"
-            present = set(server.execute(sql, (project,)).fetchall())
-            own = [record for record in records if record.vectors and record.author == THIS_HOME]
-            for record in [record for record in own if (record.id, record.vectors) not in present]:
-                record.vectors = ""
-                changed.append(record)
-        state.put_records(changed)
-        state.note_progress(project, "fetched", 0)
-    return True
+def mark_lost_versions(exchange: Exchange, project: str) -> None:
+    """Mark memories of a project to be sent again whose versions the server has lost, as it was restored from a backup.
 
-
-def _was_lost(record: SyncRecord, tables: TeamTables, server_row: tuple[int, int | None, str] | None, unharmed: int) -> bool:
-    """Return whether the server has lost this record's version, and mark the record to be sent then.
-
-    server_row: its revision, base and author now. After a restore, others may have written the same revision numbers.
+    It has lost the latest versions that this home has seen, so the search ends at a batch that is whole there.
     """
-    if record.revision is None:
-        return False
-    revision, base, author = server_row or (None, None, "")
-    if revision is not None and revision > unharmed:  # It may be from after the restore.
-        is_same = revision == record.revision and author == (record.author or tables.role)
-        if record.revision <= unharmed or is_same or base == record.revision:
-            return False
-        record.revision = UNSEEN_REVISION  # The server keeps its version beside this one.
-    elif revision is None or revision < record.revision:
-        record.revision = revision
-    else:
-        return False
-    record.missed = tables.may_write
-    if not record.missed:  # A home that cannot send accepts the server's version.
-        record.revision = None
-    return True
+    below = sys.maxsize
+    while records := exchange.state.latest_records(project, below, BATCH_MEMORIES):
+        rows = exchange.server.execute(_REVISIONS, (project, [record.id for record in records])).fetchall()
+        revisions = {id_: int(revision) for id_, revision in rows}
+        below = records[-1].revision or 0
+        lost = [record for record in records if (record.revision or 0) > revisions.get(record.id, 0)]
+        if not lost:
+            return
+        for record in lost:
+            record.revision, record.missed, record.vectors = revisions.get(record.id), True, ""
+        exchange.state.put_records(lost)
 
 
 _STAGE_VECTORS = (
@@ -299,13 +253,6 @@ _CLEAR_VECTORS = (
 _SEND_VECTORS = (
     "INSERT INTO subcog.vectors (project, id, part, model, content_hash, embedding)"
     " SELECT %s, id, part, %s, content_hash, embedding FROM pg_temp.subcog_staged_vectors"
-)
-# Take the turn to write, reserve a new revision, then run a statement that changes nothing: its trigger notes a push without
-# memories. If a backup undoes the vectors, clients notice.
-_NOTE_PUSH = (
-    b"SELECT subcog.lift(0)",
-    b"SELECT subcog.lift(max(revision) + 1) FROM subcog.pushes",
-    b"UPDATE subcog.memories SET base = base WHERE false",
 )
 # The binary formats of PostgreSQL's COPY and of pgvector: 384 numbers as text cost both sides a third more.
 _COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), struct.pack(">h", -1)
@@ -343,9 +290,6 @@ def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> int:
                     copy.write(_COPY_ENDS)
                 cursor.execute(_CLEAR_VECTORS, (project,))
                 cursor.execute(_SEND_VECTORS, (project, model_name()))
-                for statement in _NOTE_PUSH:
-                    cursor.execute(statement)
-            exchange.note_latest()
             for record, content_hash, _ in ready:
                 record.vectors = content_hash
             exchange.state.put_records([record for record, *_ in ready])

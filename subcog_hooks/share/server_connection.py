@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 CONNECT_WAIT_S = 10  # seconds, while a person waits
 BACKGROUND_WAIT_S = 5  # seconds, in the background
-STATEMENT_WAIT_MS = 60_000  # A batch takes .2 s; a whole export is read in pieces.
+STATEMENT_WAIT_MS = 60_000  # ms; a batch takes .2 s
 OTHERS_WAIT_MS = 10_000  # ms, while another client sends a batch
 UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
 SILENT_S = 75.0  # seconds without an answer; the server itself ends a statement after STATEMENT_WAIT_MS
 MAX_ANSWER_S = 600.0  # seconds for the whole answer to a statement; a batch has 8 MB
-BUILD_WAIT_S = 7_200.0  # seconds for both limits while the server builds an index of millions of vectors
 MAX_MESSAGE = 300  # characters of a server message
 # Words of libpq's errors that a retry does not cure: an unproven server, a missing password or service.
 FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password", "definition of service")
@@ -193,10 +192,10 @@ def server_address(url: str) -> str:
 
 
 @contextmanager
-def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> Iterator[Connection]:
+def open_connection(url: str, wait_s: int = CONNECT_WAIT_S) -> Iterator[Connection]:
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
-    url: `share.url`. wait_s: for the server's first answer. silent_s: the longest silence later, None for SILENT_S.
+    url: `share.url`. wait_s: for the server's first answer.
     """
     require_library()
     from psycopg import pq
@@ -208,7 +207,7 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | No
         f" -c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS} -c search_path=pg_catalog"
     )
     with raise_server_errors(url):
-        connection = _connection_class(silent_s or SILENT_S).connect(
+        connection = _connection_class().connect(
             url,
             autocommit=True,
             **protection_parameters(parameters, pq.version()),
@@ -226,14 +225,14 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | No
             connection.close()
 
 
-def _connection_class(silent_s: float) -> type[Connection]:
+def _connection_class() -> type[Connection]:
     """Return a psycopg connection class with a limit on silence: libpq itself would wait forever."""
     import psycopg
 
     class Patient(psycopg.Connection):
         def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
             try:
-                return super().wait(_limit_silence(gen, silent_s), *args, **options)
+                return super().wait(_limit_silence(gen), *args, **options)
             except _Silent as silence:
                 self.pgconn.finish()  # Nothing else ends the statement that is running.
                 raise psycopg.OperationalError(str(silence)) from None
@@ -245,10 +244,9 @@ class _Silent(Exception):
     """The server has stopped answering, or answers too slowly."""
 
 
-def _limit_silence(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[Any, Any, Any]:
+def _limit_silence(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Run psycopg's wait generator, polled several times a second. Raises _Silent."""
     began = heard = time.monotonic()
-    longest_s = max(MAX_ANSWER_S, silent_s)
     try:
         wanted = next(gen)
         while True:
@@ -256,10 +254,10 @@ def _limit_silence(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[
             now = time.monotonic()
             if ready:
                 heard = now
-            elif now - heard > silent_s:
-                raise _Silent(f"it has said nothing for {silent_s:.0f} seconds")
-            if now - began > longest_s:
-                raise _Silent(f"its answer was not complete after {longest_s:.0f} seconds")
+            elif now - heard > SILENT_S:
+                raise _Silent(f"it has said nothing for {SILENT_S:.0f} seconds")
+            if now - began > MAX_ANSWER_S:
+                raise _Silent(f"its answer was not complete after {MAX_ANSWER_S:.0f} seconds")
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
-from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.core.log import to_json
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT
 from subcog_hooks.store.memory import (
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any  # of JSON
 
     Document = dict[str, Any]
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from subcog_hooks.share.server_connection import Connection
 
@@ -258,9 +255,6 @@ def _replace_characters(value: object, unfit: re.Pattern[str], instead: str) -> 
     return value
 
 
-ROWS_A_READ = 2_000  # rows
-
-_ALL = "SELECT project, id, author, doc::text FROM subcog.memories WHERE doc IS NOT NULL ORDER BY project, id"
 # The server put these versions aside, or a home that did not know which version was later.
 _LOST_TO = f"(lost_to = ANY(%(ids)s) OR id LIKE '{LOST_PREFIX}%%' AND doc ->> 'superseded_by' = ANY(%(ids)s))"
 _ERASE = f"""
@@ -272,40 +266,6 @@ DELETE FROM subcog.vectors USING subcog.memories
 WHERE vectors.project = ANY(%(projects)s) AND memories.project = vectors.project AND memories.id = vectors.id
 AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIKE")})
 """  # noqa: S608 - constants
-
-
-def export_memories(connection: Connection, file: str, write: Callable[[str], None]) -> int:
-    """Write memories as lines for `import`, and return their number. file: `-` for `write`. Raises UsageError."""
-    count = 0
-    if file == "-":
-        for line in _export_lines(connection):
-            write(line)
-            count += 1
-        return count
-    if not os.path.basename(file) or os.path.isdir(file):
-        raise UsageError(f"{file!r} names no file", "name the file to write, or - for standard output")
-    try:
-        with WholeFile(os.path.realpath(file)) as whole:
-            for line in _export_lines(connection):
-                whole.file.write(line)
-                count += 1
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}", "check the folder and the disk") from error
-    return count
-
-
-def _export_lines(connection: Connection) -> Iterator[str]:
-    with connection.transaction(), connection.cursor(name="subcog_export") as cursor:
-        cursor.itersize = ROWS_A_READ
-        cursor.execute(_ALL)
-        for project, id_, author, text in cursor:
-            try:
-                fields = _shared_fields(read_document(text))
-            except InvalidMemory:  # `import` could not read it either.
-                continue
-            if not jsonl.is_entity(fields):  # An entity's names stand for the id, too.
-                source = team_source(shown_author(author))
-                yield to_json({"id": id_, "project": project, **fields, "trust": TEAM, "source": source}) + "\n"
 
 
 def erase_memories(connection: Connection, projects: Sequence[str], ids: Sequence[str], *, has_vectors: bool) -> None:

@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 
 DIMENSION = 384  # of the packaged model's vectors
 MAX_DOCUMENT = 200_000  # bytes of a shared memory; an import cuts longer texts at their headings
-MANY_VECTORS = 150_000  # vectors of a search's projects; up to here all are compared, beyond it the graph is searched
-# Of the nearest ten of 100,000 hard texts, 24 and 64 find .990, these .995.
-GRAPH_LINKS, GRAPH_BUILD_DEPTH = 24, 100
-GRAPH_BUILD_BYTES = 2_000  # bytes of memory for each vector, to build the graph in one pass
 LOST_PREFIX = "lost-"  # begins the id of a version that lost a conflict
 KEPT_OWN_PREFIX = "kept-"  # begins the id of a user's version that a colleague replaced: it stays on this machine
-VERSION = 3  # The version of the tables.
+VERSION = 4  # The version of the tables.
 
 _TABLES = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
@@ -53,13 +49,13 @@ CREATE TABLE subcog.memories (
 CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
 CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
 
--- one row for each statement that wrote: a client that names one which is not here has seen what a backup took back
-CREATE TABLE subcog.pushes (revision bigint PRIMARY KEY, token uuid NOT NULL DEFAULT gen_random_uuid());
-
+-- A revision is the server's clock in microseconds, so none counts twice after a restore from a backup.
 CREATE FUNCTION subcog.take_turn() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));  -- to the end of the transaction
+  PERFORM setval('subcog.revisions', greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+  FROM subcog.revisions;
   RETURN NULL;
 END $$;
 CREATE TRIGGER take_turn BEFORE INSERT OR UPDATE ON subcog.memories
@@ -102,26 +98,7 @@ BEGIN
 END $$;
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON subcog.memories FOR EACH ROW EXECUTE FUNCTION subcog.stamp();
 
-CREATE FUNCTION subcog.note_push() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  INSERT INTO subcog.pushes (revision) SELECT last_value FROM subcog.revisions ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER note_push AFTER INSERT OR UPDATE ON subcog.memories
-FOR EACH STATEMENT EXECUTE FUNCTION subcog.note_push();
-
--- a client that was further than a restored database lifts it to where it was, so that no revision counts twice
-CREATE FUNCTION subcog.lift(reached bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));
-  IF reached > (SELECT last_value FROM subcog.revisions) AND reached < (SELECT last_value FROM subcog.revisions) + 1000000000
-  THEN
-    PERFORM setval('subcog.revisions', reached);
-  END IF;
-END $$;
-REVOKE ALL ON FUNCTION subcog.lift(bigint), subcog.take_turn(), subcog.stamp(), subcog.note_push() FROM PUBLIC;
+REVOKE ALL ON FUNCTION subcog.take_turn(), subcog.stamp() FROM PUBLIC;
 
 -- how many memories have a word, as ANALYZE has it: without a scan
 ALTER TABLE subcog.memories ALTER words SET STATISTICS 1000;
@@ -162,18 +139,10 @@ CREATE TABLE subcog.vectors (
 );
 {_SIGNS_INDEX}
 """
-# Numbers of two bytes hold an int8 exactly, so hits of the graph need no second comparison.
-GRAPH = f"""
-CREATE INDEX vectors_by_cosine ON subcog.vectors
-USING hnsw ((embedding::{{schema}}.halfvec({DIMENSION})) {{schema}}.halfvec_cosine_ops)
-WITH (m = {GRAPH_LINKS}, ef_construction = {GRAPH_BUILD_DEPTH});
-"""
-
-_GRANTS = ("GRANT USAGE ON SCHEMA subcog TO {role}", "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes TO {role}")
+_GRANTS = ("GRANT USAGE ON SCHEMA subcog TO {role}", "GRANT SELECT ON subcog.server, subcog.memories TO {role}")
 _WRITE_GRANTS = (
     "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
     "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
-    "GRANT EXECUTE ON FUNCTION subcog.lift(bigint) TO {role}",
 )
 _VECTOR_GRANTS = ("GRANT SELECT ON subcog.vectors TO {role}",)
 _VECTOR_WRITE_GRANTS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
@@ -185,7 +154,6 @@ class TeamTables:
 
     server: its id, "" without tables; vector_schema: the schema of the extension, "" without it; role: the connected role.
     may_write, may_make: the role may write rows, make tables.
-    scans_on: the extension continues a graph search whose filter left too few rows.
     """
 
     server: str
@@ -193,20 +161,13 @@ class TeamTables:
     vector_schema: str
     role: str
     has_vectors: bool
-    has_graph: bool
     may_write: bool
     may_make: bool
-    scans_on: bool
 
     @property
     def vector_type(self) -> str:
         """The name of the type of vectors, with its schema and dimension."""
         return f"{quote_name(self.vector_schema)}.vector({DIMENSION})"
-
-    @property
-    def graph_type(self) -> str:
-        """The name of the type of the graph's vectors."""
-        return f"{quote_name(self.vector_schema)}.halfvec({DIMENSION})"
 
 
 def quote_name(name: str) -> str:
@@ -224,11 +185,8 @@ def read_tables(connection: Connection) -> TeamTables:
         "SELECT to_regclass('subcog.server') IS NOT NULL,"
         " coalesce((SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
         " WHERE extname = 'vector'), ''), session_user, to_regclass('subcog.vectors') IS NOT NULL,"
-        " coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine')), false),"
         " coalesce(has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'), false),"
-        " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
-        " coalesce((SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension"
-        " WHERE extname = 'vector'), false)"
+        " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true)"
     ).fetchone()
     assert row is not None
     has_tables, *row_of_tables = row
@@ -254,15 +212,10 @@ def require_tables(connection: Connection) -> TeamTables:
 
 @dataclass(slots=True)
 class SetupPlan:
-    """The steps of `share init` on the server. Some may take minutes, without a message of the server.
-
-    statements: the SQL; steps: the same in words, a line each. afterwards: SQL that no transaction can hold, and that
-    changes no rows.
-    """
+    """The steps of `share init` on the server. statements: the SQL; steps: the same in words, a line each."""
 
     statements: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
-    afterwards: list[str] = field(default_factory=list)
 
     def add(self, step: str, *statements: str) -> None:
         self.steps.append(step)
@@ -282,7 +235,7 @@ def plan_setup(
     if not tables.version:
         _require_own_schema(connection)
         steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-        steps.add("its tables: memories and pushes, with the triggers that give revisions and authors", _TABLES)
+        steps.add("its table of memories, with the triggers that give revisions and authors", _TABLES)
     has_vectors = tables.has_vectors
     if not has_vectors and tables.may_make:
         schema = tables.vector_schema
@@ -293,17 +246,6 @@ def plan_setup(
         if schema:
             steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
             has_vectors = True
-    if tables.has_vectors and (count := _count_without_graph(connection)):
-        size = max(64, count * GRAPH_BUILD_BYTES // 1_000_000)
-        steps.add(
-            f"a graph of {count:,} vectors, too many to compare each: many minutes, in which nobody sends vectors,"
-            f" and {size:,} MB of memory",
-            f"SET LOCAL maintenance_work_mem = '{size}MB'",
-            "DROP INDEX IF EXISTS subcog.vectors_by_cosine",  # A failed build leaves an invalid index.
-            GRAPH.format(schema=quote_name(tables.vector_schema)),
-        )
-    if tables.has_vectors and steps.steps:  # else a scan of the signs visits each row of the table
-        steps.afterwards.append("VACUUM ANALYZE subcog.vectors")
     for role in (*writers, *readers):
         grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
         if role in writers:
@@ -312,16 +254,6 @@ def plan_setup(
         statements = [grant.format(role=quote_name(role)) for grant in grants]
         steps.add(f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", *statements)
     return steps
-
-
-def _count_without_graph(connection: Connection) -> int:
-    row = connection.execute(
-        "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
-        " AND pg_has_role(session_user, relowner, 'USAGE')"
-        " AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine') AND indisvalid)",
-        (MANY_VECTORS,),
-    ).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _require_own_schema(connection: Connection) -> None:
@@ -337,11 +269,7 @@ def _require_own_schema(connection: Connection) -> None:
 
 def run_plan(connection: Connection, steps: SetupPlan) -> None:
     """Run all of a plan, or nothing of it."""
-    connection.execute("SET statement_timeout = 0")
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
         for statement in steps.statements:
             connection.execute(statement.encode())
-    for statement in steps.afterwards:
-        connection.execute(statement.encode())
-    connection.execute("RESET statement_timeout")

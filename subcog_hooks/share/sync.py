@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
-from subcog_hooks.share.sending import BATCH_MEMORIES, UNSEEN_REVISION, Exchange, notice_restored_server, send_changes
+from subcog_hooks.share.sending import BATCH_MEMORIES, UNSEEN_REVISION, Exchange, mark_lost_versions, send_changes
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.share.synced import ARRIVING, CHANGED, DELETED, ERASED, NOTHING_LOOKED_AT, RULES, Overruling, SyncRecord
 from subcog_hooks.store.home_files import ProcessLock
@@ -69,7 +69,6 @@ class Sync(Exchange):
         """Fetch, then send. Raises StoreError; after psycopg's errors it can be run again."""
         self.state.set_server(self.tables.server)
         self._settle_arriving()
-        self.outcome.was_restored = notice_restored_server(self)
         self._apply_rules()
         for project in self.projects:
             seen_revision = self.state.progress(project)[1]
@@ -77,6 +76,8 @@ class Sync(Exchange):
                 self.state.drop_records(self.state.project_records(project))
                 self.state.note_progress(project, "fetched", 0)
                 self.state.note_progress(project, "looked", NOTHING_LOOKED_AT)
+            if self.tables.may_write:
+                mark_lost_versions(self, project)
         while self._fetch_all():
             pass
         if self.tables.may_write:
@@ -140,12 +141,12 @@ class Sync(Exchange):
         return server_documents.memory_from_document(*names, document, brings_cues=brings_cues, now_ms=now_ms(), is_own=is_own)
 
     def _fetch_all(self) -> bool:
-        until = self.note_latest()
         sql = "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name"
         last_revisions: dict[str, int | None] = dict(self.server.execute(sql, (list(self.projects),)).fetchall())
         has_fetched = False
         for project in self.projects:
-            while (after := self.state.progress(project)[0]) < min(last_revisions[project] or 0, until):
+            until = last_revisions[project] or 0
+            while (after := self.state.progress(project)[0]) < until:
                 values = {"project": project, "after": after, "until": until, "limit": BATCH_MEMORIES, "bytes": BATCH_BYTES}
                 rows = self.server.execute(_CHANGED_SINCE, values).fetchall()
                 if not rows:

@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
 STATE_OPEN_WAIT_MS = 10_000  # ms, while another process synchronises
 ARRIVING = "arriving"  # stands for the fingerprint of a memory that is being stored for the first time
-SEEN, MAX_SEEN = "seen", 200  # The name and the length of the note of revisions seen on the server.
 CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of the user's memory
 RULES = "rules"  # The note has the rules by which colleagues' memories were accepted.
 NOTHING_LOOKED_AT = -1  # stands for a revision of the store: no memory has been looked at
 
 _SCRIPT = """
-CREATE TABLE server (id TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL) STRICT;  -- one row
+CREATE TABLE server (id TEXT NOT NULL) STRICT;  -- one row
 CREATE TABLE projects (
   name TEXT PRIMARY KEY,
   fetched INTEGER NOT NULL DEFAULT 0,  -- the server's revision up to which all is here
@@ -53,6 +52,7 @@ CREATE TABLE known (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX known_by_seq ON known (seq);
 CREATE INDEX known_by_id ON known (id);
+CREATE INDEX known_by_revision ON known (project, revision);
 CREATE INDEX known_missed ON known (project, id) WHERE missed OR sending <> '';
 CREATE INDEX known_without_vectors ON known (project, id) WHERE vectors = '' AND author = '' AND shared <> '';
 CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
@@ -75,7 +75,7 @@ CREATE TABLE overruled (
 ) STRICT, WITHOUT ROWID;
 """
 
-SHARE_SCHEMA = Schema(_SCRIPT, version=4, synchronous="FULL")
+SHARE_SCHEMA = Schema(_SCRIPT, version=5, synchronous="FULL")
 _FIELDS = tuple("project id seq revision local shared sending missed author withheld vectors".split())
 _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
@@ -126,11 +126,10 @@ class SyncRecord:
 class ShareState:
     """An open team.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "_has_noted", "path")
+    __slots__ = ("_connection", "path")
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
-        self._has_noted = False  # note_seen was called since team.db was opened
         self.path = path
 
     @classmethod
@@ -145,35 +144,14 @@ class ShareState:
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
 
-    def server(self) -> tuple[str, int, str]:
-        """Return the server's id, and the latest revision and token that were seen there; "", 0, "" for none."""
-        rows = self.run("SELECT id, revision, token FROM server")
-        return rows[0] if rows else ("", 0, "")
-
     def set_server(self, server: str) -> None:
         """Begin with a server: forget the records of another server, but not the person's agreements."""
-        if self.server()[0] != server:
+        if self.run("SELECT id FROM server") != [(server,)]:
             with self._connection:
                 self.run("DELETE FROM known")
                 self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING_LOOKED_AT,))
                 self.run("DELETE FROM server")
-                self.run("INSERT INTO server VALUES (?, 0, '')", (server,))
-
-    def note_seen(self, revision: int, token: str) -> None:
-        if (revision, token) == self.server()[1:]:
-            return
-        revisions = self.seen_revisions()
-        if self._has_noted and revisions:  # One revision a synchronisation: its batches would push older ones out.
-            revisions.pop()
-        self._has_noted = True
-        revisions = [*revisions, (revision, token)][-MAX_SEEN:]
-        with self._connection:
-            self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
-            self.write_note(SEEN, json.dumps(revisions))
-
-    def seen_revisions(self) -> list[tuple[int, str]]:
-        """Return the revisions and tokens seen on servers, the latest last. A backup with such a token has all before it."""
-        return [(revision, token) for revision, token in json.loads(self.read_note(SEEN) or "[]")]
+                self.run("INSERT INTO server VALUES (?)", (server,))
 
     def note_overruled(self, overrulings: Iterable[Overruling]) -> None:
         with self._connection:
@@ -194,10 +172,6 @@ class ShareState:
         with self._connection:
             for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
-
-    def projects(self) -> list[str]:
-        """Return the projects that were synchronised once."""
-        return [name for (name,) in self.run("SELECT name FROM projects ORDER BY name")]
 
     def progress(self, project: str) -> tuple[int, int]:
         """Return the server's revision up to which all is here, and the store's revision up to which all is there."""
@@ -274,6 +248,10 @@ class ShareState:
         condition = "project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> '' ORDER BY id LIMIT ?"
         return self._records(condition, project, after_id, limit)
 
+    def latest_records(self, project: str, below: int, limit: int) -> list[SyncRecord]:
+        """Return the records of a project with the highest revisions below one, the latest first."""
+        return self._records("project = ? AND revision < ? ORDER BY revision DESC LIMIT ?", project, below, limit)
+
     def project_records(self, project: str) -> list[SyncRecord]:
         return self._records("project = ? ORDER BY id", project)
 
@@ -286,10 +264,6 @@ class ShareState:
         with self._connection:
             for record in records:
                 self.run("DELETE FROM known WHERE project = ? AND id = ?", (record.project, record.id))
-
-    def withheld_records(self, project: str) -> list[SyncRecord]:
-        """Return the records of memories with withheld fields."""
-        return self._records("project = ? AND withheld <> '{}' ORDER BY id", project)
 
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""

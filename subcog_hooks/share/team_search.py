@@ -16,7 +16,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.recall.hits import AGREEMENT_DEPTH, HIGH, LEXICAL, LOW, SEMANTIC, VERY_HIGH
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.sending import model_name
-from subcog_hooks.share.server_schema import DIMENSION, MANY_VECTORS, quote_name
+from subcog_hooks.share.server_schema import DIMENSION, quote_name
 from subcog_hooks.text.languages import language_of
 
 TYPE_CHECKING = False
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
 
 MAX_WITH_WORDS = 3_000  # memories that are scored by their words; the rarest words choose them
-SIGN_CANDIDATES = 1_600  # vectors of the nearest signs that are compared exactly, where all signs are scanned
-# Vectors that the graph gives, pgvector's maximum. Since 0.8 it goes on where too many belong to other projects.
-GRAPH_CANDIDATES = 1_000
+SIGN_CANDIDATES = 1_600  # vectors of the nearest signs that are compared exactly
 MAX_NEAR = 300  # vectors whose memories are read
 MAX_QUERY_WORDS = 32  # words
 BM25_B = 0.75
@@ -69,19 +67,13 @@ _BY_WORDS = f"""
   ) AS scored ORDER BY score DESC LIMIT %(lexical_depth)s
 """  # noqa: S608 - constants
 _NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
-_OF_PROJECTS = "FROM subcog.vectors WHERE model = %(model)s AND project = ANY(%(projects)s)"
-_NEAR_OF_ALL = f"""
+_NEAR = f"""
   SELECT v.project, v.id, v.embedding {{schema}}.<=> %(vector)s::{{type}} AS distance
   FROM (
-    SELECT project, id, part {_OF_PROJECTS}
+    SELECT project, id, part FROM subcog.vectors WHERE model = %(model)s AND project = ANY(%(projects)s)
     ORDER BY signs {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}})::bit({DIMENSION}) LIMIT {SIGN_CANDIDATES}
   ) AS n JOIN subcog.vectors AS v USING (project, id, part) ORDER BY distance LIMIT {MAX_NEAR}
 """  # noqa: S608 - constants
-_NEAR_BY_GRAPH = f"""
-  SELECT project, id, embedding::{{graph_type}} {{schema}}.<=> %(vector)s::{{graph_type}} AS distance
-  {_OF_PROJECTS} ORDER BY distance LIMIT {MAX_NEAR}
-"""
-_COUNT_VECTORS = f"EXPLAIN (FORMAT JSON) SELECT 1 {_OF_PROJECTS}"
 _COSINES = """
   SELECT DISTINCT ON (v.project, v.id) c.project, c.id, (
     SELECT (max(cosine) FILTER (WHERE part = 0) + max(cosine) FILTER (WHERE part > 0 OR parts = 1)) / 2 FROM (
@@ -195,16 +187,8 @@ def search_server(
     }
     if not values["strategies"]:
         return []
-    uses_graph = False
-    if tables.has_graph and vector is not None:
-        [(plan,)] = connection.execute(_COUNT_VECTORS, values).fetchall()
-        uses_graph = plan[0]["Plan"]["Plan Rows"] > MANY_VECTORS
-    sql = build_statement(tables, by_words=bool(words["any"]), by_meaning=vector is not None, by_graph=uses_graph)
+    sql = build_statement(tables, by_words=bool(words["any"]), by_meaning=vector is not None)
     with connection.transaction():
-        if uses_graph:
-            connection.execute(f"SET LOCAL hnsw.ef_search = {GRAPH_CANDIDATES}")
-            if tables.scans_on:
-                connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # Compiling takes half a second, the query a twentieth.
         rows = connection.execute(sql.encode(), values).fetchall()
     hits = []
@@ -216,11 +200,10 @@ def search_server(
     return hits
 
 
-def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool, by_graph: bool) -> str:
-    """Return the statement that searches and fuses. by_graph: search the graph instead of all signs."""
+def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool) -> str:
+    """Return the statement that searches and fuses."""
     name = quote_name(tables.vector_schema)
-    names = {"name": name, "type": tables.vector_type, "graph_type": tables.graph_type, "kept": _SEARCHABLE}
-    near = _NEAR_BY_GRAPH if by_graph else _NEAR_OF_ALL
+    names = {"name": name, "type": tables.vector_type, "kept": _SEARCHABLE}
 
     def fill_names(part: str) -> str:
         for operator in ("<=>", "<~>"):
@@ -229,7 +212,7 @@ def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool, by_
 
     return _FUSED.format(
         by_words=_BY_WORDS if by_words else _NO_WORDS,
-        near=fill_names(near) if by_meaning else _NO_WORDS,
+        near=fill_names(_NEAR) if by_meaning else _NO_WORDS,
         cosines=fill_names(_COSINES) if by_meaning else _NO_COSINES,
         agreed=AGREEMENT_DEPTH,
         created=_CREATED,

@@ -136,29 +136,8 @@ def describe_action(action: str) -> str:
     ('commit', 'run tests')
     """
     plain = action.removeprefix(PREFIX).partition(":")[0]
-    described = {name: in_words for name, in_words, _, _ in read_rows(__file__, "action_examples.tsv") if in_words != "-"}
+    described = dict(read_rows(__file__, "action_descriptions.tsv"))
     return described.get(plain, plain)
-
-
-def example_calls(action: str, rule: str) -> list[tuple[str, dict[str, str]]]:
-    """Return calls of tools that do an action, each the tool's name and its input, those in a rule's own words first.
-
-    action: a name of the store. A file's path begins at the project's root.
-
-    >>> example_calls("action:push", "Ask before a jj git push.")[0], example_calls("action:tests", "")
-    (('Bash', {'command': 'jj git push'}), [('Write', {'file_path': 'tests/test_example.py', 'content': 'example'})])
-    """
-    plain = action.removeprefix(PREFIX)
-    words = frozenset(rule.lower().replace("`", " ").split())
-    commands = [command for command, done in _COMMANDS.items() if plain in done]
-    files: list[str] = []
-    for name, _, examples, file in read_rows(__file__, "action_examples.tsv"):
-        if name == plain:
-            commands += [f"{command} example" for command in examples.split("|") if command != "-"]
-            files += [file] if file != "-" else []
-    commands.sort(key=lambda command: -len(words.intersection(command.split())))
-    calls = [("Bash", {"command": command}) for command in commands]
-    return calls + [("Write", {"file_path": path, "content": "example"}) for path in files]
 
 
 def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:

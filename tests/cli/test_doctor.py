@@ -41,23 +41,20 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert done.code == 0
     assert "no memories yet" in done.out
     assert "BAD" not in done.out
-    assert "on 'ok'\n" in done.out
-    assert "no memory here can come to a prompt; `subcog remember TEXT` stores one" in done.err
+    assert "hook ran in" in done.out
 
 
-def test_a_sound_home_is_shown_with_the_hooks_exact_output(with_hook: Run) -> None:
+def test_a_sound_home_is_shown(with_hook: Run) -> None:
     done = with_hook("doctor")
     assert done.code == 0
     assert "store sound: 1 active" in done.out
     assert "index of 1 memory in 1 segment" in done.out
     assert "hook in the user settings" in done.out
-    assert '"additionalContext": "<subcog-memories' in done.out
-    assert "Berths are allocated by length overall" in done.out
+    assert "hook ran in" in done.out
 
 
 def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
-    for arguments in ((), ("--prompt", "rename the berth")):
-        assert with_hook("doctor", *arguments).code == 0
+    assert with_hook("doctor").code == 0
     assert with_hook("why").code == 1
     record = with_hook("report", "--json").json
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
@@ -72,21 +69,7 @@ def test_json_holds_the_findings_and_no_memory(with_hook: Run) -> None:
     assert any(finding["text"].startswith("store sound: ") for finding in report["findings"])
     assert "lighthouse" not in done.out
     assert str(Path.home()) not in done.out
-    assert with_hook("doctor", "--json", "--prompt", "how do we release?").code == 2
-
-
-def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
-    done = with_hook("doctor", "--prompt", "how do we set the price of a berth in winter?")
-    assert "it printed nothing" in done.err
-    assert "reason: the best of 1 candidate reached 0." in done.err
-    assert "Berths are allocated by length overall" in done.err
-    assert (
-        "reason: no memory is similar to it or shares a word with it"
-        in with_hook("doctor", "--prompt", "how do we paint the sky?").err
-    )
-    assert "reason: it does not seem to need a memory" in with_hook("doctor", "--prompt", "go on").err
-    with_hook("config", "set", "search_intent.min_confidence", "1")
-    assert "reason: it does not seem to need a memory: 0." in with_hook("doctor", "--prompt", "how do we moor?").err
+    assert with_hook("doctor", "--json", "--fix").code == 2
 
 
 def test_a_hook_whose_executable_is_gone_is_named(with_hook: Run) -> None:
@@ -192,12 +175,6 @@ def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
     assert not state_values.is_paused(State.open(home, 100), now_ms())
     assert subcog("pause").code == 0
     assert state_values.is_paused(State.open(home, 100), 10**15)
-
-
-def test_a_silence_that_was_asked_for_is_named_as_such(with_hook: Run) -> None:
-    assert "reason: [nomem] was in the prompt" in with_hook("doctor", "--prompt", "where are the berths? [nomem]").err
-    with_hook("pause")
-    assert "reason" not in with_hook("doctor", "--prompt", "how do we paint the sky?").err
 
 
 def test_a_hook_that_is_switched_off_is_named(with_hook: Run) -> None:
@@ -381,7 +358,7 @@ def test_nobody_is_called(with_hook: Run, home: Home) -> None:
         Path(home.config).write_text(
             f'[llm]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
         )
-        done = with_hook("doctor", "--prompt", "berths and the harbour, what about them?")
+        done = with_hook("doctor")
         server.handle_request()
     assert (done.code, calls) == (0, [])
-    assert "ms on 'berths and the harbour, what about them?', without the LLM" in done.out
+    assert " ms, without the LLM\n" in done.out

@@ -104,7 +104,7 @@ def test_no_command_replaces_a_users_memory_by_a_projects(make: Maker) -> None:
 
 def test_memories_without_a_vector_are_embedded_first(subcog: Run, home: Home, make: Maker) -> None:
     assert subcog("doctor", "--memories").code == 1  # It needs a store, and goes alone.
-    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
+    assert subcog("doctor", "--memories", "--fix").code == 2
     with Store.writer(home) as store:
         store.add([make(f"Crane {number} lifts {number} tonnes.", id=f"crane-{number}") for number in range(38)])
         store.add([make("Run Python through uv instead of python or python3.", id="one")])

@@ -69,7 +69,7 @@ def test_a_renamed_or_deleted_file_brings_back_and_takes_nothing(subcog: Run, qu
     subcog("edit", id_of(subcog, "buoys"), "--content", "The buoys are painted green by now.")
     (quay / "notes" / "locks.md").rename(quay / "notes" / "gates.md")
     (quay / "notes" / "buoys.md").unlink()
-    assert subcog("import", "notes").out == "added 1 (github.com/acme/quay: 1), archived 1, already there 1\n"
+    assert subcog("import", "notes").out == "added 1, archived 1, already there 1\n"
     assert active(subcog) == ["notes/buoys.md", "notes/gates.md"]  # The edited one stays.
 
 
@@ -121,7 +121,7 @@ def test_a_folder_outside_any_repository_is_compared_too(subcog: Run, tmp_path: 
     subcog("import", "vault")
     (tmp_path / "vault" / "locks.md").rename(tmp_path / "vault" / "gates.md")
     (tmp_path / "vault" / "tides.md").unlink()
-    assert subcog("import", "vault").out == "added 1 (for all your projects: 1), archived 2\n"
+    assert subcog("import", "vault").out == "added 1, archived 2\n"
 
 
 def test_a_clone_worktree_or_sparse_checkout_archives_nothing(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_sections_that_a_loaded_file_lost_are_archived(subcog: Run, quay: Path) 
     subcog("import", "CLAUDE.md")
     assert len(active(subcog)) == 4
     write(quay / "CLAUDE.md", *texts[:2])
-    assert subcog("import", "CLAUDE.md").out == "added 1 (github.com/acme/quay: 1), archived 3\n"
+    assert subcog("import", "CLAUDE.md").out == "added 1, archived 3\n"
     assert len(active(subcog)) == 2
     subcog("import", "notes")
     (quay / "notes" / "locks.md").rename(quay / "notes" / "gates.md")

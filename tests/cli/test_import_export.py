@@ -65,7 +65,7 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
     same = subcog("import", write([{"id": "a", "content": "one"}]))
     assert (same.code, same.out) == (0, "added 0, already there 1\n")
     other = subcog("import", write([{"id": "a", "content": "two"}, {"id": "b", "content": "three"}]))
-    assert (other.code, other.out) == (2, "added 1 (for all your projects: 1), refused 1\n")
+    assert (other.code, other.out) == (2, "added 1, refused 1\n")
     assert other.err == "subcog: rows.jsonl line 1: the id a is taken by another content; use --replace to overwrite it\n"
     replaced = subcog("import", write([{"id": "a", "content": "two"}]), "--replace")
     assert (replaced.code, replaced.out) == (0, "added 0, replaced 1\n")
@@ -75,10 +75,10 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
 
 def test_rows_are_added_once_with_and_without_an_id(subcog: Run) -> None:
     rows = [{"content": "one"}, {"content": "one"}, {"content": "one", "project": "p"}]
-    assert subcog("import", write(rows)).out == "added 2 (for all your projects: 1, p: 1), already there 1\n"
+    assert subcog("import", write(rows)).out == "added 2, already there 1\n"
     assert subcog("import", write(rows)).out == "added 0, already there 3\n"
     rows = [{"id": "a", "content": content} for content in ("two", "two", "three")]
-    assert subcog("import", write(rows)).out == "added 1 (for all your projects: 1), already there 1, refused 1\n"
+    assert subcog("import", write(rows)).out == "added 1, already there 1, refused 1\n"
 
 
 def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None:
@@ -108,7 +108,7 @@ def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None
 def test_an_invalid_trigger_or_path_is_left_out_of_its_line(subcog: Run) -> None:
     cues = {"triggers": ["deploy", "a(?=b)", "("], "paths": ["src/[ab", "*.sql"]}
     done = subcog("import", write([{"id": "a", "content": "x", **cues}, {"id": "b", "content": "y", "triggers": ["("]}]))
-    assert (done.code, done.out) == (2, "added 2 (for all your projects: 2)\n")
+    assert (done.code, done.out) == (2, "added 2\n")
     messages = done.err.splitlines()
     assert [line.partition(" has ")[0] for line in messages] == [
         *["subcog: rows.jsonl line 1: triggers"] * 2,
@@ -126,7 +126,16 @@ def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: 
     done = subcog("import", write([line]), "--trust", "user")
     assert (done.code, done.out) == (2, "added 0, refused 1\n")
     line["paths"] = ["*.sql"]
-    assert subcog("import", write([line]), "--trust", "user").out == "added 1 (for all your projects: 1)\n"
+    assert subcog("import", write([line]), "--trust", "user").out == "added 1\n"
+
+
+def test_an_id_that_no_command_can_name_is_renamed(subcog: Run) -> None:
+    rows = write([{"id": id_, "content": f"Asked for by the id {id_}."} for id_ in ("--help", "..", "v1..2")])
+    for _ in range(2):  # the second time nothing is new
+        done = subcog("import", rows)
+    assert done.out == "already there 3\n"
+    assert "no command can name the id --help; it is renamed-" in done.err
+    assert [id_.partition("-")[0] for id_ in sorted(subcog("list", "--ids").out.split())] == ["renamed", "renamed", "v1..2"]
 
 
 def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
@@ -138,7 +147,7 @@ def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
     assert {row["id"]: row["content"] for row in subcog("export").rows} == {"good": "fine \U0001f600", "a": "x \ufffd y"}
     for encoding, mark in (("utf-16", ""), ("utf-16-be", "\ufeff")):
         Path("memories.jsonl").write_bytes(f'{mark}{{"content": "Größe in {encoding}"}}\r\n'.encode(encoding))
-        assert subcog("import", "memories.jsonl").out == "added 1 (for all your projects: 1)\n"
+        assert subcog("import", "memories.jsonl").out == "added 1\n"
     assert {"Größe in utf-16", "Größe in utf-16-be"} <= {row["content"] for row in subcog("export").rows}
 
 
@@ -154,7 +163,7 @@ def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
 
 def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
     done = subcog("import", write([{"content": "x"}]), "--dry-run")
-    assert (done.code, done.out) == (0, "x  (rows.jsonl line 1)\nwould add 1 (for all your projects: 1)\n")
+    assert (done.code, done.out) == (0, "x  (rows.jsonl line 1)\nwould add 1\n")
     assert not (tmp_path / "subcog").exists()
 
 

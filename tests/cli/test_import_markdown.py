@@ -131,7 +131,7 @@ def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_pat
     (tmp_path / "notes.md").write_text(SECTIONS)
     subcog("import", "notes.md")
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
-    assert subcog("import", "notes.md").out == "added 2 (github.com/acme/shop: 2), archived 2\n"
+    assert subcog("import", "notes.md").out == "added 2, archived 2\n"
     assert len(subcog("list", "--ids").out.split()) == 2
 
 
@@ -196,7 +196,7 @@ def test_a_dry_run_shows_the_first_memories_that_would_come(subcog: Run, tmp_pat
     file.write_text("# Notes\n\n" + "\n\n".join(f"## Quay {number}\n\n{text.format(number)}" for number in range(25)))
     lines = subcog("import", "notes.md", "--dry-run").out.splitlines()
     assert lines[0] == f"Notes > Quay 0 {text.format(0)[:65]}  ({file.as_posix()} line 3)"
-    assert (len(lines), lines[-2:]) == (22, ["and 5 more", "would add 25 (for all your projects: 25)"])
+    assert (len(lines), lines[-2:]) == (22, ["and 5 more", "would add 25"])
     subcog("import", "notes.md")
     file.write_text(file.read_text().replace("of quay 24", "of the last quay"))
     lines = subcog("import", "notes.md", "--dry-run").out.splitlines()

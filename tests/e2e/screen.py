@@ -31,7 +31,6 @@ class Screen:
         self.columns, self.rows = columns, rows
         self.gone: list[str] = []  # lines above the first one
         self.too_long: list[str] = []  # lines that did not fit, as far as they were written
-        self.cursor_is_shown = True
         self._lines = [""] * rows
         self._row = self._column = 0
 
@@ -79,11 +78,9 @@ class Screen:
             self._row += 1
 
     def _control(self, parameters: str, kind: str) -> None:
-        if kind == "m":
+        if kind == "m" or (parameters == "?25" and kind in "lh"):
             return
-        if parameters == "?25" and kind in "lh":
-            self.cursor_is_shown = kind == "h"
-        elif kind == "A":
+        if kind == "A":
             self._row = max(0, self._row - int(parameters or 1))
         elif kind == "K" and parameters == "2":
             self._lines[self._row] = ""

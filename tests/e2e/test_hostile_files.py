@@ -73,7 +73,7 @@ def test_an_open_pipe_is_read(bare: Machine) -> None:
     line = json.dumps({"id": "piped", "content": "The tide turns at six."})
     script = f"'{bare.command}' import <(echo '{line}') && echo '{line}' | '{bare.command}' import /dev/stdin"
     done = bare.start(["bash", "-c", script])
-    assert done.stdout.splitlines() == [b"added 1 (for all your projects: 1)", b"added 0, already there 1"]
+    assert done.stdout.splitlines() == [b"added 1", b"added 0, already there 1"]
 
 
 def test_a_file_of_ten_gigabytes_is_refused_by_its_size(bare: Machine, notes: Path) -> None:

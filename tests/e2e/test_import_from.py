@@ -40,7 +40,7 @@ def test_the_clients_notes_come_once_without_their_index(bare: Machine, shop: Pa
     assert bare.run("import", "--from", "list").stdout.startswith(b"claude ")
     seen = bare.run("import", "--from", "claude", "--dry-run")
     assert (seen.code, bare.stored()) == (0, {})
-    assert seen.stdout.decode().splitlines()[-1] == "would add 3 (github.com/acme/shop: 2, for all your projects: 1)"
+    assert seen.stdout.decode().splitlines()[-1] == "would add 3"
     assert bare.run("import", "--from", "claude").code == 0
     stored = bare.stored()
     assert {text: row.get("project") for text, row in stored.items()} == {
@@ -129,7 +129,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     other = bare.repository("tiles", TILES)
     (other / ".cursor" / "rules").mkdir(parents=True)
     (other / ".cursor" / "rules" / "always.mdc").write_text("---\nalwaysApply: true\n---\nAnswer in Dutch.\n")
-    assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
+    assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1\n"
     assert len(bare.stored()) == 12
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[slug]" / "page.css"), old_string="a", new_string="b")
 
@@ -143,7 +143,7 @@ def test_a_rule_is_asked_for_by_its_description(bare: Machine, shop: Path) -> No
     (shop / "ai").mkdir()
     (shop / "ai" / "lock.mdc").write_text("---\nglobs: pnpm-lock.yaml\n---\n# Lockfile\n\npnpm alone writes it.\n")
     (shop / "notes.md").write_text("---\nname: Undo\ndescription: How releases are undone\n---\nRun just undo.\n")
-    assert bare.run("import", "--from", "cursor", "--wait", cwd=shop).stdout == b"added 2 (github.com/acme/shop: 2)\n"
+    assert bare.run("import", "--from", "cursor", "--wait", cwd=shop).stdout == b"added 2\n"
     for path in ("ai", "ai/lock.mdc", ".cursor/rules"):  # They are there already, with the same texts.
         assert bare.run("import", path, cwd=shop).stdout == b"added 0, already there 1\n"
     assert bare.run("import", "notes.md", cwd=shop).code == 0
@@ -201,7 +201,7 @@ def test_linked_rule_folders_are_followed_in_the_project(bare: Machine, shop: Pa
     (outer / "theirs.mdc").write_text("Prices are in euros.\n")
     out, gone = b"which is a link out of the repository", b"which cannot be read: No such file or directory"
     for name, target, added, left_out in (  # the link, its target, the results of an import
-        (".cursor", "docs/agents", b"added 1 (github.com/acme/shop: 1)\n", b""),
+        (".cursor", "docs/agents", b"added 1\n", b""),
         (".cursor/rules", str(outer), b"added 0, already there 1\n", out),
         (".cursor/rules", "nowhere", b"added 0, already there 1\n", gone),
     ):
@@ -224,7 +224,7 @@ def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -
         (shop / "packages" / f"p{number}").mkdir(parents=True)
         for other in range(4):
             (shop / "packages" / f"p{number}" / f"to{other}").symlink_to(shop / "packages")
-    assert bare.run("import", "--from", "agents", cwd=shop).stdout == b"added 1 (github.com/acme/shop: 1)\n"
+    assert bare.run("import", "--from", "agents", cwd=shop).stdout == b"added 1\n"
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[id]" / "page.tsx"), old_string="a", new_string="b")
     (shop / "app" / "[id]" / "AGENTS.md").unlink()
     assert bare.run("import", "--from", "agents", cwd=shop).stdout == b"added 0, archived 1\n"

@@ -26,7 +26,6 @@ from tests.e2e.machine import (
 from tests.e2e.screen import OnTerminal
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
-PROMPT = "how do we log in?"
 PLUGIN = "subcog@subcog"
 AT_ONCE = 4  # runs of `init`
 SETTINGS = ("settings.json", "settings.local.json")
@@ -93,7 +92,7 @@ def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repositor
     ):
         for name in SETTINGS:
             written(repository / ".claude", hooked(*words), name)
-        done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+        done = bare.run("doctor", cwd=repository)
         assert not ran.exists(), words
         assert said(done).count(NOT_RUN) == 2
         assert (done.code, "hook ran in" in said(done)) == (0, True)
@@ -103,17 +102,17 @@ def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repositor
 def test_doctor_runs_only_what_the_users_own_settings_name(bare: Machine, repository: Path, ran: Path) -> None:
     theirs = planted(repository / "tools" / "subcog", ran)
     written(users(bare), hooked("tools/subcog", "hook"))
-    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    done = bare.run("doctor", cwd=repository)
     assert not ran.exists()
     assert "not run, because its path begins in the folder at hand; run `subcog init` again" in said(done)
     bare.environment["CLAUDE_CONFIG_DIR"] = str(repository / "config")  # which is the repository's then
     written(repository / "config", hooked(str(theirs), "hook"))
-    bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    bare.run("doctor", cwd=repository)
     assert not ran.exists()
     del bare.environment["CLAUDE_CONFIG_DIR"]
     program = planted(bare.root / "user" / "bin" / "subcog", ran)
     written(users(bare), hooked(str(program), "hook"))
-    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    done = bare.run("doctor", cwd=repository)
     assert ran.exists()
     assert f"hook in the user settings: {program} hook" in said(done)
 

@@ -1,10 +1,5 @@
-"""What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
+"""What `remember` says, whose memories `list` shows, and when `forget` asks first."""
 
-import signal
-
-import pytest
-
-from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
 from tests.e2e.screen import OnTerminal
 
@@ -13,7 +8,6 @@ OLD = (
     + " Ask ops." * 20
 )
 NEW = "The upload timeout is 45 s."
-ASKED = "Keep both (k), supersede the old one (1), or cancel (c)?"
 
 
 def remembered(machine: Machine, *arguments: str) -> str:
@@ -80,40 +74,3 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         assert f"subcog supersede {before} {done.stdout.decode().strip()}" in told
     remembered(bare, "The EU cluster keeps logs for 30 days")
     assert b"contradicts" not in bare.run("remember", "The US cluster keeps logs for 90 days").stderr
-
-
-@posix
-@pytest.mark.parametrize(
-    ("answer", "code", "kept", "superseded"), [("k\n", 0, 2, 0), ("1\n", 0, 1, 1), ("c\n", 1, 1, 0), (None, 130, 1, 0)]
-)
-def test_a_terminal_asks_what_to_do_before_anything_is_stored(
-    bare: Machine, answer: str | None, code: int, kept: int, superseded: int
-) -> None:
-    before = remembered(bare, OLD)
-    asked = OnTerminal([bare.command, "remember", NEW], bare.folder, bare.environment)
-    shown = asked.read_until(ASKED)
-    assert before in shown
-    assert "".join(OLD.split()) in "".join(shown.split())
-    assert ids(bare) == [before]
-    if answer is None:
-        asked.process.send_signal(signal.SIGINT)
-    else:
-        asked.type(answer)
-    assert asked.end() == code
-    assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
-
-
-def test_a_rule_is_promised_only_for_actions_that_bring_it(bare: Machine) -> None:
-    for name in AS_LARGE_STORES_WITHOUT_LINES:
-        del bare.environment[name]
-    promise = b"or when the agent is about to push\n"
-    nearer = "Never use git push, jj git push or git lfs push without a word to Ada."
-    assert promise in bare.run("remember", nearer).stderr
-    done = bare.run("remember", "Always announce pushes in the harbour channel.")
-    later = done.stdout.decode().strip()
-    assert promise not in done.stderr
-    remedy = f'subcog edit {later} --trigger "git push"'
-    assert f"it does not come when the agent is about to push; to make it come: {remedy}\n" in done.stderr.decode()
-    assert later not in bare.at_call("Bash", command="git push origin main")
-    bare.run("edit", later, "--trigger", "git push")
-    assert later in bare.at_call("Bash", command="git push origin main")

@@ -1,9 +1,8 @@
-"""`subcog search` on a terminal: what words find is shown at once and gives way to the answer, and nothing is left of it."""
+"""`subcog search` on a terminal: the answer fits its width, remarks stand above it, and an interrupt leaves it sane."""
 
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,22 +19,20 @@ NOTES = {
     "pool": "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
     "words": "Kittens: see months.csv of the ledger, sheet 9.",
 }
-LOADED = "\x1b]0;the model is loaded\x07"  # a window's title: nothing that is seen
-ID = re.compile(r"(cat|pool|words|berth-\d\d)\b")
-UP = "\x1b[1A"
+LOADING = "\x1b]0;the model is being loaded\x07"  # a window's title: nothing that is seen
+ID = re.compile(r"(cat|pool|words)\b")
 
-# subcog, which says when it begins to load the neural model and, with HOLD in the environment, waits there
-TELLING = f"""
+# subcog, which says when it begins to load the neural model, and waits there
+HELD = f"""
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with interrupts ignored
-class Teller:
+class Holder:
     def find_spec(self, name, path=None, target=None):
         if name in ("onnxruntime", "fastembed"):
-            sys.meta_path.remove(self)
-            os.write(1, {LOADED.encode()!r})
-            while "HOLD" in os.environ:
+            os.write(1, {LOADING.encode()!r})
+            while True:
                 time.sleep(0.01)
-sys.meta_path.insert(0, Teller())
+sys.meta_path.insert(0, Holder())
 from subcog_hooks.__main__ import main
 main()
 """
@@ -49,27 +46,17 @@ def noted(bare: Machine) -> Machine:
     return bare
 
 
-Start = Callable[..., OnTerminal]
+def searched(machine: Machine, query: str, columns: int = 120, **environment: str) -> OnTerminal:
+    """A search that has run to its end on a terminal."""
+    command = [machine.command, "search", query]
+    terminal = OnTerminal(command, machine.folder, {**machine.environment, **environment}, columns)
+    assert terminal.end() == 0
+    return terminal
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts subcog on a terminal of its own."""
-    started: list[OnTerminal] = []
-
-    def begin(machine: Machine, *arguments: str, columns: int = 120, rows: int = 40, **environment: str) -> OnTerminal:
-        command = [sys.executable, "-P", "-c", TELLING, *arguments]
-        started.append(OnTerminal(command, machine.folder, {**machine.environment, **environment}, columns, rows))
-        return started[-1]
-
-    yield begin
-    for terminal in started:
-        terminal.kill()
-
-
-def ids_of(machine: Machine, *arguments: str) -> list[str]:
+def ids_of(machine: Machine, query: str) -> list[str]:
     """What the same search gives to a script."""
-    return machine.run(*arguments, "--ids").stdout.decode().split()
+    return machine.run("search", query, "--ids").stdout.decode().split()
 
 
 def shown(lines: list[str]) -> list[str]:
@@ -78,70 +65,32 @@ def shown(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_words_show_first_and_give_way_to_the_answer(noted: Machine, start: Start, columns: int) -> None:
-    terminal = start(noted, "search", QUERY, columns=columns)
-    before = terminal.read_until(LOADED).partition(LOADED)[0]
-    assert NOTES["words"] in before
-    assert NOTES["cat"] not in before
-    assert terminal.end() == 0
-    after = terminal.written.partition(LOADED)[2]
-    assert UP in after
-    screen = terminal.screen()
-    assert shown(screen.lines) == ids_of(noted, "search", QUERY) == ["cat", "words"]
-    assert sum("namespace" in line for line in screen.lines) == (columns >= 100)
-    assert (screen.gone, screen.cursor_is_shown) == ([], True)
+def test_a_terminal_shows_what_a_script_gets(noted: Machine, columns: int) -> None:
+    lines = searched(noted, QUERY, columns).screen().lines
+    assert shown(lines) == ids_of(noted, QUERY) == ["cat", "words"]
+    assert sum("namespace" in line for line in lines) == (columns >= 100)
 
 
-def test_fast_search_and_other_forms_are_shown_once(noted: Machine, start: Start) -> None:
-    for option in ("--fast", "--json", "--ids"):
-        terminal = start(noted, "search", QUERY, option)
-        assert terminal.end() == 0
-        before, loaded, after = terminal.written.partition(LOADED)
-        assert (bool(loaded), UP in terminal.written) == (option != "--fast", False)
-        assert option == "--fast" or (before == "" and "cat" in after and "\x1b[" not in after)
-
-
-def test_nothing_shows_before_an_answer_that_words_do_not_find(noted: Machine, start: Start) -> None:
-    assert noted.run("search", "felines asleep", "--mode", "lexical").stderr.startswith(b"nothing found")
-    for query in ("a tomcat that naps", "felines asleep"):
-        terminal = start(noted, "search", query)
-        assert terminal.end() == 0
-        assert terminal.written.partition(LOADED)[0] == ""
-        assert shown(terminal.screen().lines) == ["cat"]
-
-
-def test_remarks_stand_above_the_answer_and_are_not_wiped_away(noted: Machine, start: Start) -> None:
-    terminal = start(noted, "search", "kitens in months.csv")
-    assert terminal.end() == 0
-    lines = terminal.screen().lines
+def test_remarks_stand_above_the_answer(noted: Machine) -> None:
+    lines = searched(noted, "kitens in months.csv").screen().lines
     assert lines[:2] == [PENDING, "taken as: kittens for kitens"]
-    assert shown(lines) == ids_of(noted, "search", "kitens in months.csv")
+    assert shown(lines) == ids_of(noted, "kitens in months.csv")
 
 
-def test_a_long_answer_leaves_nothing_of_the_first(bare: Machine, start: Start) -> None:
-    text = "Berth {0} is let by the week, and its mooring lines are changed before winter {0}, says master {0}."
-    bare.imports(*({"id": f"berth-{i:02}", "content": text.format(i), "created_at": "2026-03-02"} for i in range(12)))
-    terminal = start(bare, "search", "berths and their mooring lines", columns=120, rows=8)
-    assert terminal.end() == 0
-    assert "berth" in terminal.written.partition(LOADED)[0]
-    found = shown(terminal.screen().lines)
-    assert (found, len(found)) == (ids_of(bare, "search", "berths and their mooring lines"), 10)
-
-
-def test_an_interrupt_restores_the_terminal(noted: Machine, start: Start) -> None:
-    terminal = start(noted, "search", QUERY, HOLD="1")
-    terminal.read_until(LOADED)
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.end() == 130
-    screen = terminal.screen()
-    assert screen.cursor_is_shown
+def test_an_interrupt_restores_the_terminal(noted: Machine) -> None:
+    terminal = OnTerminal([sys.executable, "-P", "-c", HELD, "search", QUERY], noted.folder, noted.environment)
+    try:
+        terminal.read_until(LOADING)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == 130
+    finally:
+        terminal.kill()
     assert "Traceback" not in terminal.written
-    assert len(screen.lines) <= 1
+    assert len(terminal.screen().lines) <= 1
 
 
-def test_a_plain_terminal_or_pipe_gets_the_answer_alone(noted: Machine, start: Start) -> None:
-    terminal = start(noted, "search", QUERY, TERM="dumb")
-    assert terminal.end() == 0
+def test_a_plain_terminal_or_pipe_gets_the_answer_alone(noted: Machine) -> None:
+    terminal = searched(noted, QUERY, TERM="dumb")
     assert "\x1b[" not in terminal.written
     lines = terminal.screen().lines
     assert shown(lines) == ["cat", "words"]

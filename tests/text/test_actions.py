@@ -1,11 +1,8 @@
 """The actions of a command: the forms in which an agent commits them."""
 
-from subcog_hooks.cli.remember import MAX_TRIED
-from subcog_hooks.core.files import read_rows
-from subcog_hooks.text import actions
-from subcog_hooks.text.actions import PREFIX, actions_of_call, example_calls
+from subcog_hooks.text.actions import PREFIX, actions_of_call
 
-FORMS = {  # of the actions at which `remember` promises that a rule comes
+FORMS = {  # of the actions that a rule may be about
     "delete": (
         *("rm -rf build/cache", "rm notes/old.md", "git clean -fdx", "kubectl delete deployment orders"),
         *("helm uninstall orders", "find . -name '*.log' -delete", "docker volume rm pgdata"),
@@ -54,15 +51,6 @@ def test_an_action_is_read_in_all_of_its_forms() -> None:
 
 def test_a_command_that_only_reports_is_no_action() -> None:
     assert [form for form in REPORTS if actions_of_call("Bash", form, "")] == []
-
-
-def test_each_action_of_a_rule_has_an_example_that_does_it() -> None:
-    for action, *_ in read_rows(actions.__file__, "action_phrases.tsv"):
-        done = [
-            actions_of_call(tool, given.get("command", "example"), given.get("file_path", ""))
-            for tool, given in example_calls(PREFIX + action, "")[:MAX_TRIED]
-        ]
-        assert any(PREFIX + action in names for names in done), action
 
 
 def test_an_action_is_seen_behind_a_wrapper_of_its_command() -> None:

@@ -33,21 +33,20 @@ SERVER_S = 20.0  # A server answers its client in half a second, on a loaded mac
 class Remark(NamedTuple):
     """A finding of `doctor`, ready for a terminal.
 
-    kind: GOOD, NOTE or BAD; exit_code: of `doctor` for a bad finding; silences: the hook is silent by it, not by the prompt.
+    kind: GOOD, NOTE or BAD; exit_code: of `doctor` for a bad finding.
     """
 
     kind: str
     text: str
     exit_code: int = 0
-    silences: bool = False
 
 
 def good(text: str) -> Remark:
     return Remark(GOOD, text)
 
 
-def note(text: str, *, silences: bool = False) -> Remark:
-    return Remark(NOTE, text, silences=silences)
+def note(text: str) -> Remark:
+    return Remark(NOTE, text)
 
 
 def bad(text: str, exit_code: int = EXIT_STORE) -> Remark:

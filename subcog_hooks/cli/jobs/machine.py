@@ -1,16 +1,14 @@
-"""The machine's load and battery, process priorities and leftover processes, through psutil."""
+"""The machine's load and battery, and process priorities, through psutil."""
 
 import math
 import os
 import sys
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import psutil
 
 from subcog_hooks.hook import detached
-from subcog_hooks.llm import claude_client
 
 MINUTE_S = 60.0
 LOWEST_PRIORITY = "19"  # the highest nice value of a session
@@ -115,21 +113,3 @@ def _yield_to_other_sessions() -> None:
             file.write(LOWEST_PRIORITY)
     except OSError:
         pass  # The kernel has no autogroups.
-
-
-def find_leftover_processes() -> Iterator[tuple[int, str]]:
-    """Yield the number and the name of each process of this user that has outlived its client."""
-    for process in psutil.process_iter():
-        try:
-            client = process.environ().get(claude_client.MARK, "")
-            if client.isdecimal() and not _is_lifeline(int(client)) and not _is_lifeline(process.pid):
-                yield process.pid, process.name()
-        except (psutil.Error, OSError):
-            continue  # The process has ended, or belongs to another user.
-
-
-def _is_lifeline(number: int) -> bool:
-    try:
-        return os.path.abspath(claude_client.__file__) in psutil.Process(number).cmdline()
-    except psutil.NoSuchProcess:
-        return False

@@ -1,4 +1,4 @@
-"""Counts and previews shared memories (`share status`), and undoes colleagues' changes (`share restore`)."""
+"""Previews shared memories, finds their lost versions (`share status`), and undoes colleagues' changes (`share restore`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_documents import document_with_withheld
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
-from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING_LOOKED_AT, Overruling, ShareState, SyncRecord
+from subcog_hooks.share.synced import CHANGED, ERASED, Overruling, ShareState, SyncRecord
 from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 
 MAX_PREVIEW = 5  # memories and problems
-COUNT_BATCH = 2_000  # memories that are counted together
 MAX_LOST = 1_000  # latest versions that lost a conflict
 MAX_KEPT = 100_000  # own versions that are stored beside a colleague's
 _STATUSES = ("active", "superseded", "archived")
@@ -58,7 +57,8 @@ def _documents_to_send(
     ready, refused = [], []
     for memory in store.all(_STATUSES):
         before = on_server.get(memory.id)
-        if server_documents.is_shareable(memory, frozenset((project,))) and is_waiting(memory, before, project):
+        is_settled = before and before.local == server_documents.local_digest(memory) and not (before.missed or before.sending)
+        if server_documents.is_shareable(memory, frozenset((project,))) and not is_settled:
             try:
                 document = server_documents.document_to_send(memory, before.withheld if before else None)
                 ready.append((memory.id, str(document["content"])))
@@ -67,32 +67,12 @@ def _documents_to_send(
     return ready, refused
 
 
-def is_waiting(memory: Memory, before: SyncRecord | None, project: str) -> bool:
-    """Return whether a memory or its deletion has to be sent. before: the server's record of it."""
-    if not server_documents.is_shareable(memory, frozenset((project,))):
-        return before is not None and _is_gone(before, memory)
-    is_settled = before and before.local == server_documents.local_digest(memory) and not before.missed and not before.sending
-    return not is_settled
-
-
 def _is_gone(record: SyncRecord, memory: Memory | None) -> bool:
     """Return whether a memory that the server has was deleted here, or has left its project."""
     if record.is_deleted or memory is None or memory.status == "deleted":
         return not record.is_deleted
     is_elsewhere = memory.scope != "project" or memory.project != record.project
     return is_elsewhere and not record.author  # A colleague's memory that moved to another project here stays on the server.
-
-
-def count_waiting(store: Store, state: ShareState, project: str, *, is_agreed: bool) -> int:
-    """Return the number of memories and deletions of a project to send. is_agreed: the current server may have it already."""
-    revision = state.progress(project)[1] if is_agreed else NOTHING_LOOKED_AT
-    count = from_seq = 0
-    while changed := store.changes(revision, store.revision(), from_seq, COUNT_BATCH):
-        on_server = state.records_by_id(project, [memory.id for memory in changed]) if is_agreed else {}
-        count += sum(is_waiting(memory, on_server.get(memory.id), project) for memory in changed)
-        from_seq = changed[-1].seq + 1
-    purged = state.records_of_seqs(store.purged_after(revision)) if is_agreed else []
-    return count + sum(record.project == project and not record.is_deleted for record in purged)
 
 
 def find_lost_versions(store: Store, projects: Sequence[str]) -> list[Memory]:
@@ -160,18 +140,6 @@ def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
     old, new = ({**document_with_withheld(memory, {}), "project": memory.project} for memory in (before, after))
     names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
     return tuple([name for name in names if (old.get(name) or None) != (new.get(name) or None)])
-
-
-def find_withheld_changes(store: Store, held: Sequence[SyncRecord]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return one's own memories with colleagues' changes that are not applied: id, colleague, fields."""
-    stored = store.by_ids([record.id for record in held])
-    changes = []
-    for record in held:
-        fields = tuple([name for name in sorted(record.withheld) if name not in ("trust", "updated_at")])
-        if fields and record.id in stored and stored[record.id].trust != TEAM:
-            author = server_documents.shown_author(record.author) if record.author else "a colleague"
-            changes.append((record.id, author, fields))
-    return changes
 
 
 def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -> list[Memory]:

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import SearchOptions
 from subcog_hooks.cli.terminal import context, inputs
-from subcog_hooks.cli.terminal.output import DIM, day, safe, terminal
+from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import (
@@ -242,6 +242,8 @@ def require_supported(options: SearchOptions) -> None:
         if getattr(options, name):
             hint = "the server is asked by words, meaning, project and namespace"
             raise UsageError(f"--team does not go with --{name}", hint)
+    if options.explain and options.shape == results.TABLE:
+        raise UsageError("--team explains its scores in JSON alone", "give --json or --jsonl")
 
 
 def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
@@ -264,17 +266,17 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
     )
     query_type = classify_query(text)
     with connect(url) as (server, tables):
-        alpha, why = numbers.alpha, "fusion.alpha"
+        alpha = numbers.alpha
         if alpha is None:
             by_type = float(getattr(numbers, query_type))
-            alpha, why = adaptive_alpha(query_type, by_type, numbers.large, numbers.small, numbers.large)
+            alpha, _ = adaptive_alpha(query_type, by_type, numbers.large, numbers.small, numbers.large)
         started = time.perf_counter()
         hits = team_search.search_server(server, tables, request, numbers, alpha, now_ms())
         elapsed = (time.perf_counter() - started) * 1_000
     if note:
         terminal.say(note)
     if options.shape == results.TABLE:
-        _print_hits(hits, options, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
+        _print_hits(hits)
         if not hits:
             terminal.say("the team's server has found nothing; try fewer or other words, or --all-projects")
     elif options.shape == results.JSON:
@@ -338,23 +340,13 @@ def _result_row(hit: TeamHit, *, explain: bool) -> dict[str, object]:
     return row
 
 
-def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offset: int) -> None:
-    if hits and terminal.is_drawn and not options.explain:
+def _print_hits(hits: list[TeamHit]) -> None:
+    if hits and terminal.is_drawn:
         from subcog_hooks.cli.results import memories_view  # rich, needed on a terminal only
 
         labels = [hit.label.replace("_", " ") for hit in hits]
         terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))
         return
-    for number, hit in enumerate(hits, offset + 1):
+    for hit in hits:
         memory = hit.memory
         terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}  ({memory.noted})")
-        if options.explain:
-            channels = "; ".join(f"{name} rank {rank}, {hit.scores[name]:.4g}" for name, rank in hit.ranks.items())
-            added = ", ".join(f"{name} {amount:.4g}" for name, amount in hit.contributions.items())
-            for line in (
-                f"{number}. score {hit.score:g}, confidence {hit.label}",
-                f"found by {channels or 'its neighbours alone'}",
-                read_as,
-                f"the score is the sum of {added}, times {hit.lift:.4g} for agreement and {hit.age:.4g} for age",
-            ):
-                terminal.pieces((f"    {line}", DIM))

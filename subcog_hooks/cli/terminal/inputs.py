@@ -20,6 +20,7 @@ from subcog_hooks.hook import facts
 from subcog_hooks.store import state_values as user_flags
 from subcog_hooks.store.memory import PENDING, STATUSES, Memory
 from subcog_hooks.text import actions
+from subcog_hooks.text.standing_rules import is_standing
 
 if sys.platform != "win32":
     import termios
@@ -253,23 +254,23 @@ def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
 MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
 
 
-def moment_remark(memory: Memory, governed: Sequence[str]) -> str:
-    """Describe the scope of a memory and when it is handed over. governed: the actions at which it comes.
+def moment_remark(memory: Memory) -> str:
+    """Describe the scope of a memory and when it is handed over.
 
-    >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)), ())
+    >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)))
     'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
-    >>> moment_remark(Memory(id="a", content="Run just tidy before you commit."), ("action:commit",))
+    >>> moment_remark(Memory(id="a", content="Run just tidy before you commit."))
     'kept in learnings, for all your projects; it comes when a prompt is about it, or when the agent is about to commit'
-    >>> moment_remark(Memory(id="a", content="x", namespace="config", when={"branch": "main"}), ())
+    >>> moment_remark(Memory(id="a", content="x", namespace="config", when={"branch": "main"}))
     'kept in config, for all your projects; it comes as soon as branch=main'
     """
     owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
     by = f", {memory.noted}" if memory.noted else ""
     waits = "once `subcog review` has accepted it, " if memory.status == PENDING else ""
-    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory, governed)}"
+    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory)}"
 
 
-def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
+def _moment_phrase(memory: Memory) -> str:
     when = _join_first(condition_texts(memory.when), " and ")
     expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
@@ -287,7 +288,7 @@ def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
         moments.append(f"when a prompt or a command matches {_join_first(memory.triggers, ' or ')}")
     if memory.paths:
         moments.append(f"when a tool touches {_join_first(memory.paths, ' or ')}")
-    if governed:
+    if is_standing(memory.standing, memory.content) and (governed := actions.actions_of_rule(memory.content)):
         moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
