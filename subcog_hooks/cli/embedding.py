@@ -76,14 +76,12 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder, count_cores
 
-    with models.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
+    with models.open_vectors(home, store, space, anew=afresh, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
-            done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
-        vector_store.part_cells_anew(home, space.name, vectors)
-        return done
+            return catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
 
 
 commands = typer.Typer(

@@ -314,10 +314,7 @@ def embed_all_pending(home: Home, pace: Pace = FULL_PACE) -> int:
 def _embed_space(home: Home, space: Space, pace: Pace) -> int:
     """Make a space's pending vectors. Return the number of texts."""
     try:
-        with (
-            Store.reader(home) as store,
-            models.open_vectors(home, store, space, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors,
-        ):
+        with Store.reader(home) as store, models.open_vectors(home, store, space, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
             done = embed_pending(
                 home,
                 store,
@@ -328,8 +325,6 @@ def _embed_space(home: Home, space: Space, pace: Pace) -> int:
                 is_wanted=lambda: _is_in_use(home, space),
                 pace=pace,
             )
-            if done:
-                vector_store.part_cells_anew(home, space.name, vectors)
             is_sound = done > 0 or not vectors.pending(1)  # The model works, or had nothing to do.
     except StoreBusy:
         return 0  # another process works on it
