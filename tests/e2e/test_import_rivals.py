@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.e2e.machine import OWNER, SHOP, Machine, assert_one_line_error
 from tests.rival_stores import RIVALS, load_dump, make_database, mcp_memory_service
@@ -169,19 +168,6 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
     assert [row["trust"] for row in waiting.values()] == ["tool"]
 
 
-def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
-    shutil.copytree(RIVALS / "memsearch", shop / ".memsearch")
-    said = assert_taken_once(bare, ["memsearch"], shop)
-    assert "left out 1, which is a summary that failed" in said
-    assert bare.stored() == {}
-    waiting = bare.stored("pending")
-    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("file", OWNER)}
-    turn = next(text for text in waiting if text.startswith("- User asked why the basket"))
-    assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
-    assert "<!--" not in turn
-    assert any(text.startswith("## Shop\n\n- The basket moved") for text in waiting)
-
-
 # ---- made after what the programs publish ---------------------------------------------------------------------------------
 
 
@@ -281,47 +267,6 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     assert bare.run("import", "--from", "codex").stdout == f"added 1 ({OWNER}: 1), archived 1, already there 3\n".encode()
 
 
-@pytest.mark.parametrize("is_json", [False, True])
-def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, shop: Path, *, is_json: bool) -> None:
-    differences: list[dict[str, object]] = [
-        {},
-        {"state": "draft"},
-        {"pinned": True},
-        {"state": "retired"},
-        {"replacedBy": "b-1-x"},
-        {"scope": "workspace", "workspace": str(shop)},
-        {"scope": "workspace", "workspace": "/not/here"},
-    ]
-    usual: dict[str, object] = {
-        "scope": "global",
-        "category": "testing",
-        "state": "active",
-        "maturity": "proven",
-        "tags": ["till"],
-    }
-    usual |= {"createdAt": "2026-05-04T10:00:00.000Z", "pinned": False}
-    bullets = [
-        {"id": f"b-{number}-x", "content": f"Rule {number} is about the till.", **usual, **more}
-        for number, more in enumerate(differences, 1)
-    ]
-    path = bare.root / "user" / ".cass-memory" / "playbook.yaml"
-    path.parent.mkdir()
-    playbook = {"schema_version": 2, "bullets": bullets}
-    path.write_text(json.dumps(playbook) if is_json else yaml.safe_dump(playbook), encoding="utf-8")
-    said = assert_taken_once(bare, ["cass"])
-    assert "left out 2, each of which is retired or replaced there" in said
-    assert "left out 1, which is about a folder that is not here (/not/here)" in said
-    kept = bare.stored()
-    assert {text: (row["trust"], row.get("project")) for text, row in kept.items()} == {
-        "Rule 1 is about the till.": ("agent", None),
-        "Rule 3 is about the till.": ("import", None),
-        "Rule 6 is about the till.": ("agent", OWNER),
-    }
-    first = kept["Rule 1 is about the till."]
-    assert (first["tags"], first["created_at"][:10]) == (["testing", "till"], "2026-05-04")
-    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Rule 2 is about the till.": "tool"}
-
-
 # ---- what can not be read -------------------------------------------------------------------------------------------------
 
 
@@ -340,21 +285,6 @@ def test_an_unusable_or_locked_database_is_one_line(bare: Machine, shop: Path) -
     assert bare.stored("all") == {}
 
 
-def test_a_playbook_that_is_none_is_one_line(bare: Machine) -> None:
-    path = bare.root / "playbook.yaml"
-    for text, said in (
-        (b"bullets: [unclosed", "is no YAML"),
-        (b"- a\n- b\n", "is no playbook of cass-memory"),
-        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "there are no notes"),
-        (b"[" * 50_000, "is nested more than 50 deep"),
-    ):
-        path.write_bytes(text)
-        done = bare.run("import", "--from", "cass", str(path))
-        assert_one_line_error(done, 2)
-        assert said in done.stderr.decode()
-    assert not list(bare.root.rglob("ran"))
-
-
 def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
     half, nowhere = bare.root / "user" / ".basic-memory" / "config.json", bare.folder
     half.parent.mkdir()
@@ -369,9 +299,7 @@ def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: py
         ("--from mcp-memory-service not-there.db", nowhere, "is not there"),
         ("--from codex", shop, "is not there"),
         ("--from basic-memory", shop, str(half)),
-        ("--from memsearch", shop, "has no day files of memsearch"),
         ("--from mempalace", shop, "chroma.sqlite3 is not there"),
-        ("--from cass", shop, "there is no playbook.yaml"),
     ):
         with subtests.test(arguments=arguments, folder=folder):
             done = bare.run("import", *arguments.split(), cwd=folder)
