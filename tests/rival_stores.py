@@ -34,17 +34,6 @@ def claude_mem(folder: Path) -> Path:
     return load_dump("claude-mem/claude-mem.sql", folder / "claude-mem.db")
 
 
-def claude_mem_lite(folder: Path) -> Path:
-    columns = "id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, type TEXT, narrative TEXT, lesson_learned TEXT"
-    rows = [(number, "manual-1", "shop", "bugfix", LESSON.format(number), "", 1, 1781000000000) for number in range(ROWS)]
-    return make_database(
-        folder / "claude-mem-lite.db",
-        f"CREATE TABLE observations ({columns}, importance_set_at INTEGER, created_at_epoch INTEGER)",
-        into="observations",
-        rows=rows,
-    )
-
-
 def mcp_memory_service(folder: Path) -> Path:
     return load_dump("mcp-memory-service/sqlite_vec.sql", folder / "sqlite_vec.db")
 
@@ -89,7 +78,6 @@ def older_subcog(folder: Path) -> Path:
 
 DATABASES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # by test: the source's name, and what makes the file
     "claude-mem": ("claude-mem", claude_mem),
-    "claude-mem-lite": ("claude-mem-lite", claude_mem_lite),
     "mcp-memory-service": ("mcp-memory-service", mcp_memory_service),
     "mempalace": ("mempalace", mempalace),
     "subcog": ("subcog", other_subcog),

@@ -14,7 +14,6 @@ from tests.e2e.machine import OWNER, SHOP, Machine, assert_one_line_error
 from tests.rival_stores import RIVALS, load_dump, make_database, mcp_memory_service
 
 OTHER_SUBCOG = "id, namespace, domain, project_id, file_path, status, created_at, tags, tombstoned_at, content"
-RULE = "Run the tests of the basket before every commit that touches the till."
 
 
 def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None = None) -> str:
@@ -169,41 +168,6 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
 
 
 # ---- made after what the programs publish ---------------------------------------------------------------------------------
-
-
-def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path) -> None:
-    called, later = f"{shop.parent.name}--shop", 1781000000001
-    columns = (
-        "id, memory_session_id, project, text, type, title, narrative, facts, created_at_epoch, compressed_into,"
-        " lesson_learned, superseded_at, importance_set_at, hidden_at"
-    )
-    rows = [  # id, session, project, narrative, lesson, and when it was superseded, weighed by the person, or hidden
-        (1, "s1", called, "It broke.", "Empty carts answer 204.", None, None, None),
-        (2, f"manual-{called}", called, RULE, None, None, None, None),
-        (3, "s1", called, "A file.", None, None, None, None),
-        (4, "s1", called, "Old.", "An older lesson.", later, None, None),
-        (5, "s1", called, "Hidden.", "A hidden lesson.", None, None, later),
-        (6, "s1", "else--tiles", "", "Tiles are drawn twice.", None, None, None),
-        (7, "s1", called, "", "The person gave this weight.", None, later, None),
-    ]
-    make_database(
-        bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db",
-        f"CREATE TABLE observations ({columns})",
-        into="observations",
-        rows=[
-            (id_, session, project, "x", "decision", "Title", text, "[]", later - 1, None, lesson, *times)
-            for id_, session, project, text, lesson, *times in rows
-        ],
-    )
-    said = assert_taken_once(bare, ["claude-mem-lite"], shop)
-    assert "left out 2, each of which is replaced or hidden there" in said
-    assert "left out 1, which has no lesson" in said
-    assert "left out 1, which is about else--tiles: import it there" in said
-    assert {text: row["trust"] for text, row in bare.stored().items()} == {
-        RULE: "agent",
-        "The person gave this weight.": "import",
-    }
-    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Empty carts answer 204.": "tool"}
 
 
 def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine) -> None:

@@ -106,7 +106,7 @@ SOURCES: dict[str, Source] = {
     repository.ADR: Source(
         _read_records, lambda context: repository.describe_record_places(context.here.root) if context.here else ""
     ),
-    **{name: _store_source(name) for name in (stores.CLAUDE_MEM, stores.CLAUDE_MEM_LITE, stores.MCP_MEMORY)},
+    **{name: _store_source(name) for name in (stores.CLAUDE_MEM, stores.MCP_MEMORY)},
     notes.BASIC_MEMORY: Source(
         lambda path, context: notes.read_basic_memory(context.environment, path), _describe_basic_memory
     ),
