@@ -35,7 +35,7 @@ from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import AGENT_WORDS, LLM_LEARNS, NEVER, SECOND_LOOK, Settings
 from subcog_hooks.store import home_files, index_writer, lookups, past_runs, project, state_values, verdicts
-from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
+from subcog_hooks.store.home_files import DONE, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
@@ -126,8 +126,6 @@ def check_models(home: Home, store: Store) -> Iterator[Remark]:
         except ModelError as error:
             yield bad(str(error), EXIT_MODEL)
         yield from _check_vectors(home, store, space)
-    if failure := catch_up.last_failure(home):
-        yield note(f"the last process that embedded ended early: {failure}")
 
 
 def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
@@ -335,7 +333,7 @@ def check_background_jobs(home: Home, settings: Settings) -> Iterator[Remark]:
             if job.is_due(home) and not is_at_work:
                 yield note(f"at rest, {job.name}: not run yet; it starts with the next session or command")
             continue
-        if last.outcome in (PUT_OFF, UNFINISHED) and not job.is_due(home):
+        if last.outcome != DONE and not job.is_due(home):
             continue  # A command has done the work since.
         message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:

@@ -42,12 +42,10 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
     """
     home = store.home
     try:
-        count = sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
+        return sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
-    catch_up.forget_failure(home)
-    return count
 
 
 def embed_briefly(store: Store, space: Space) -> int:
@@ -185,7 +183,6 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
     space = models.find_space(home, name)
     if not space.is_packaged:  # going back to the packaged model always works
         models.verify_model(space)
-    catch_up.forget_failure(home)
     write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     remark = ""
@@ -216,5 +213,4 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
             VectorStore.remove(own_home, space.name)
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
-    catch_up.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")

@@ -296,6 +296,15 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     assert lines[1].endswith(", 0.3 s)")
 
 
+def test_doctor_tells_of_a_failed_run_until_its_work_is_done(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "BRIEF_S", 0.0)
+    subcog("remember", "The gate is shut.")
+    home_files.write_record(home, JobRecord({"embedding": LastRun(now_ms(), 300, RUN_FAILED, "the disk is full")}, 0, 0))
+    assert "at rest, embedding: the disk is full (" in subcog("doctor").out
+    subcog("doctor", "--fix")
+    assert "the disk is full" not in subcog("doctor").out
+
+
 RUN = """
 import os, psutil
 from subcog_hooks.cli.jobs import background_jobs

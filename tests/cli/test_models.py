@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import catch_up, models
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
+from subcog_hooks.store import home_files
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.vector_reader import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
@@ -183,7 +184,7 @@ def test_a_model_that_is_being_embedded_with_is_removed_for_good(with_memories: 
                 process.wait(0.2)  # the process has the lowest priority: polling without a pause starves it
         assert with_memories("models", "remove", OTHER).code == 0
         assert (process.wait(60), process.stdout.read()) == (0, b"")
-    assert catch_up.last_failure(home) == ""
+    assert home_files.read_record(home).runs["embedding"].outcome != home_files.RUN_FAILED
     assert list(list_models(with_memories)) == ["minilm"]
     assert [name for name in os.listdir(home.index) if SLUG in name] == []
     assert [name for name in os.listdir(home.models) if SLUG in name] == []
@@ -258,10 +259,3 @@ def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monke
     done = with_memories("doctor")
     assert done.code == 5
     assert "BAD  minilm/model.onnx is not as it was installed; reinstall subcog" in done.out
-
-
-def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:
-    catch_up.record_failure(home, PACKAGED, OSError("the disk is full"))
-    assert f"ended early: {PACKAGED.model}: the disk is full" in with_memories("doctor").out
-    with_memories("doctor", "--fix")
-    assert "ended early" not in with_memories("doctor").out
