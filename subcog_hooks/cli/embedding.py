@@ -148,11 +148,9 @@ def _count_embedded(home: Home, space: Space) -> int:
 @commands.command()
 def pull(
     name: Annotated[str, Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
-    from_: Annotated[
-        str | None, Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
-    ] = None,
+    from_: Annotated[str | None, Option("--from", metavar="DIR", help="The folder with its files.")] = None,
 ) -> None:
-    """Install a model, from the network or from a folder with its files. It is tried out before it is kept.
+    """Install a model from a folder with its files, and without one tell where they are. It is tried out before it is kept.
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
@@ -161,8 +159,7 @@ def pull(
     home = context.home()
     home.create()
     known_names = {space.name for space in models.installed_spaces(home) if not models.missing_files(space)}
-    with output.track_bytes(name) as advance:
-        space = pull_model(home, name, from_, advance)
+    space = pull_model(home, name, from_)
     if space.name in known_names:
         terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
     else:
