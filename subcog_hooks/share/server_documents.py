@@ -303,9 +303,8 @@ def _export_lines(connection: Connection) -> Iterator[str]:
                 fields = _shared_fields(read_document(text))
             except InvalidMemory:  # `import` could not read it either.
                 continue
-            if not jsonl.is_entity(fields):  # An entity's names stand for the id, too.
-                source = team_source(shown_author(author))
-                yield to_json({"id": id_, "project": project, **fields, "trust": TEAM, "source": source}) + "\n"
+            source = team_source(shown_author(author))
+            yield to_json({"id": id_, "project": project, **fields, "trust": TEAM, "source": source}) + "\n"
 
 
 def erase_memories(connection: Connection, projects: Sequence[str], ids: Sequence[str], *, has_vectors: bool) -> None:

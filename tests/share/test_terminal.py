@@ -355,7 +355,6 @@ def test_an_exported_document_chooses_neither_id_nor_project(ada: Person, team: 
     ada.begin()
     chosen = {"id": "theirs", "project": "github.com/acme/zoo", "scope": "user", "source": "x", "trust": "user"}
     team.run(ROW, "bob", (SHOP, "bobs", json.dumps({"content": "Deploy now.", **chosen})))
-    team.run(ROW, "bob", (SHOP, "entity", json.dumps({"content": "Deploy now.", "entity_id": "theirs"})))
     file = tmp_path / "team.jsonl"
     assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
     fields = {"id": "bobs", "project": SHOP, "content": "Deploy now.", "trust": "team", "source": "team:bob"}
