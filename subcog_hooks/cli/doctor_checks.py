@@ -39,7 +39,7 @@ from subcog_hooks.store.home_files import DONE, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
-from subcog_hooks.store.state import ASIDE, State, put_aside
+from subcog_hooks.store.state import MADE_ANEW, State, discard
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
@@ -272,9 +272,9 @@ def check_past_sessions(home: Home) -> Iterator[Remark]:
 def check_state(home: Home) -> Iterator[Remark]:
     if not os.path.exists(home.state_db):
         return
-    aside: list[str] = []
+    messages: list[str] = []
     try:
-        state = State.open(home, context.STATE_WAIT_MS, aside.append)
+        state = State.open(home, context.STATE_WAIT_MS, messages.append)
         damaged = bool(state.problems())
         if not damaged:
             state.begin()  # a process that holds the lock keeps every hook silent
@@ -282,17 +282,17 @@ def check_state(home: Home) -> Iterator[Remark]:
         paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
     except (StoreCorrupt, StoreTooNew) as error:
-        put_aside(home)
-        yield note(f"{error.message}; {ASIDE}")
+        discard(home)
+        yield note(f"{error.message}; {MADE_ANEW}")
         return
     except StoreError as error:
         yield bad(f"{error}; until then the hook hands over again what a session has had")
         return
-    if aside:
-        yield note(aside[0])
+    if messages:
+        yield note(messages[0])
     elif damaged:
-        put_aside(home)
-        yield note(f"{home.state_db} was damaged; {ASIDE}")
+        discard(home)
+        yield note(f"{home.state_db} was damaged; {MADE_ANEW}")
     elif paused:
         yield note("the hook is paused; `subcog resume` ends it", silences=True)
     else:

@@ -155,12 +155,12 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, h
     assert "the index has 1 memory, the store 0; run `subcog doctor --fix`" in done.out
 
 
-def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
+def test_a_damaged_state_is_made_anew(with_hook: Run, home: Home) -> None:
     with_hook("pause")
     with open(home.state_db, "r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
-    assert "is put aside and made anew" in with_hook("doctor").out
+    assert "is deleted and made anew" in with_hook("doctor").out
     assert not state_values.is_paused(State.open(home, 100), 0)
 
 

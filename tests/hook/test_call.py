@@ -50,7 +50,7 @@ def test_a_session_is_a_short_text_or_none(home: Home, store: Store) -> None:
     assert make_call(home, session_id=f"{TRIAL}1").is_trial
 
 
-def test_a_damaged_state_is_put_aside_and_answered_again(home: Home, store: Store) -> None:
+def test_a_damaged_state_is_deleted_and_answered_again(home: Home, store: Store) -> None:
     State.open(home, 100).close()
     calls: list[int] = []
 
@@ -61,8 +61,8 @@ def test_a_damaged_state_is_put_aside_and_answered_again(home: Home, store: Stor
 
     call.with_sound_state(home, answer)
     assert len(calls) == 2
-    assert Path(home.state_db + ".damaged").exists()
-    assert "is damaged; it is put aside and made anew" in Path(home.log, "hook.log").read_text()
+    assert not Path(home.state_db).exists()
+    assert "is damaged; it is deleted and made anew" in Path(home.log, "hook.log").read_text()
 
 
 @pytest.mark.parametrize("error", [StoreError("locked"), StoreCorrupt("memories.db is damaged", "restore it")])

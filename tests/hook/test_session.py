@@ -225,10 +225,9 @@ def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make
     assert sessions.find_session(other, "s") is None
 
 
-def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:
+def test_a_damaged_state_is_made_anew_and_the_session_begins(start: Start, home: Home) -> None:
     start()
     for suffix in ("-wal", "-shm"):
         Path(home.state_db + suffix).unlink(missing_ok=True)
     Path(home.state_db).write_bytes(b"x" * 5_000)
     assert printed_ids(start(session="another")) == ["pinned", "branch"]
-    assert Path(home.state_db + ".damaged").exists()
