@@ -7,7 +7,7 @@ import sys
 from itertools import pairwise
 
 from subcog_hooks.embed import layout
-from subcog_hooks.embed.layout import PackedEncoder, to_int8
+from subcog_hooks.embed.layout import CONTINUES, PackedEncoder, to_int8
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MAX_WORD = 100  # characters; a longer word is unknown
 UNKNOWN = b"[UNK]"
 
-_CONTINUES = b"\xfe"  # layout.CONTINUES
 _STRETCH = 2000  # characters split at once, so that the rest of a long text costs nothing after enough ids
 
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -84,7 +83,7 @@ def split_words(text: str) -> list[str]:
 def _piece_ids(word: str, match: Match) -> list[int]:
     """Return the ids of one word: its longest token, then the longest continuation, and so on."""
     # A character that continues no token makes the word unknown. Checked first, 256 such words cost 4 ms instead of 120.
-    if len(word) > MAX_WORD or not (word.isascii() or all(match(_CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
+    if len(word) > MAX_WORD or not (word.isascii() or all(match(CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
         return [match(UNKNOWN)[1]]
     rest = word.encode()
     ids: list[int] = []
@@ -94,7 +93,7 @@ def _piece_ids(word: str, match: Match) -> list[int]:
         if not length:
             return [match(UNKNOWN)[1]]
         ids.append(token_id)
-        rest = _CONTINUES + rest[length:]
+        rest = CONTINUES + rest[length:]
         marker = 1
     return ids
 

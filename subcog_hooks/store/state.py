@@ -42,7 +42,7 @@ CREATE TABLE pointers (
 CREATE INDEX pointers_by_time ON pointers (at);
 -- units: the UTF-16 units that a session has been given
 CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, last_at INTEGER NOT NULL,
   prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_project ON sessions (project, last_at);
@@ -136,7 +136,7 @@ CREATE TABLE noted (memory TEXT PRIMARY KEY, told_at INTEGER) STRICT, WITHOUT RO
 CREATE TABLE news (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(_SCRIPT, version=15, synchronous="NORMAL")
+SCHEMA = database.Schema(_SCRIPT, version=16, synchronous="NORMAL")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
 

@@ -18,17 +18,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import home_files
-from subcog_hooks.store.home_files import (
-    DONE,
-    OUTCOMES,
-    PUT_OFF,
-    RUN_FAILED,
-    UNFINISHED,
-    JobRecord,
-    LastRun,
-    ProcessLock,
-    is_held,
-)
+from subcog_hooks.store.home_files import DONE, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun, ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -265,10 +255,12 @@ def test_a_damaged_record_is_as_good_as_none(home: Home) -> None:
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
-    runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
+    runs = {
+        outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in (DONE, RUN_FAILED, PUT_OFF, UNFINISHED)
+    }
     home_files.write_record(home, JobRecord(runs, 5, 6))
     again = home_files.read_record(home)
-    assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
+    assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in runs}
     assert again.runs[DONE].result.startswith("two lines x")
     assert len(again.runs[DONE].result) == home_files.MAX_RESULT
     assert (again.next_at, again.settings) == (5, 6)

@@ -128,7 +128,7 @@ def test_three_come_with_a_call_and_once(home: Home) -> None:
 def test_a_session_whose_account_is_spent_hears_nothing(home: Home) -> None:
     store_finding(home, "cargo-1")
     state = State.open(home, 1_000)
-    state.run("INSERT INTO sessions VALUES ('s', '', '', 1, 1, 1, NULL, 1000000)")
+    state.run("INSERT INTO sessions VALUES ('s', '', '', 1, 1, NULL, 1000000)")
     state.close()
     assert call(home) == []
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "spent")
