@@ -28,7 +28,7 @@ from subcog_hooks.store.memory import (
     now_ms,
 )
 from subcog_hooks.store.project import Project, may_lack_files
-from subcog_hooks.store.store import Store, TriggerRoom
+from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
 MAX_FIRST = 20  # memories that a report holds with their content
@@ -158,7 +158,6 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
         (location, row) for location, row in chunk if row.is_section and texts.get(row.memory.id) != row.memory.content_hash
     ]
     forgotten = _find_forgotten(unseen, store, options.names) if store and unseen and not options.may_return else frozenset()
-    room = store.trigger_room() if store else TriggerRoom(used=0)
     time_ms = now_ms()
     plan = ImportReport()
     hashes: set[tuple[str, str]] = set()
@@ -182,7 +181,6 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 if row.is_section and _is_copy(memory, written, store, options):
                     plan.copies.append((location, row))
                     continue
-                room.reserve(memory, before)
                 plan.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
                 plan.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
@@ -190,11 +188,9 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.forgotten += is_deleted
                 plan.skipped += not is_deleted
             elif memory.id in plan.new and (options.replace or row.is_section):
-                room.reserve(memory, before)
                 plan.new[memory.id] = memory
             else:
                 replacement = _choose_replacement(before, memory, row, options)
-                room.reserve(replacement, before)
                 plan.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
         except InvalidMemory as error:
             plan.refuse(location, str(error))

@@ -25,38 +25,6 @@ from subcog_hooks.store.memory import (
 )
 from subcog_hooks.store.project import resolve_identity
 
-_ENTITY_NAMES = {"entity_id": "id", "entity_type": "namespace", "recognition": "content"}
-_ENTITY_NAMES |= {"trigger_patterns": "triggers", "state_conditions": "when"}
-_FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our facts
-
-
-def convert_entity(fields: dict[str, object]) -> dict[str, object]:
-    """Convert an entity's fields to a memory's. Raises InvalidMemory if both names of a field are given.
-
-    `recognition` becomes the content, which defaults to the entity's id. The type becomes the namespace.
-
-    >>> convert_entity({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it,, calm ", "when": None})
-    {'id': 'calm', 'namespace': 'script', 'keywords': ['calm', 'lose it'], 'content': 'calm'}
-    """
-    converted: dict[str, object] = {}
-    for name, value in fields.items():
-        target = _ENTITY_NAMES.get(name, name)
-        if value is None or (name == "recognition" and fields.get("content") is not None):
-            continue
-        if target in converted:
-            raise InvalidMemory(f"{target} is given twice, as {name} too", "give one of them")
-        converted[target] = value
-    namespace, keywords, when = converted.get("namespace"), converted.get("keywords"), converted.get("when")
-    if isinstance(namespace, str):
-        converted["namespace"] = namespace.strip().lower().replace(" ", "-")
-    if isinstance(keywords, str):
-        converted["keywords"] = list(dict.fromkeys(filter(None, map(str.strip, keywords.split(",")))))
-    if isinstance(when, dict):
-        converted["when"] = {_FACT_NAMES.get(name, name): condition for name, condition in when.items()}
-    converted.setdefault("content", converted.get("id"))
-    return converted
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
 _TIME_FIELDS = ("created_at", "updated_at", "expires_at")
@@ -143,7 +111,7 @@ def _parse_fields(line: str) -> dict[str, Any]:
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    return convert_entity(fields) if "entity_id" in fields else fields
+    return fields
 
 
 def dump(memory: Memory) -> str:

@@ -23,7 +23,6 @@ from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings,
 from subcog_hooks.settings.keys import KEYS, Key
 from subcog_hooks.store import past_runs, verdicts
 from subcog_hooks.store.home_files import ProcessLock
-from subcog_hooks.store.state import delete_damaged
 from subcog_hooks.store.verdicts import SPOKE
 
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
@@ -129,10 +128,6 @@ def set_(
 def _forget_prompts() -> None:
     """Delete the texts of earlier prompts. If that fails, the hook's next run deletes them."""
     home = context.home()
-    try:
-        delete_damaged(home)
-    except StoreError as error:
-        terminal.say(f"{error.message}; it may hold prompts")
     past_runs.forget_silent_calls(home)
     if not os.path.exists(home.state_db):
         return

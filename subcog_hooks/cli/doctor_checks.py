@@ -35,11 +35,11 @@ from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import home_files, index_writer, lookups, past_runs, project, state_values, verdicts
-from subcog_hooks.store.home_files import DONE, PUT_OFF, UNFINISHED, is_held
+from subcog_hooks.store.home_files import DONE, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
-from subcog_hooks.store.state import ASIDE, State, put_aside
+from subcog_hooks.store.state import MADE_ANEW, State, discard
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
@@ -123,8 +123,6 @@ def check_models(home: Home, store: Store) -> Iterator[Remark]:
         except ModelError as error:
             yield bad(str(error), EXIT_MODEL)
         yield from _check_vectors(home, store, space)
-    if failure := catch_up.last_failure(home):
-        yield note(f"the last process that embedded ended early: {failure}")
 
 
 def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
@@ -271,9 +269,9 @@ def check_past_sessions(home: Home) -> Iterator[Remark]:
 def check_state(home: Home) -> Iterator[Remark]:
     if not os.path.exists(home.state_db):
         return
-    aside: list[str] = []
+    messages: list[str] = []
     try:
-        state = State.open(home, context.STATE_WAIT_MS, aside.append)
+        state = State.open(home, context.STATE_WAIT_MS, messages.append)
         damaged = bool(state.problems())
         if not damaged:
             state.begin()  # a process that holds the lock keeps every hook silent
@@ -281,17 +279,17 @@ def check_state(home: Home) -> Iterator[Remark]:
         paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
     except (StoreCorrupt, StoreTooNew) as error:
-        put_aside(home)
-        yield note(f"{error.message}; {ASIDE}")
+        discard(home)
+        yield note(f"{error.message}; {MADE_ANEW}")
         return
     except StoreError as error:
         yield bad(f"{error}; until then the hook hands over again what a session has had")
         return
-    if aside:
-        yield note(aside[0])
+    if messages:
+        yield note(messages[0])
     elif damaged:
-        put_aside(home)
-        yield note(f"{home.state_db} was damaged; {ASIDE}")
+        discard(home)
+        yield note(f"{home.state_db} was damaged; {MADE_ANEW}")
     elif paused:
         yield note("the hook is paused; `subcog resume` ends it")
     else:
@@ -332,7 +330,7 @@ def check_background_jobs(home: Home, settings: Settings) -> Iterator[Remark]:
             if job.is_due(home) and not is_at_work:
                 yield note(f"at rest, {job.name}: not run yet; it starts with the next session or command")
             continue
-        if last.outcome in (PUT_OFF, UNFINISHED) and not job.is_due(home):
+        if last.outcome != DONE and not job.is_due(home):
             continue  # A command has done the work since.
         message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:

@@ -42,12 +42,10 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
     """
     home = store.home
     try:
-        count = sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
+        return sum(_embed_space(home, store, space, afresh=afresh) for space in models.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
-    catch_up.forget_failure(home)
-    return count
 
 
 def embed_briefly(store: Store, space: Space) -> int:
@@ -76,14 +74,12 @@ def _embed_space(
 ) -> int:
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder, count_cores
 
-    with models.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
+    with models.open_vectors(home, store, space, anew=afresh, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
-            done = catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
-        vector_store.part_cells_anew(home, space.name, vectors)
-        return done
+            return catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
 
 
 commands = typer.Typer(
@@ -152,11 +148,9 @@ def _count_embedded(home: Home, space: Space) -> int:
 @commands.command()
 def pull(
     name: Annotated[str, Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
-    from_: Annotated[
-        str | None, Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
-    ] = None,
+    from_: Annotated[str | None, Option("--from", metavar="DIR", help="The folder with its files.")] = None,
 ) -> None:
-    """Install a model, from the network or from a folder with its files. It is tried out before it is kept.
+    """Install a model from a folder with its files, and without one tell where they are. It is tried out before it is kept.
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
@@ -165,8 +159,7 @@ def pull(
     home = context.home()
     home.create()
     known_names = {space.name for space in models.installed_spaces(home) if not models.missing_files(space)}
-    with output.track_bytes(name) as advance:
-        space = pull_model(home, name, from_, advance)
+    space = pull_model(home, name, from_)
     if space.name in known_names:
         terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
     else:
@@ -187,7 +180,6 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
     space = models.find_space(home, name)
     if not space.is_packaged:  # going back to the packaged model always works
         models.verify_model(space)
-    catch_up.forget_failure(home)
     write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     remark = ""
@@ -218,5 +210,4 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
             VectorStore.remove(own_home, space.name)
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
-    catch_up.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")

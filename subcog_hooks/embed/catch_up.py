@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager, nullcontext
 from itertools import islice
@@ -10,13 +9,11 @@ from itertools import islice
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogError
-from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.records import record
 from subcog_hooks.embed import models, neural_encoder
 from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock, is_held
-from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore, texts_of
@@ -24,8 +21,7 @@ from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder
@@ -248,11 +244,6 @@ def _split_in_groups(
         yield group
 
 
-FAILURE = "embedding.failure"  # in the index's folder: the reason for an early end, by space
-MAX_FAILURES = 64 * 1024  # bytes
-RETRY_MS = 24 * 3_600_000  # a failed model is tried again after this time, or when its files have changed
-
-
 def is_enabled(settings: Settings) -> bool:
     """Return whether the user wants memories to be embedded in the background."""
     return bool(settings["embedding.background"])
@@ -270,10 +261,8 @@ def is_embedding_due(home: Home) -> bool:
 
 
 def _is_space_due(home: Home, space: Space) -> bool:
-    """Return whether a memory waits, no process works on it, and the model has not just failed. It takes 2 ms."""
-    failure = _read_failures(home).get(space.name)
-    has_just_failed = failure and failure.get("files") == _stamp(space) and now_ms() - failure.get("at", 0) < RETRY_MS
-    if has_just_failed or is_held(lock_of(home, space)):
+    """Return whether a memory waits, and no process works on it. It takes 2 ms."""
+    if is_held(lock_of(home, space)):
         return False
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
@@ -288,37 +277,46 @@ def _is_space_due(home: Home, space: Space) -> bool:
         return embedded_revision < store.revision()
 
 
-def embed_all_pending(home: Home, pace: Pace = FULL_PACE) -> int:
-    """Make every space's pending vectors, with the pauses and the end that `pace` gives. Return the number of texts.
+def embed_all_pending(homes: Iterable[Home], pace: Pace = FULL_PACE) -> int:
+    """Make the pending vectors of every space in these homes, with the pauses and the end that `pace` gives.
 
-    The reason for an unfinished space goes to the log and to `doctor`.
+    Return the number of texts. A space that fails does not stop the others; its error is raised at the end.
     """
-    try:
-        models.chosen_space(home, loading.load(home))
-    except SubcogError as error:
-        log.write_line(home, str(error))
     done = 0
-    seen: set[str] = set()
-    # The spaces are listed again each time: the user may have chosen another one meanwhile.
-    while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
-        if not pace.goes_on():
-            break
-        seen.add(new[0].name)
-        done += _embed_space(home, new[0], pace)
-        if not any(space.name == new[0].name for space in models.installed_spaces(home)):
-            VectorStore.remove(home, new[0].name)  # made here just after `models remove` had deleted them
-            remove_locks(home, new[0])  # made anew as well
+    failure: Exception | None = None
+    for home in homes:
+        try:
+            models.chosen_space(home, loading.load(home))
+        except SubcogError as error:
+            log.write_line(home, str(error))
+        for space in _list_again(home):
+            if not pace.goes_on():
+                break
+            try:
+                done += _embed_space(home, space, pace)
+            except Exception as error:  # noqa: BLE001 - it is raised below
+                failure = error
+            if not any(space.name == installed.name for installed in models.installed_spaces(home)):
+                VectorStore.remove(home, space.name)  # made here just after `models remove` had deleted them
+                remove_locks(home, space)  # made anew as well
+    if failure:
+        raise failure
     return done
+
+
+def _list_again(home: Home) -> Iterator[Space]:
+    """Yield the spaces in use. They are listed again each time: the user may have chosen another one meanwhile."""
+    seen: set[str] = set()
+    while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
+        seen.add(new[0].name)
+        yield new[0]
 
 
 def _embed_space(home: Home, space: Space, pace: Pace) -> int:
     """Make a space's pending vectors. Return the number of texts."""
     try:
-        with (
-            Store.reader(home) as store,
-            models.open_vectors(home, store, space, parts=True, wait_ms=vector_store.LONG_WAIT_MS) as vectors,
-        ):
-            done = embed_pending(
+        with Store.reader(home) as store, models.open_vectors(home, store, space, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
+            return embed_pending(
                 home,
                 store,
                 vectors,
@@ -328,20 +326,12 @@ def _embed_space(home: Home, space: Space, pace: Pace) -> int:
                 is_wanted=lambda: _is_in_use(home, space),
                 pace=pace,
             )
-            if done:
-                vector_store.part_cells_anew(home, space.name, vectors)
-            is_sound = done > 0 or not vectors.pending(1)  # The model works, or had nothing to do.
     except StoreBusy:
         return 0  # another process works on it
-    except Exception as error:  # noqa: BLE001 - a background process has no terminal
-        if not _is_in_use(home, space):
-            return 0  # it was removed meanwhile
-        log.write_line(home, f"embedding ended early: {space.model}: {error}")
-        record_failure(home, space, error)
-        return 0
-    if is_sound:
-        forget_failure(home, space)
-    return done
+    except Exception:
+        if _is_in_use(home, space):
+            raise
+        return 0  # it was removed meanwhile
 
 
 def _spaces_in_use(home: Home) -> list[Space]:
@@ -350,54 +340,3 @@ def _spaces_in_use(home: Home) -> list[Space]:
 
 def _is_in_use(home: Home, space: Space) -> bool:
     return any(space.name == wanted.name for wanted in _spaces_in_use(home))
-
-
-def last_failure(home: Home) -> str:
-    """Return the reasons why the last run ended early, "" when it did not."""
-    return "; ".join(str(failure.get("why")) for failure in _read_failures(home).values())
-
-
-def record_failure(home: Home, space: Space, error: Exception) -> None:
-    """Record why a space's vectors were not finished; for a failing model, with the stamp of its files."""
-    files = _stamp(space) if isinstance(error, ModelError) else ""
-    reason = " ".join(f"{space.model}: {error}".split())
-    _write_failures(home, {**_read_failures(home), space.name: {"why": reason, "files": files, "at": now_ms()}})
-
-
-def forget_failure(home: Home, space: Space | None = None) -> None:
-    """Delete the failure of a finished space, None for all spaces."""
-    failures = _read_failures(home)
-    if failures:
-        _write_failures(home, {name: failure for name, failure in failures.items() if space and name != space.name})
-
-
-def _stamp(space: Space) -> str:
-    """Return sizes and times of a model's files, so that changed files are tried again."""
-    entries = []
-    for folder, _, names in os.walk(space.folder):
-        for name in names:
-            status = os.stat(os.path.join(folder, name))
-            entries.append(f"{name} {status.st_size} {status.st_mtime_ns}")
-    return ", ".join(sorted(entries)) or "none"
-
-
-def _read_failures(home: Home) -> dict[str, dict[str, Any]]:
-    try:
-        failures = json.loads(read_regular(os.path.join(home.index, FAILURE), MAX_FAILURES))
-    except (OSError, ValueError):
-        return {}
-    return (
-        {name: failure for name, failure in failures.items() if isinstance(failure, dict)} if isinstance(failures, dict) else {}
-    )
-
-
-def _write_failures(home: Home, failures: dict[str, dict[str, Any]]) -> None:
-    path = os.path.join(home.index, FAILURE)
-    try:
-        if failures:
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(failures, file)
-        elif os.path.exists(path):
-            os.unlink(path)
-    except OSError:
-        pass  # the disk is full; the log has the failure if there was room

@@ -211,14 +211,7 @@ def spaces_in_use(home: Home, settings: Settings) -> list[Space]:
 
 
 def open_vectors(
-    home: Home,
-    store: Store,
-    space: Space,
-    progress: Progress | None = None,
-    *,
-    anew: bool = False,
-    parts: bool = False,
-    wait_ms: int | None = None,
+    home: Home, store: Store, space: Space, progress: Progress | None = None, *, anew: bool = False, wait_ms: int | None = None
 ) -> VectorStore:
     """Return the vectors of a space, brought to the store's revision by `vector_store.open_following`. Raises StoreError."""
     return vector_store.open_following(
@@ -230,7 +223,6 @@ def open_vectors(
         progress,
         made_by=vector_makers(space),
         anew=anew,
-        parts=parts,
         wait_ms=wait_ms,
     )
 

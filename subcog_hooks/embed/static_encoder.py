@@ -7,7 +7,7 @@ import sys
 from itertools import pairwise
 
 from subcog_hooks.embed import layout
-from subcog_hooks.embed.layout import PackedEncoder, to_int8
+from subcog_hooks.embed.layout import CONTINUES, PackedEncoder, to_int8
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     Match = Callable[[bytes], tuple[int, int]]  # layout.PackedEncoder.match
 
 MAX_WORD = 100  # characters; a longer word is unknown
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # recognised in the raw text, in this spelling only
 UNKNOWN = b"[UNK]"
 
-_CONTINUES = b"\xfe"  # layout.CONTINUES
 _STRETCH = 2000  # characters split at once, so that the rest of a long text costs nothing after enough ids
 
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -46,20 +44,6 @@ _IDEOGRAPHS = (  # code points that are single words; the gap before 2B920 is th
     (0x2B920, 0x2CEAF),
     (0x2F800, 0x2FA1F),
 )
-# In these ranges all marks, punctuation and format characters of Unicode 18 became such only since Unicode 9.
-_NEWER = (
-    *((0x05C8, 0x05C9), (0x061D, 0x061D), (0x07FD, 0x07FD), (0x0890, 0x08E2), (0x09FD, 0x09FE), (0x0A76, 0x0A76)),
-    *((0x0AFA, 0x0AFF), (0x0B53, 0x0B55), (0x0C04, 0x0C3C), (0x0C77, 0x0C77), (0x0C84, 0x0C84), (0x0D00, 0x0D00)),
-    *((0x0D3B, 0x0D3C), (0x0D81, 0x0D81), (0x0EBA, 0x0EBA), (0x0ECE, 0x0ECE), (0x180F, 0x1886), (0x1ABF, 0x1AF0)),
-    *((0x1B4E, 0x1B4F), (0x1B7D, 0x1B7F), (0x1DF6, 0x1DFB), (0x2E43, 0x2E63), (0xA82C, 0xA82C), (0xA8C5, 0xA8C5)),
-    *((0xA8FF, 0xA8FF), (0xA9BD, 0xA9BD), (0x10D24, 0x10F89), (0x11070, 0x11074), (0x110C2, 0x110CD), (0x111CF, 0x111CF)),
-    *((0x1123E, 0x11241), (0x1133B, 0x1133B), (0x113BB, 0x1145E), (0x11660, 0x1166C), (0x116B9, 0x116B9), (0x1182F, 0x11FFF)),
-    *((0x12FF1, 0x1612F), (0x16D6D, 0x16F4F), (0x16FE2, 0x16FE4), (0x1CF00, 0x1D128), (0x1D25B, 0x1D25C), (0x1E000, 0x1E6F5)),
-    (0x1E944, 0x1E95F),
-)
-_WERE_PUNCTUATION = "\u166d\U000111c9"  # in Unicode 8; now a symbol and a mark
-_WERE_MARKS = "\u1734\U0001171e"
-
 _DROPPED = ("Cc", "Cf", "Co", "Cs", "Mn")
 _UNKNOWN_MARK = "\ufffc"  # it replaces a mark that stays: no token has one, so the word is unknown either way
 
@@ -72,19 +56,14 @@ def token_ids(text: str, match: Match, limit: int = sys.maxsize, ids_by_word: di
     """
     ids: list[int] = []
     ids_by_word = {} if ids_by_word is None else ids_by_word
-    for special, part in _split_at_special_tokens(text):
-        if special:
-            ids.append(match(special.encode())[1])
+    for stretch in _stretches(text):
+        for word in split_words(stretch):
+            pieces = ids_by_word.get(word)
+            if pieces is None:
+                ids_by_word[word] = pieces = _piece_ids(word, match)
+            ids += pieces
             if len(ids) >= limit:
                 return ids[:limit]
-        for stretch in _stretches(part):
-            for word in split_words(stretch):
-                pieces = ids_by_word.get(word)
-                if pieces is None:
-                    ids_by_word[word] = pieces = _piece_ids(word, match)
-                ids += pieces
-                if len(ids) >= limit:
-                    return ids[:limit]
     return ids
 
 
@@ -104,7 +83,7 @@ def split_words(text: str) -> list[str]:
 def _piece_ids(word: str, match: Match) -> list[int]:
     """Return the ids of one word: its longest token, then the longest continuation, and so on."""
     # A character that continues no token makes the word unknown. Checked first, 256 such words cost 4 ms instead of 120.
-    if len(word) > MAX_WORD or not (word.isascii() or all(match(_CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
+    if len(word) > MAX_WORD or not (word.isascii() or all(match(CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
         return [match(UNKNOWN)[1]]
     rest = word.encode()
     ids: list[int] = []
@@ -114,27 +93,9 @@ def _piece_ids(word: str, match: Match) -> list[int]:
         if not length:
             return [match(UNKNOWN)[1]]
         ids.append(token_id)
-        rest = _CONTINUES + rest[length:]
+        rest = CONTINUES + rest[length:]
         marker = 1
     return ids
-
-
-def _split_at_special_tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the text between special tokens, each part with the special token before it, "" for the first."""
-    if "[" not in text:
-        yield "", text
-        return
-    nearest = {token: start_of_token for token in SPECIAL if (start_of_token := text.find(token)) >= 0}
-    special, start = "", 0
-    while nearest:
-        after = min(nearest, key=nearest.__getitem__)
-        start_of_token = nearest[after]
-        yield special, text[start:start_of_token]
-        special, start = after, start_of_token + len(after)
-        nearest[after] = text.find(after, start)
-        if nearest[after] < 0:
-            del nearest[after]
-    yield special, text[start:]
 
 
 def _stretches(text: str) -> Iterator[str]:
@@ -163,9 +124,7 @@ class _CleanedForms(dict[int, str]):
         kind = category(c)
         if c in "\t\n\r":
             become = " "
-        elif c in _WERE_PUNCTUATION:
-            become = c
-        elif c == "\ufffd" or c in _WERE_MARKS or (kind in _DROPPED and not _is_newer(code)):
+        elif c == "\ufffd" or kind in _DROPPED:
             become = ""
         elif c.isspace():
             become = " "
@@ -187,18 +146,14 @@ class _FoldedForms(dict[int, str]):
         kind = category(c)
         if code < 128:
             become = _ASCII[code] or ""
-        elif c in _WERE_PUNCTUATION or (kind[0] == "P" and not _is_newer(code)):
+        elif kind[0] == "P":
             become = f" {c} "
-        elif kind == "Mn" and not _is_newer(code):
+        elif kind == "Mn":
             become = ""
         else:
             become = c.lower()
         self[code] = become
         return become
-
-
-def _is_newer(code: int) -> bool:
-    return any(low <= code <= high for low, high in _NEWER)
 
 
 _CLEANED = _CleanedForms()

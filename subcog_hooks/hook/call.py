@@ -10,7 +10,7 @@ from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import REJECTED, IdMaker, now_ms
-from subcog_hooks.store.state import ASIDE, State, put_aside
+from subcog_hooks.store.state import MADE_ANEW, State, discard
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
 from subcog_hooks.store.verdicts import OPEN, START
@@ -188,14 +188,14 @@ def open_call(payload: Mapping[str, object], home: Home, deadline: Deadline) -> 
 
 
 def with_sound_state(home: Home, answer: Callable[[], None]) -> None:
-    """Answer a hook. Where state.db is damaged, set it aside and answer once more. Raises StoreError."""
+    """Answer a hook. Where state.db is damaged, delete it and answer once more. Raises StoreError."""
     try:
         answer()
     except StoreCorrupt as error:
         if home.state_db not in error.message:
             raise
-        log(home, f"{error.message}; {ASIDE}")
-        put_aside(home)
+        log(home, f"{error.message}; {MADE_ANEW}")
+        discard(home)
         answer()
 
 

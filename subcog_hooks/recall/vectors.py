@@ -63,7 +63,7 @@ class Semantic:
         """Begin the `search` for a query of this text in a thread beside other work. `search` raises its errors.
 
         SQLite releases the interpreter while it reads, and so does tantivy. That saves 1 ms of a prompt among 10,000 memories,
-        2 among 100,000, 11 among a million. A search for another text is dropped. `end` must follow.
+        2 among 100,000. A search for another text is dropped. `end` must follow.
         """
         if self._background is not None and self._background.text == text:
             return

@@ -29,7 +29,6 @@ STEM_BOOST = 1.0  # a word by its stem
 PART_BOOST = 0.5  # a part of an identifier that some memory has whole
 WHOLE_BOOST = 1.5  # an unchanged identifier, path or version
 GLUE_BOOST = 0.4  # a function word; chosen on one half of the development queries, .3 to .6 do as well
-VERY_MANY, EVERYWHERE = 50_000, 10  # in so many memories, function words of one in ten are left out
 LABEL_BOOST = 0.2  # the minimum for a tag or keyword; 1.0 where no text has the word
 MAX_ALL_TERMS = 8  # terms; a memory hardly has all terms of a longer query
 UNKNOWN_SHARE = 0.25  # of the rarest word's score; .5 and 1.0 cost dialogue .002 to .005
@@ -289,22 +288,11 @@ def _word_rarity(index: LexicalIndex, field: str, word: str) -> float:
 
 
 def _glue_queries(index: LexicalIndex, query: Query) -> list[tantivy.Query]:
-    return [part for term in _useful_glue(index, query) for part in _term_queries(index, term, GLUE_BOOST)]
+    return [part for term in _known_glue(query) for part in _term_queries(index, term, GLUE_BOOST)]
 
 
-def _useful_glue(index: LexicalIndex, query: Query) -> list[Term]:
-    """Return the function words that are worth their cost: in very many memories, not those of one in ten.
-
-    Five such words took 36 of the 54 ms of a query among 1,000,000, and 3 of 6 among 100,000. Without them the 376 development
-    queries find the same; without the words of a twentieth of the memories .005 less.
-    """
-    known = [term for term in query.glue if term.is_known]
-    if index.documents <= VERY_MANY:
-        return known
-    max_frequency = index.documents / EVERYWHERE
-    return [
-        term for term in known if all(index.document_frequency(analysis.BODY, stem) <= max_frequency for stem in term.stems)
-    ]
+def _known_glue(query: Query) -> list[Term]:
+    return [term for term in query.glue if term.is_known]
 
 
 def full_score(index: LexicalIndex, query: Query) -> float:
@@ -314,7 +302,7 @@ def full_score(index: LexicalIndex, query: Query) -> float:
     """
     unknown_score = UNKNOWN_SHARE * index.rarity(analysis.BODY, "") * sum(not term.is_known for term in query.terms)
     score = unknown_score + sum(_term_score(index, term) for term in query.terms if term.is_known)
-    return score + GLUE_BOOST * sum(_term_score(index, term) for term in _useful_glue(index, query))
+    return score + GLUE_BOOST * sum(_term_score(index, term) for term in _known_glue(query))
 
 
 def _term_score(index: LexicalIndex, term: Term) -> float:

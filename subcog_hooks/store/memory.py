@@ -167,10 +167,9 @@ def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:
 class Memory:
     """A memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
 
-    `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` lists the names). `questions` are
-    questions that it answers, in other words than its own. `standing`: whether it holds in every session, None where nobody has
-    set it; else `standing_rules` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
-    their key.
+    `when` maps the names of facts to conditions on them (`conditions` lists the names). `questions` are questions that it
+    answers, in other words than its own. `standing`: whether it holds in every session, None where nobody has set it; else
+    `standing_rules` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as their key.
     """
 
     id: str

@@ -35,15 +35,9 @@ UNUSED_MS, UNUSED_SESSIONS = 60 * _DAY_MS, 20  # A model's memory without a use 
 
 @record
 class Session:
-    """The record of a session.
+    """The record of a session. source: its last kind of start, "" for unknown; prompts: their number."""
 
-    source: its last kind of start, "" for unknown; prompts: their number; started_at, last_at: milliseconds since the epoch.
-    """
-
-    project: str
     source: str
-    started_at: int
-    last_at: int
     prompts: int
 
 
@@ -52,9 +46,9 @@ def begin_session(state: State, session: str, project: str, source: str, now_ms:
     if not session:
         return
     state.run(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 0, NULL, 0) ON CONFLICT (session)"
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, 0, NULL, 0) ON CONFLICT (session)"
         " DO UPDATE SET project = excluded.project, source = excluded.source, last_at = excluded.last_at",
-        (session, project, source, now_ms, now_ms),
+        (session, project, source, now_ms),
     )
     _prune(state, now_ms)
 
@@ -64,9 +58,9 @@ def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
     if not session:
         return
     rows = state.run(
-        "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 1, NULL, 0) ON CONFLICT (session)"
+        "INSERT INTO sessions VALUES (?, ?, '', ?, 1, NULL, 0) ON CONFLICT (session)"
         " DO UPDATE SET prompts = prompts + 1, last_at = excluded.last_at RETURNING prompts",
-        (session, project, now_ms, now_ms),
+        (session, project, now_ms),
     )
     if rows[0][0] == 1:
         _prune(state, now_ms)
@@ -98,7 +92,7 @@ def _prune(state: State, now_ms: int) -> None:
 
 def find_session(state: State, session: str) -> Session | None:
     """Return the record of a session, None when there is none."""
-    rows = state.run("SELECT project, source, started_at, last_at, prompts FROM sessions WHERE session = ?", (session,))
+    rows = state.run("SELECT source, prompts FROM sessions WHERE session = ?", (session,))
     return Session(*rows[0]) if rows else None
 
 
@@ -120,8 +114,8 @@ def count_units(state: State, session: str) -> int:
 def add_units(state: State, session: str, project: str, units: int, now_ms: int) -> None:
     """Add to the UTF-16 units given to a session; an unknown session begins with it."""
     state.run(
-        "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
-        (session, project, now_ms, now_ms, units, units),
+        "INSERT INTO sessions VALUES (?, ?, '', ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
+        (session, project, now_ms, units, units),
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Pages. A hook reads the whole WAL of earlier hooks (.3 ms for 64 pages, 2 ms for 640) and adds some ten. Emptying it takes 5
 # to 30 ms on a disk that syncs.
 LONG_WAL = 256
-ASIDE = "it is put aside and made anew, without the ledger and a pause"
+MADE_ANEW = "it is deleted and made anew, without the ledger and a pause"
 BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
 _SUFFIXES = ("", "-wal", "-shm")  # the files of a database
@@ -42,7 +42,7 @@ CREATE TABLE pointers (
 CREATE INDEX pointers_by_time ON pointers (at);
 -- units: the UTF-16 units that a session has been given
 CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, last_at INTEGER NOT NULL,
   prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_project ON sessions (project, last_at);
@@ -136,7 +136,7 @@ CREATE TABLE noted (memory TEXT PRIMARY KEY, told_at INTEGER) STRICT, WITHOUT RO
 CREATE TABLE news (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(_SCRIPT, version=15, synchronous="NORMAL")
+SCHEMA = database.Schema(_SCRIPT, version=16, synchronous="NORMAL")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
 
@@ -155,31 +155,31 @@ class State:
     def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
-        A file that is damaged, too old or another program's is moved aside and made anew: nothing in it is the only copy. tell:
-        is called with a message about it.
+        A file that is damaged, too old or another program's is deleted and made anew: nothing in it is the only copy. tell: is
+        called with a message about it.
         """
         path = home.state_db
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
         except (StoreCorrupt, StoreTooOld) as error:
-            put_aside(home)
+            discard(home)
             if tell:
-                tell(f"{error.message}; {ASIDE}")
+                tell(f"{error.message}; {MADE_ANEW}")
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
 
     @classmethod
     def open_in_any_case(cls, home: Home, busy_ms: float, tell: Callable[[str], None]) -> State:
         """Return a state for a hook, even where state.db cannot be used. tell: is called with the reason.
 
-        A file of a later version is moved aside. A file that cannot be written is copied to memory, for this process only.
+        A file of a later version is deleted. A file that cannot be written is copied to memory, for this process only.
         Where it cannot be read either, the state is empty.
         """
         try:
             return cls.open(home, busy_ms, tell)
         except StoreTooNew as error:
             try:
-                put_aside(home)
-                tell(f"{error.message}; {ASIDE}")
+                discard(home)
+                tell(f"{error.message}; {MADE_ANEW}")
                 return cls.open(home, busy_ms, tell)
             except StoreError as failure:
                 tell(f"{failure}; the hook goes on without it")
@@ -264,27 +264,15 @@ class State:
             self.run("ROLLBACK")
 
 
-def delete_damaged(home: Home) -> None:
-    """Delete the files that `put_aside` has moved, which may hold texts of prompts. Raises StoreError."""
+def discard(home: Home) -> None:
+    """Delete an unusable state.db. Raises StoreCorrupt when that fails."""
     for suffix in _SUFFIXES:
         try:
-            os.unlink(f"{home.state_db}.damaged{suffix}")
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise StoreError(f"{home.state_db}.damaged cannot be deleted: {error.strerror}", "delete it") from None
-
-
-def put_aside(home: Home) -> None:
-    """Move an unusable state.db away. Raises StoreCorrupt when that fails."""
-    path = home.state_db
-    for suffix in _SUFFIXES:
-        try:
-            os.replace(path + suffix, f"{path}.damaged{suffix}")
+            os.unlink(home.state_db + suffix)
         except FileNotFoundError:
             pass
         except OSError:
-            raise StoreCorrupt(f"{path} is damaged and cannot be moved away", "delete it; it is made anew") from None
+            raise StoreCorrupt(f"{home.state_db} is damaged and cannot be deleted", "delete it; it is made anew") from None
 
 
 def _shorten_log(connection: apsw.Connection, name: str, pages: int) -> int:

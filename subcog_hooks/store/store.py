@@ -23,32 +23,9 @@ if TYPE_CHECKING:
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older cache is made anew
-MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
 
-_MAX_CACHED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
-_literals_by_trigger: dict[str, tuple[str, ...]] = {}  # an import needs each twice, 40 µs a time
 _DERIVED = ("trigger_keys", "triggers", "path_globs", "governed")  # tables
 _LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")
-
-
-class TriggerRoom:
-    """The number of triggers without a literal that an import may still add. used: how many the store has.
-
-    A trigger that a line removes is not counted before the next chunk: additions are written first.
-    """
-
-    __slots__ = ("_left",)
-
-    def __init__(self, used: int) -> None:
-        self._left = MAX_UNKEYED - used
-
-    def reserve(self, memory: Memory, before: Memory | None) -> None:
-        """Take the additional triggers of a memory over its old version. Raises InvalidMemory where too few are left."""
-        patterns = _unkeyed_triggers(memory)
-        needed = max(0, len(patterns) - (len(_unkeyed_triggers(before)) if before else 0))
-        if needed > max(0, self._left):
-            raise _no_room_error(patterns[-1])
-        self._left -= needed
 
 
 class Store(StoreReader):
@@ -142,10 +119,6 @@ class Store(StoreReader):
         """Return the row numbers purged after revision `number`."""
         return [row[0] for row in self.run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
-    def trigger_room(self) -> TriggerRoom:
-        """Return the room for triggers without a literal."""
-        return TriggerRoom(self._count_unkeyed())
-
     def problems(self) -> list[str]:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
         rows = [str(row[0]) for row in self.run("PRAGMA integrity_check(5)")]
@@ -154,10 +127,7 @@ class Store(StoreReader):
     # writing
 
     def add(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Store new memories in one transaction; each gets its row number.
-
-        Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
-        """
+        """Store new memories in one transaction; each gets its row number. Raises InvalidMemory for an id that is taken."""
         added = [check_memory(memory) for memory in memories]
         with _Transaction(self) as revision:
             for memory in added:
@@ -264,14 +234,8 @@ class Store(StoreReader):
 
     # the derived rows
 
-    def _count_unkeyed(self) -> int:
-        return int(self.run("SELECT count(*) FROM trigger_keys WHERE key = ''")[0][0])
-
     def _put_cues(self, memory: Memory) -> None:
-        """Add the derived rows of a memory that was just written and has none; an inactive one gets none.
-
-        Raises InvalidMemory for a trigger without a literal beyond MAX_UNKEYED.
-        """
+        """Add the derived rows of a memory that was just written and has none; an inactive one gets none."""
         governed = _governed_actions(memory) if memory.status == "active" else ()
         if memory.status != "active" or not (governed or memory.triggers or memory.paths):
             return
@@ -292,9 +256,7 @@ class Store(StoreReader):
         from subcog_hooks.cues import triggers
 
         for pattern in dict.fromkeys(memory.triggers):
-            literals = _cached_literals(pattern)
-            if not literals and self._count_unkeyed() >= MAX_UNKEYED:
-                raise _no_room_error(pattern)
+            literals = triggers.any_of_literals(pattern)
             row = (memory.seq, pattern, memory.priority, " ".join(triggers.all_of_literals(pattern)))
             self._connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
             number = self._connection.last_insert_rowid()
@@ -367,27 +329,3 @@ def _governed_actions(memory: Memory) -> Sequence[str]:
     from subcog_hooks.text.standing_rules import is_standing
 
     return governed if is_standing(memory.standing, memory.content) else ()
-
-
-def _unkeyed_triggers(memory: Memory) -> list[str]:
-    if memory.status != "active":
-        return []
-    return [pattern for pattern in dict.fromkeys(memory.triggers) if not _cached_literals(pattern)]
-
-
-def _cached_literals(pattern: str) -> tuple[str, ...]:
-    literals = _literals_by_trigger.get(pattern)
-    if literals is None:
-        from subcog_hooks.cues import triggers
-
-        if len(_literals_by_trigger) >= _MAX_CACHED:
-            _literals_by_trigger.clear()
-        literals = _literals_by_trigger[pattern] = triggers.any_of_literals(pattern)
-    return literals
-
-
-def _no_room_error(pattern: str) -> InvalidMemory:
-    return InvalidMemory(
-        f"triggers has {pattern[:80]!r}, which no word must be in, and there are {MAX_UNKEYED} of that kind already",
-        "give it a word of three or more letters that each match has",
-    )

@@ -31,7 +31,6 @@ READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 # Keys that the scan reads for each wanted memory. Where long memories use up too many keys, the scan is repeated: for 19 of
 # 376 queries for 100 memories among 3,118 with 5,694 passages. 3 would cost .7 ms more among 100,000 memories.
 KEYS_A_MEMORY = 2
-PROBED_CELLS = 192  # cells that a search reads of very large audiences
 TIES = 16  # a search reads up to 16 times as many keys when many have one code: hundreds of memories of one text
 
 _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
@@ -58,38 +57,10 @@ CREATE TABLE space (
   watermark INTEGER NOT NULL,
   dimension INTEGER NOT NULL,
   finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
-  firsts_made_by TEXT NOT NULL,   -- the same of the model that gives the provisional vectors
-  parted INTEGER NOT NULL DEFAULT 0,  -- how many audiences a search reads by cells
-  counted INTEGER NOT NULL DEFAULT 0  -- the last row number when audiences were last counted
+  firsts_made_by TEXT NOT NULL    -- the same of the model that gives the provisional vectors
 ) STRICT;
-
--- The codes of audiences with very many memories, in cells (see `vector_cells`). Triggers keep them in step, so a writer of
--- `codes` needs no knowledge of cells. 0 is the status "active".
-CREATE TABLE parted (
-  reach INTEGER PRIMARY KEY,
-  codes INTEGER NOT NULL,         -- how many it had then, 0: its vectors are being replaced by another model's
-  is_complete INTEGER NOT NULL    -- 0: they are still being placed
-) STRICT;
-CREATE TABLE cells (
-  reach INTEGER NOT NULL, cell INTEGER NOT NULL,
-  pivot BLOB NOT NULL,            -- int8, what its vectors are nearest to
-  PRIMARY KEY (reach, cell)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE placed (
-  reach INTEGER NOT NULL, cell INTEGER NOT NULL, key INTEGER NOT NULL, code BLOB NOT NULL,
-  PRIMARY KEY (reach, cell, key)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX placed_by_key ON placed (key);
-CREATE TRIGGER code_gone AFTER DELETE ON codes BEGIN
-  DELETE FROM placed WHERE key = OLD.key;
-END;
-CREATE TRIGGER code_come AFTER INSERT ON codes
-WHEN NEW.status = 0 AND EXISTS (SELECT 1 FROM parted WHERE reach = NEW.reach) BEGIN
-  INSERT OR REPLACE INTO placed SELECT NEW.reach, cell, NEW.key, NEW.code FROM cells WHERE reach = NEW.reach
-  ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8((SELECT vector FROM vectors WHERE key = NEW.key))) LIMIT 1;
-END;
 """
-VECTORS_SCHEMA = database.Schema(_SCRIPT, version=2, synchronous="NORMAL")
+VECTORS_SCHEMA = database.Schema(_SCRIPT, version=3, synchronous="NORMAL")
 
 
 class VectorsUnusable(StoreError):
@@ -134,7 +105,7 @@ def prepare_connection(connection: apsw.Connection, path: str, dimension: int, *
         with TranslatedErrors(path):
             rows = connection.execute("SELECT dimension FROM space").fetchall()  # reading needs no lock
             if may_make and not rows:
-                new = "INSERT INTO space SELECT -1, ?, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM space)"
+                new = "INSERT INTO space SELECT -1, ?, '', '' WHERE NOT EXISTS (SELECT 1 FROM space)"
                 connection.execute(new, (dimension,))
                 rows = connection.execute("SELECT dimension FROM space").fetchall()
         if rows != [(dimension,)]:
@@ -255,11 +226,8 @@ class VectorReader:
         chosen = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
         with TranslatedErrors(self.path), self._connection:  # a savepoint: all statements see one state of the file
             reaches = None if audiences is None else [reach_of(audience) for audience in audiences]
-            codes, values = self._codes(query, reaches, chosen)
-            scan = (
-                f"SELECT key, code FROM ({codes}) "  # noqa: S608 - constants and marks
-                "ORDER BY vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code LIMIT ?"
-            )
+            codes, values = _codes_query(reaches, chosen)
+            scan = f"{codes} ORDER BY vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code LIMIT ?"
             limit = KEYS_A_MEMORY * k
             while True:
                 rows = self._execute(scan, (*values, query, limit))
@@ -269,35 +237,6 @@ class VectorReader:
                 limit *= 4  # a fourth scan is for memories of 48 passages each
             cosines = self.cosines(query, nearest_seqs)
         return sorted(((cosine, seq) for seq, cosine in cosines.items()), key=lambda hit: (-hit[0], hit[1]))
-
-    def _codes(
-        self, query: bytes, reaches: Sequence[int] | None, statuses: Sequence[int]
-    ) -> tuple[str, list[apsw.SQLiteValue]]:
-        """Return a query for the codes that a search compares, and its values. reaches: None for all.
-
-        Where only active memories are wanted, large audiences give the codes of their nearest cells.
-        """
-        large: set[int] = set()
-        if tuple(statuses) == (ACTIVE,) and self._execute("SELECT 1 FROM space WHERE parted"):
-            large = {reach for (reach,) in self._execute("SELECT reach FROM parted WHERE is_complete")}
-        if reaches is None:
-            scope, wanted = "NOT IN", list(large)
-        else:
-            large &= set(reaches)
-            scope, wanted = "IN", [reach for reach in reaches if reach not in large]
-        sql = (
-            f"SELECT key, code FROM codes WHERE status IN ({_placeholders(statuses)})"  # noqa: S608 - marks
-            f" AND reach {scope} ({_placeholders(wanted)})"
-        )
-        values: list[apsw.SQLiteValue] = [*statuses, *wanted]
-        if large:
-            sql += (
-                " UNION ALL SELECT placed.key, placed.code FROM (SELECT reach, cell FROM cells"  # noqa: S608 - marks and a number
-                f" WHERE reach IN ({_placeholders(large)}) ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8(?))"
-                f" LIMIT {PROBED_CELLS}) AS near CROSS JOIN placed ON placed.reach = near.reach AND placed.cell = near.cell"
-            )
-            values += [*large, query]
-        return sql, values
 
     def has_pending(self, audiences: tuple[str, ...] | None, statuses: tuple[str, ...]) -> bool:
         """Return whether a memory of these waits for its final vector. audiences, statuses: None and () for all."""
@@ -354,6 +293,14 @@ class VectorReader:
 
 def _placeholders(values: Collection[object]) -> str:
     return ",".join("?" * len(values))
+
+
+def _codes_query(reaches: Sequence[int] | None, statuses: Sequence[int]) -> tuple[str, tuple[int, ...]]:
+    """Return a query for the codes that a search compares, and its values. reaches: None for all."""
+    sql = f"SELECT key, code FROM codes WHERE status IN ({_placeholders(statuses)})"  # noqa: S608 - marks
+    if reaches is None:
+        return sql, (*statuses,)
+    return f"{sql} AND reach IN ({_placeholders(reaches)})", (*statuses, *reaches)
 
 
 def _first_memories(rows: Iterable[tuple[int, bytes]], k: int) -> tuple[list[int], bool]:

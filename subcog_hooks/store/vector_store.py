@@ -17,9 +17,8 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core import database
-from subcog_hooks.core.errors import StoreBusy, StoreError
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import make_private_folder
-from subcog_hooks.store import vector_cells
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
@@ -64,6 +63,27 @@ _WAITING_SQL = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?" 
 _LAST_PASSAGE = FIRST_QUESTION - 1
 
 
+class WriteTransaction:
+    """A write transaction, undone by an exception. execute: runs a statement and translates its errors."""
+
+    __slots__ = ("_connection", "_execute")
+
+    def __init__(self, connection: apsw.Connection, execute: Callable[[str], object]) -> None:
+        self._connection = connection
+        self._execute = execute
+
+    def __enter__(self) -> None:
+        self._execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self._execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+
 class VectorStore(VectorReader):
     """The open vectors of one space. Every method raises StoreError when SQLite does."""
 
@@ -100,9 +120,9 @@ class VectorStore(VectorReader):
 
     # following the store
 
-    def transaction(self) -> vector_cells.WriteTransaction:
+    def transaction(self) -> WriteTransaction:
         """Return a write transaction. Its beginning raises StoreBusy when another process writes for long."""
-        return vector_cells.WriteTransaction(self._connection, self._execute)
+        return WriteTransaction(self._connection, self._execute)
 
     def expect(self, made_by: MadeBy) -> None:
         """Keep only vectors that were made by these models.
@@ -125,7 +145,6 @@ class VectorStore(VectorReader):
             if finals != old_finals:
                 self._execute("UPDATE vectors SET is_final = 0 WHERE is_final")
             self._execute("UPDATE space SET finals_made_by = ?, firsts_made_by = ?", (finals, firsts))
-            self._execute("UPDATE parted SET codes = 0")  # vectors of other models lie far from the pivots
 
     def lacking(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
         """Return the key and text of each text and question of `memories` that has no vector, not even of another memory."""
@@ -177,15 +196,6 @@ class VectorStore(VectorReader):
     def forget_progress(self) -> None:
         """Record that every memory has to be visited again; in a transaction."""
         self._execute("UPDATE space SET watermark = -1")
-
-    def part(self) -> int:
-        """Put large audiences into cells and return how many changed. Some 15 to 45 s for 1,000,000 memories.
-
-        Cells of another model's vectors are made anew once no memory waits for its final vector.
-        """
-        with TranslatedErrors(self.path):
-            is_due = vector_cells.is_division_due(self._connection, is_provisional=bool(self.pending(1)))
-            return vector_cells.part_audiences(self._connection) if is_due else 0
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""
@@ -266,10 +276,7 @@ class VectorStore(VectorReader):
             "WHERE vector IS NOT NULL AND status <> ? AND code IS NULL",
             (DELETED,),
         )[0][0]
-        if lost:
-            return [f"{lost} vectors without a code"]
-        with TranslatedErrors(self.path):
-            return vector_cells.find_problems(self._connection)
+        return [f"{lost} vectors without a code"] if lost else []
 
     # inside
 
@@ -347,15 +354,14 @@ def open_following(
     *,
     made_by: MadeBy,
     anew: bool = False,
-    parts: bool = False,
     wait_ms: int | None = None,
 ) -> VectorStore:
     """Bring the vectors of a space to the store's revision and return them; a damaged file is made anew.
 
     One process does so at a time. wait_ms: how long to wait for another one, None for LOCK_WAIT_MS; then StoreBusy is raised,
     and that process, or the next one, brings the rest. made_by: vectors of other models are replaced. anew: check the whole
-    file for damage and visit every memory; vectors of unchanged texts are kept. parts: divide large audiences into cells, which
-    loads numpy and takes a minute for 1,000,000 memories. Raises StoreError, and ExtensionMissing without sqlite-vec.
+    file for damage and visit every memory; vectors of unchanged texts are kept. Raises StoreError, and
+    ExtensionMissing without sqlite-vec.
     """
     patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
 
@@ -368,8 +374,6 @@ def open_following(
             if anew:
                 vectors.forget_progress()
             follow_store(vectors, store, encode, progress)
-            if parts:
-                vectors.part()
         except BaseException:
             vectors.close()
             raise
@@ -381,18 +385,6 @@ def open_following(
         except VectorsUnusable:  # raised by the check, or later
             VectorStore.remove(home, space)
             return follow(anew=False)
-
-
-def part_cells_anew(home: Home, space: str, vectors: VectorStore) -> None:
-    """Make the cells anew once the last vectors of another model are replaced. Raises StoreError.
-
-    One process does so at a time. Where another one holds the lock for long, the next to follow the store makes the cells.
-    """
-    try:
-        with ProcessLock(lock_path(home, space), LOCK_WAIT_MS, _DOING):
-            vectors.part()
-    except StoreBusy:
-        pass
 
 
 def follow_store(vectors: VectorStore, store: Store, encode: Encode, progress: Progress | None = None) -> None:

@@ -92,50 +92,6 @@ def test_null_equals_a_missing_field(field: str, make: Maker) -> None:
     assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(bare)
 
 
-CALMING: dict[str, object] = {
-    "entity_id": "harbour_calm",
-    "entity_type": "HANDLER",
-    "recognition": "How to speak with a skipper who is upset.",
-    "keywords": "calm, breathe,lose it, calm, ",
-    "trigger_patterns": ["(about to|gonna) (snap|explode)", "(need|help).*(calm|calming) down"],
-    "state_conditions": {"is_first_conversation": True, "clinician_mode": ["on", "auto"]},
-}
-
-
-def test_an_entity_is_a_memory() -> None:
-    memory = parse_fields(CALMING)
-    assert (memory.id, memory.namespace, memory.scope, memory.trust) == ("harbour_calm", "handler", "user", "import")
-    assert memory.content == "How to speak with a skipper who is upset."
-    assert memory.keywords == ("calm", "breathe", "lose it")
-    assert list(memory.triggers) == CALMING["trigger_patterns"]
-    assert memory.when == {"first_session": True, "clinician_mode": ["on", "auto"]}
-    assert redact_memory(memory)[0].when == memory.when
-    empty: dict[str, object] = dict.fromkeys(("keywords", "trigger_patterns", "state_conditions"))
-    bare = parse_fields({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
-    assert (bare.content, bare.keywords, bare.triggers, bare.when) == ("welcome", (), (), {})
-    own = {**CALMING, "content": "Speak slowly.", "priority": 80, "tags": ["voice"], "keywords": ["calm"], "mood": 1}
-    row = jsonl.parse(json.dumps(own), lambda: "new", 1_000, trusted=False)
-    whole = (row.memory.content, row.memory.priority, row.memory.tags, row.memory.keywords, row.unknown)
-    assert whole == ("Speak slowly.", 80, ("voice",), ("calm",), ("mood",))
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"id": "other"}, "id is given twice"),
-        ({"triggers": ["x"]}, "triggers is given twice"),
-        ({"keywords": 7}, "keywords is 7; expected a list of texts"),
-        ({"trigger_patterns": "a, b"}, 'triggers is "a, b"; expected a list of texts'),
-        ({"state_conditions": "calm"}, 'when is "calm"; expected an object of state conditions'),
-        ({"entity_id": 7, "recognition": None}, "id is 7; expected a text"),
-    ],
-)
-def test_an_invalid_entity_is_refused_by_its_field(fields: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidMemory) as refused:
-        parse_fields({**CALMING, **fields})
-    assert message in str(refused.value)
-
-
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 

@@ -18,17 +18,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import home_files
-from subcog_hooks.store.home_files import (
-    DONE,
-    OUTCOMES,
-    PUT_OFF,
-    RUN_FAILED,
-    UNFINISHED,
-    JobRecord,
-    LastRun,
-    ProcessLock,
-    is_held,
-)
+from subcog_hooks.store.home_files import DONE, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun, ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -214,10 +204,12 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
-    runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
+    runs = {
+        outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in (DONE, RUN_FAILED, PUT_OFF, UNFINISHED)
+    }
     home_files.write_record(home, JobRecord(runs, 5, 6))
     again = home_files.read_record(home)
-    assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
+    assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in runs}
     assert again.runs[DONE].result.startswith("two lines x")
     assert len(again.runs[DONE].result) == home_files.MAX_RESULT
     assert (again.next_at, again.settings) == (5, 6)
@@ -243,6 +235,15 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]
     assert lines[0].endswith(", 1.5 s); put off, goes on when a session begins or a command ends, at least 10 minutes later")
     assert lines[1].endswith(", 0.3 s)")
+
+
+def test_doctor_tells_of_a_failed_run_until_its_work_is_done(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "BRIEF_S", 0.0)
+    subcog("remember", "The gate is shut.")
+    home_files.write_record(home, JobRecord({"embedding": LastRun(now_ms(), 300, RUN_FAILED, "the disk is full")}, 0, 0))
+    assert "at rest, embedding: the disk is full (" in subcog("doctor").out
+    subcog("doctor", "--fix")
+    assert "the disk is full" not in subcog("doctor").out
 
 
 RUN = """

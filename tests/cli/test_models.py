@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import catch_up
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store.home_files import ProcessLock
@@ -152,12 +151,10 @@ def test_a_model_that_is_linked_is_removed_and_its_files_stay(with_memories: Run
 
 
 def test_what_can_not_be_done_is_one_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     for arguments, code, complaint in (
         (("pull", "no-such-model"), 2, "'no-such-model' is not a text model of fastembed's catalogue"),
         (("pull", OTHER, "--from", "nowhere"), 5, "nowhere is not a folder"),
-        (("pull", OTHER), 5, "cannot be reached: Connection refused; try again later, or pull it on another machine"),
+        (("pull", OTHER), 2, "download these of https://huggingface.co/Snowflake/snowflake-arctic-embed-xs that are there"),
         (("use", OTHER), 5, f"the model {OTHER} is not installed; `subcog models pull {OTHER}`"),
         (("remove", OTHER), 5, "is not installed"),
         (("remove", "minilm"), 2, "minilm is part of subcog"),
@@ -199,10 +196,3 @@ def test_doctor_names_a_model_that_is_not_sound(with_memories: Run, home: Home) 
     assert "incomplete" in with_memories("models", "list").out
     assert with_memories("remember", "The gate is shut.").code == 0
     assert with_memories("search", "gate").code == 0
-
-
-def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:
-    catch_up.record_failure(home, PACKAGED, OSError("the disk is full"))
-    assert f"ended early: {PACKAGED.model}: the disk is full" in with_memories("doctor").out
-    with_memories("doctor", "--fix")
-    assert "ended early" not in with_memories("doctor").out

@@ -16,7 +16,7 @@ import traceback
 import warnings
 from typing import NoReturn
 
-LIBRARIES = ("markdown_it", "rich.live", "yaml")  # which commands load inside functions
+LIBRARIES = ("markdown_it", "rich.live")  # which commands load inside functions
 
 
 def load() -> None:

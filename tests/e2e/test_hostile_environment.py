@@ -194,12 +194,6 @@ def test_no_variable_has_the_keys_of_a_connection_written(bare: Machine) -> None
     assert not (bare.folder / "keys").exists()
 
 
-def test_an_agent_pulls_no_model_from_its_environment(bare: Machine) -> None:
-    bare.environment |= {"CLAUDECODE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
-    done = bare.run("models", "pull", "BAAI/bge-small-en-v1.5", "--as-user")
-    assert (done.code, b"HF_ENDPOINT is set, and an agent's variables can come from a repository" in done.stderr) == (5, True)
-
-
 @pytest.fixture
 def harbour(machine: Machine) -> Path:
     return machine.repository("harbour", REMOTE)

@@ -85,29 +85,6 @@ def test_a_pipe_beside_a_database_is_not_waited_for(bare: Machine) -> None:
         pipe.unlink()
 
 
-HUGE = {  # texts that would take minutes, or gigabytes
-    "aliases": "a: &a [x, x]\n"
-    + "".join(f"a{n}: &a{n} [*a{n - 1 or ''}, *a{n - 1 or ''}]\n" for n in range(1, 40))
-    + "bullets: []\n",
-    "merged": "a0: &a0 {x: y}\n"
-    + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 30))
-    + "bullets: []\n",
-    "base sixty": "bullets: 1" + ":59" * 1_000_000 + "\n",
-    "values": "bullets: [" + "a," * 1_900_000 + "]\n",
-    "repeated": "a: &a " + "x" * 2_000_000 + "\nbullets:\n" + "".join(f"- {{id: b{n}, content: *a}}\n" for n in range(1_000)),
-}
-
-
-@linux
-def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, subtests: pytest.Subtests) -> None:
-    for case, text in HUGE.items():
-        with subtests.test(case=case):
-            (bare.root / "playbook.yaml").write_text(text)
-            done = bare.start(bounded(bare, "import", "--from", "cass", str(bare.root / "playbook.yaml")))
-            assert_one_line_error(done, 2)
-            assert b"report it" not in done.stderr
-
-
 def test_a_file_of_nothing_but_backticks_is_read_in_time(bare: Machine) -> None:
     folder = bare.root / "user" / ".claude"
     (folder / "projects").mkdir(parents=True)

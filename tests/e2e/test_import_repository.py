@@ -227,15 +227,3 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, decided: Path) -> None:
     (decided / ".git" / "objects" / first[:2] / first[2:]).unlink()
     assert imported_days(bare, decided) == ["undated"]
     assert not ran.exists(), ran.read_text()
-
-
-PIPES = ("config", "HEAD", "packed-refs", "objects/info/alternates", "refs/heads/main", "objects/pack/p.idx")
-INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path = "{outside}"\n', "[include]path=more\n")
-
-
-def record_git(machine: Machine) -> Path:
-    """Let another program stand for git, and return the file that it writes when it is run."""
-    ran = machine.root / "ran"
-    program = write_program(machine.root / "bin" / "git", f"echo ran >> {ran}")
-    machine.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
-    return ran

@@ -9,13 +9,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.e2e.machine import OWNER, SHOP, Machine, assert_one_line_error
 from tests.rival_stores import RIVALS, load_dump, make_database, mcp_memory_service
 
 OTHER_SUBCOG = "id, namespace, domain, project_id, file_path, status, created_at, tags, tombstoned_at, content"
-RULE = "Run the tests of the basket before every commit that touches the till."
 
 
 def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None = None) -> str:
@@ -169,55 +167,7 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
     assert [row["trust"] for row in waiting.values()] == ["tool"]
 
 
-def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
-    shutil.copytree(RIVALS / "memsearch", shop / ".memsearch")
-    said = assert_taken_once(bare, ["memsearch"], shop)
-    assert "left out 1, which is a summary that failed" in said
-    assert bare.stored() == {}
-    waiting = bare.stored("pending")
-    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("file", OWNER)}
-    turn = next(text for text in waiting if text.startswith("- User asked why the basket"))
-    assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
-    assert "<!--" not in turn
-    assert any(text.startswith("## Shop\n\n- The basket moved") for text in waiting)
-
-
 # ---- made after what the programs publish ---------------------------------------------------------------------------------
-
-
-def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path) -> None:
-    called, later = f"{shop.parent.name}--shop", 1781000000001
-    columns = (
-        "id, memory_session_id, project, text, type, title, narrative, facts, created_at_epoch, compressed_into,"
-        " lesson_learned, superseded_at, importance_set_at, hidden_at"
-    )
-    rows = [  # id, session, project, narrative, lesson, and when it was superseded, weighed by the person, or hidden
-        (1, "s1", called, "It broke.", "Empty carts answer 204.", None, None, None),
-        (2, f"manual-{called}", called, RULE, None, None, None, None),
-        (3, "s1", called, "A file.", None, None, None, None),
-        (4, "s1", called, "Old.", "An older lesson.", later, None, None),
-        (5, "s1", called, "Hidden.", "A hidden lesson.", None, None, later),
-        (6, "s1", "else--tiles", "", "Tiles are drawn twice.", None, None, None),
-        (7, "s1", called, "", "The person gave this weight.", None, later, None),
-    ]
-    make_database(
-        bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db",
-        f"CREATE TABLE observations ({columns})",
-        into="observations",
-        rows=[
-            (id_, session, project, "x", "decision", "Title", text, "[]", later - 1, None, lesson, *times)
-            for id_, session, project, text, lesson, *times in rows
-        ],
-    )
-    said = assert_taken_once(bare, ["claude-mem-lite"], shop)
-    assert "left out 2, each of which is replaced or hidden there" in said
-    assert "left out 1, which has no lesson" in said
-    assert "left out 1, which is about else--tiles: import it there" in said
-    assert {text: row["trust"] for text, row in bare.stored().items()} == {
-        RULE: "agent",
-        "The person gave this weight.": "import",
-    }
-    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Empty carts answer 204.": "tool"}
 
 
 def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine) -> None:
@@ -281,47 +231,6 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     assert bare.run("import", "--from", "codex").stdout == b"added 1, archived 1, already there 3\n"
 
 
-@pytest.mark.parametrize("is_json", [False, True])
-def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, shop: Path, *, is_json: bool) -> None:
-    differences: list[dict[str, object]] = [
-        {},
-        {"state": "draft"},
-        {"pinned": True},
-        {"state": "retired"},
-        {"replacedBy": "b-1-x"},
-        {"scope": "workspace", "workspace": str(shop)},
-        {"scope": "workspace", "workspace": "/not/here"},
-    ]
-    usual: dict[str, object] = {
-        "scope": "global",
-        "category": "testing",
-        "state": "active",
-        "maturity": "proven",
-        "tags": ["till"],
-    }
-    usual |= {"createdAt": "2026-05-04T10:00:00.000Z", "pinned": False}
-    bullets = [
-        {"id": f"b-{number}-x", "content": f"Rule {number} is about the till.", **usual, **more}
-        for number, more in enumerate(differences, 1)
-    ]
-    path = bare.root / "user" / ".cass-memory" / "playbook.yaml"
-    path.parent.mkdir()
-    playbook = {"schema_version": 2, "bullets": bullets}
-    path.write_text(json.dumps(playbook) if is_json else yaml.safe_dump(playbook), encoding="utf-8")
-    said = assert_taken_once(bare, ["cass"])
-    assert "left out 2, each of which is retired or replaced there" in said
-    assert "left out 1, which is about a folder that is not here (/not/here)" in said
-    kept = bare.stored()
-    assert {text: (row["trust"], row.get("project")) for text, row in kept.items()} == {
-        "Rule 1 is about the till.": ("agent", None),
-        "Rule 3 is about the till.": ("import", None),
-        "Rule 6 is about the till.": ("agent", OWNER),
-    }
-    first = kept["Rule 1 is about the till."]
-    assert (first["tags"], first["created_at"][:10]) == (["testing", "till"], "2026-05-04")
-    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Rule 2 is about the till.": "tool"}
-
-
 # ---- what can not be read -------------------------------------------------------------------------------------------------
 
 
@@ -340,21 +249,6 @@ def test_an_unusable_or_locked_database_is_one_line(bare: Machine, shop: Path) -
     assert bare.stored("all") == {}
 
 
-def test_a_playbook_that_is_none_is_one_line(bare: Machine) -> None:
-    path = bare.root / "playbook.yaml"
-    for text, said in (
-        (b"bullets: [unclosed", "is no YAML"),
-        (b"- a\n- b\n", "is no playbook of cass-memory"),
-        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "there are no notes"),
-        (b"[" * 50_000, "is nested more than 50 deep"),
-    ):
-        path.write_bytes(text)
-        done = bare.run("import", "--from", "cass", str(path))
-        assert_one_line_error(done, 2)
-        assert said in done.stderr.decode()
-    assert not list(bare.root.rglob("ran"))
-
-
 def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
     half, nowhere = bare.root / "user" / ".basic-memory" / "config.json", bare.folder
     half.parent.mkdir()
@@ -369,9 +263,7 @@ def test_what_cannot_be_read_is_one_line(bare: Machine, shop: Path, subtests: py
         ("--from mcp-memory-service not-there.db", nowhere, "is not there"),
         ("--from codex", shop, "is not there"),
         ("--from basic-memory", shop, str(half)),
-        ("--from memsearch", shop, "has no day files of memsearch"),
         ("--from mempalace", shop, "chroma.sqlite3 is not there"),
-        ("--from cass", shop, "there is no playbook.yaml"),
     ):
         with subtests.test(arguments=arguments, folder=folder):
             done = bare.run("import", *arguments.split(), cwd=folder)

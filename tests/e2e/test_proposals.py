@@ -156,7 +156,7 @@ def test_a_note_that_nothing_used_leaves_the_brief_and_goes(bare: Machine) -> No
         change_state(bare, "UPDATE proposed SET stored_at = stored_at - ?", days * DAY_MS)
         begin(f"begun {days}")
         others = json.dumps([f" {number}" for number in range(20)])
-        columns = "session || value, project, source, started_at, last_at, prompts, said, units"
+        columns = "session || value, project, source, last_at, prompts, said, units"
         copied = f"SELECT {columns} FROM sessions, json_each(?) WHERE session = ?"
         change_state(bare, f"INSERT INTO sessions {copied}", others, f"begun {days}")
         (bare.home / "at-rest.json").unlink(missing_ok=True)

@@ -99,7 +99,7 @@ CELLS = {
         MINE,
         f"{NOTES}::test_no_other_command_lets_an_agents_note_through",
         f"{SHARE}::test_only_confirmed_memories_of_shared_projects_leave",
-        "tests/e2e/test_repository_stores.py::test_an_accepted_rule_waits_again_with_another_text",
+        "tests/e2e/test_repository_stores.py::test_an_accepted_note_waits_again_with_another_text",
         MODEL,
     ),
     "change or forget yours": (

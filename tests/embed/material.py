@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from subcog_hooks.embed import layout
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static_encoder import SPECIAL, StaticEncoder
+from subcog_hooks.embed.static_encoder import StaticEncoder
 
 TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
 DIMENSION = 384
@@ -60,9 +60,9 @@ def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[layo
 
 
 def texts(seed: int, count: int) -> list[str]:
-    """Texts of words, code, scripts, marks, symbols, control characters and special tokens, mixed anyhow."""
+    """Texts of words, code, scripts, marks, symbols and control characters, mixed anyhow."""
     chance = random.Random(seed)
-    pools = [*_by_category().values(), _WORDS, _WORDS, _WORDS, list(SPECIAL), ["[", "]", "[MASK", "[mask]", "[unused1]", "##"]]
+    pools = [*_by_category().values(), _WORDS, _WORDS, _WORDS, ["[", "]", "[mask]", "[unused1]", "##"]]
     made = []
     for _ in range(count):
         few = chance.sample(pools, chance.randint(1, 5))  # texts of few kinds: runs of one script, of marks, of symbols
@@ -71,13 +71,19 @@ def texts(seed: int, count: int) -> list[str]:
     return made
 
 
+def is_stable(character: str) -> bool:
+    """Whether the library, which has tables of Unicode 8, and this Python have the same category for a character."""
+    before, now = unicodedata.ucd_3_2_0.category(character), unicodedata.category(character)
+    return before == now or (before == "Cn" and now[0] not in "MPC")
+
+
 def _by_category() -> dict[str, Sequence[str]]:
     """The characters of each Unicode category, and the characters that decompose, change case or lie below U+0250."""
     pools: dict[str, list[str]] = {}
     for c in map(chr, range(0x110000)):
         kind = unicodedata.category(c)
-        if kind == "Cs":
-            continue  # lone surrogates: the library refuses them
+        if kind == "Cs" or not is_stable(c):
+            continue  # The library refuses lone surrogates.
         pools.setdefault(kind, []).append(c)
         if kind != "Cn" and (unicodedata.decomposition(c) or c.lower() != c or c < "\u0250"):
             pools.setdefault("changing", []).append(c)

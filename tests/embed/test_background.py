@@ -16,14 +16,14 @@ import pytest
 
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.core.errors import ModelError, StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
-from subcog_hooks.store import memory, vector_store
+from subcog_hooks.store import home_files, vector_store
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
@@ -53,7 +53,7 @@ def test_work_is_due_from_a_new_memory_until_it_is_embedded(home: Home, store: S
     assert catch_up.is_embedding_due(home)
     following()
     assert catch_up.is_embedding_due(home)
-    assert catch_up.embed_all_pending(home) == 1
+    assert catch_up.embed_all_pending([home]) == 1
     assert following().counts() == (1, 0)
     assert not catch_up.is_embedding_due(home)
 
@@ -81,19 +81,17 @@ class Ending(Pace):
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_broken_model_is_noted_until_it_works_again(
+def test_a_broken_model_fails_until_it_works_again(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shutil.copytree(SPACE.folder, tmp_path / "model")
     os.truncate(tmp_path / "model" / "model.onnx", 1_000)
     with monkeypatch.context() as broken:
         broken.setattr(SPACE, "folder", str(tmp_path / "model"))
-        catch_up.embed_all_pending(home)
-    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in catch_up.last_failure(home)
-    assert f"embedding ended early: {SPACE.model}" in Path(log.log_path(home)).read_text()
+        with pytest.raises(ModelError, match=f"{SPACE.model} cannot be loaded"):
+            catch_up.embed_all_pending([home])
     assert following().counts() == (0, 1)
-    catch_up.embed_all_pending(home)
-    assert catch_up.last_failure(home) == ""
+    catch_up.embed_all_pending([home])
     assert following().counts() == (1, 0)
 
 
@@ -111,7 +109,8 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
     command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, preexec_fn=small_disk, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert f"{vectors.path}" in catch_up.last_failure(home)
+    run = home_files.read_record(home).runs["embedding"]
+    assert (run.outcome, vectors.path in run.result) == (home_files.RUN_FAILED, True)
     assert vectors.counts() == (0, 60)
     assert vectors.problems() == []
 
@@ -121,7 +120,7 @@ def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
-    catch_up.embed_all_pending(home)
+    catch_up.embed_all_pending([home])
     assert following().counts() == (1, 0)
     assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.log_path(home)).read_text()
     assert PACKAGED is SPACE
@@ -144,35 +143,19 @@ def counts(home: Home, space: Space) -> tuple[int, int]:
 
 def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
-    assert catch_up.embed_all_pending(home, pace) == 4
+    assert catch_up.embed_all_pending([home], pace) == 4
     assert (counts(home, SPACE), pace.pauses) == ((4, 2), 4)  # one pause behind each vector
-    assert catch_up.last_failure(home) == ""
     assert catch_up.is_embedding_due(home)
-    assert catch_up.embed_all_pending(home) == 8
+    assert catch_up.embed_all_pending([home]) == 8
     assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
 
 
-def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:
-    """The path of the file that is broken: as large as it was."""
-    path = os.path.join(chosen_model.folder, "onnx", "model.onnx")
-    with open(path, "r+b") as file:
+def test_a_broken_model_does_not_stop_the_packaged_one(home: Home, chosen_model: Space) -> None:
+    with open(os.path.join(chosen_model.folder, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
-    catch_up.embed_all_pending(home)
-    assert f"{chosen_model.model} cannot be loaded" in catch_up.last_failure(home)
-    return path
-
-
-def test_a_failed_model_rests_until_a_change_or_for_a_day(
-    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = run_with_a_broken_model(home, chosen_model)
+    with pytest.raises(ModelError, match=f"{chosen_model.model} cannot be loaded"):
+        catch_up.embed_all_pending([home])
     assert counts(home, SPACE) == (6, 0)
-    assert not catch_up.is_embedding_due(home)
-    with monkeypatch.context() as later:
-        later.setattr(catch_up, "now_ms", lambda: memory.now_ms() + catch_up.RETRY_MS + 1)
-        assert catch_up.is_embedding_due(home)
-    os.utime(path)
-    assert catch_up.is_embedding_due(home)
 
 
 IMPATIENT = Patience(0, is_urgent=False)

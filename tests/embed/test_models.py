@@ -1,10 +1,7 @@
-"""The models there are: chosen, pulled from a folder or a hub, refused in one line, removed. The hub is a local server."""
+"""The models there are: chosen, pulled from a folder, refused in one line, removed."""
 
 import os
 import shutil
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
@@ -118,85 +115,3 @@ def test_a_pull_replaces_only_a_damaged_model(home: Home, folder: Path, tmp_path
     os.unlink(os.path.join(space.folder, "tokenizer.json"))
     assert models.missing_files(pull.pull_model(home, OTHER, str(folder))) == []
     assert left_behind(home) == []
-
-
-class Hub(ThreadingHTTPServer):
-    """A server with the packaged model's files in every repository.
-
-    `ways`: its misbehaviour, by a file's name.
-    """
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.ways: dict[str, str] = {}
-        self.asked: list[str] = []
-        self.end = threading.Event()
-
-
-class Answer(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Hub)
-        self.server.asked.append(self.path)
-        name = os.path.basename(self.path)
-        way = self.server.ways.get(name, "")
-        path = Path(SPACE.folder, name)
-        if way == "hang":
-            self.server.end.wait(30)
-        if way.isdecimal() or not path.exists():
-            self.send_error(int(way or 404))
-            return
-        body = path.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if way == "break off" else body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}/")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        yield server
-        server.end.set()
-        server.shutdown()
-        thread.join()
-
-
-def test_a_model_comes_from_the_hub_with_progress(home: Home, hub: Hub) -> None:
-    progress_calls: list[tuple[int, int | None]] = []
-    space = pull.pull_model(home, OTHER, None, lambda done, total: progress_calls.append((done, total)))
-    assert models.missing_files(space) == []
-    assert (
-        progress_calls[-1][0]
-        == progress_calls[-1][1]
-        == models.size_of(space) - os.path.getsize(os.path.join(space.folder, "space.json"))
-    )
-    assert hub.asked[0] == "/Snowflake/snowflake-arctic-embed-xs/resolve/main/tokenizer.json"
-
-
-@pytest.mark.parametrize(
-    ("name", "way", "complaint"),
-    [
-        ("model.onnx", "404", r"onnx/model\.onnx is not there"),
-        ("tokenizer.json", "503", r"tokenizer\.json cannot be fetched: 503"),
-        ("model.onnx", "break off", r"model\.onnx broke off after \d+ of \d+ bytes"),
-        ("tokenizer.json", "hang", "cannot be reached: timed out"),
-    ],
-)
-def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
-    home: Home, hub: Hub, monkeypatch: pytest.MonkeyPatch, name: str, way: str, complaint: str
-) -> None:
-    monkeypatch.setattr(pull, "SILENCE_S", 0.2)
-    hub.ways[name] = way
-    with pytest.raises(ModelError, match=complaint) as error:
-        pull.pull_model(home, OTHER, None)
-    assert "give its folder with --from" in error.value.hint
-    assert has_nothing_pulled(home)

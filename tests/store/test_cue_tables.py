@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import STATUSES, Memory
-from subcog_hooks.store.store import MAX_UNKEYED, Store
+from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
@@ -254,40 +254,3 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
     assert ways_to(store) == ["glob", "words", "condition"]
     store.rebuild_cues()
     assert (contents(store), store.changed_after(before, 1)) == (written, [])
-
-
-@pytest.fixture
-def full(store: Store, make: Maker) -> Store:
-    """A store with as many triggers without a literal as there may be."""
-    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(MAX_UNKEYED)])
-    return store
-
-
-NO_ROOM = r"\\d', which no word must be in, and there are 50 of that kind already; give it a word"
-
-
-def test_one_more_without_a_literal_is_refused_in_one_line(full: Store, make: Maker) -> None:
-    with pytest.raises(InvalidMemory, match=NO_ROOM):
-        full.add([make(id="other"), make(triggers=("harbour", r"\d\W\W\d"))])
-    with pytest.raises(InvalidMemory, match=NO_ROOM):
-        full.modify(["m1"], lambda memory: memory.with_changes(triggers=(unkeyed_trigger(1), r"\d\W\W\d")))
-    assert full.counts() == {"active": 50}
-    full.add([make(triggers=("harbour",)), make(triggers=(r"\d\W\W\d",), status="archived")])
-    assert len(matching_patterns(full, "harbour")) == 51
-
-
-def test_existing_unkeyed_triggers_keep_their_room(full: Store, make: Maker) -> None:
-    full.modify(["m1"], lambda memory: memory.with_changes(content="changed", priority=3))
-    full.update([make(id="m2", triggers=(r"\d\W\W\d",))])
-    assert {r"\d\W\W\d", unkeyed_trigger(1)} <= set(matching_patterns(full, ""))
-    assert len(matching_patterns(full, "")) == 50
-
-
-def test_forgetting_one_makes_room_and_bringing_it_back_needs_it(full: Store, make: Maker) -> None:
-    full.modify(["m1"], lambda memory: memory.with_changes(status="deleted"))
-    other = full.add([make(triggers=(r"\d\W\W\d",))])[0]
-    with pytest.raises(InvalidMemory, match="of that kind already"):
-        full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
-    full.purge([other.id])
-    full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
-    assert len(matching_patterns(full, "")) == 50

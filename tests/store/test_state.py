@@ -12,7 +12,7 @@ from subcog_hooks.llm import ask
 from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
-from subcog_hooks.store.state import ASIDE, BUCKETS, LONG_WAL, State, delete_damaged
+from subcog_hooks.store.state import BUCKETS, LONG_WAL, MADE_ANEW, State
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.verdicts import (
     BELOW,
@@ -111,15 +111,6 @@ def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPat
     assert not verdicts.may_hold_prompt_texts(state)
 
 
-def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
-    home.create()
-    with open(f"{home.state_db}.damaged", "wb") as file:
-        file.write(b"a prompt")
-    delete_damaged(home)
-    delete_damaged(home)
-    assert not os.path.exists(f"{home.state_db}.damaged")
-
-
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
     assert not state_values.is_paused(state, 0)
     state_values.begin_pause(state, 0, 1_000)
@@ -151,14 +142,13 @@ def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Hom
     assert os.path.getsize(home.state_db + "-wal") < 2 * LONG_WAL * 4200
 
 
-def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> None:
+def test_a_state_from_before_0_1_0_is_made_anew(home: Home, state: State) -> None:
     sessions.record_given(state, "one", ("a",), 1, "d1")
     state.run("PRAGMA user_version = 10")
     state.close()
     messages: list[str] = []
     assert sessions.find_given(State.open(home, 100, messages.append), "one") == set()
-    assert messages == [f"{home.state_db} is of a version before 0.1.0; {ASIDE}"]
-    assert os.path.exists(f"{home.state_db}.damaged")
+    assert messages == [f"{home.state_db} is of a version before 0.1.0; {MADE_ANEW}"]
 
 
 def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:

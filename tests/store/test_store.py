@@ -147,10 +147,10 @@ def test_bytes_that_are_no_database_are_called_damaged(store: Store, home: Home)
             opener(home)
 
 
-def test_a_lost_table_of_triggers_is_a_fault_of_the_store(store: Store) -> None:
+def test_a_lost_table_of_triggers_is_a_fault_of_the_store(store: Store, make: Maker) -> None:
     store._connection.execute("DROP TABLE trigger_keys")
     with pytest.raises(StoreError, match="trigger_keys"):
-        store.trigger_room()
+        store.add([make(triggers=("harbour",))])
 
 
 def test_another_programs_database_is_left_alone(home: Home) -> None:

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import apsw
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import vector_cells, vector_store
+from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
@@ -178,20 +177,6 @@ def test_memory_without_a_first_vector_waits_for_its_final(home: Home, store: St
     with vector_store.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
         assert vectors.counts() == (0, 1)
         assert nearest_to(vectors, "x") is None
-
-
-def test_whoever_may_parts_an_audience_that_has_grown_large(
-    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("LARGE", "LARGE_AUDIENCE", "CHECK_EVERY"):
-        monkeypatch.setattr(vector_cells, name, 5)
-    store.add([make(f"note {i}") for i in range(8)])
-    kept = "SELECT count(*) FROM placed"
-    for parts, expected in ((False, 0), (True, 8)):
-        vector_store.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
-        connection = apsw.Connection(vectors_path(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
-        assert connection.execute(kept).fetchall() == [(expected,)]
-        connection.close()
 
 
 ROOT = Path(__file__).parents[2]

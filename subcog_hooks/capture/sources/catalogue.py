@@ -95,11 +95,6 @@ def _describe_basic_memory(context: SourceContext) -> str:
         return error.message
 
 
-def _describe_memsearch(context: SourceContext) -> str:
-    folder = notes.memsearch_folder(context.environment, context.here)
-    return folder if folder and notes.find_day_files(folder) else ""
-
-
 SOURCES: dict[str, Source] = {
     claude.CLAUDE: Source(
         lambda path, context: claude.read_claude_memory(context.config, path, context.here), _describe_claude_notes
@@ -111,21 +106,11 @@ SOURCES: dict[str, Source] = {
     repository.ADR: Source(
         _read_records, lambda context: repository.describe_record_places(context.here.root) if context.here else ""
     ),
-    **{name: _store_source(name) for name in (stores.CLAUDE_MEM, stores.CLAUDE_MEM_LITE, stores.MCP_MEMORY)},
+    **{name: _store_source(name) for name in (stores.CLAUDE_MEM, stores.MCP_MEMORY)},
     notes.BASIC_MEMORY: Source(
         lambda path, context: notes.read_basic_memory(context.environment, path), _describe_basic_memory
     ),
-    notes.MEMSEARCH: Source(
-        lambda path, context: notes.read_day_files(
-            path or notes.memsearch_folder(context.environment, context.here), context.here
-        ),
-        _describe_memsearch,
-    ),
     stores.MEMPALACE: _store_source(stores.MEMPALACE),
-    notes.CASS: Source(
-        lambda path, context: notes.read_playbooks(context.environment, context.here, path),
-        lambda context: ", ".join(notes.find_playbooks(context.environment, context.here)),
-    ),
     stores.UPSTREAM: _store_source(stores.UPSTREAM),
 }
 SOURCE_NAMES = tuple(SOURCES)

@@ -1,7 +1,6 @@
 """Memories in other programs' SQLite files: one reader, a table of their columns (`stores.tsv`), and a conversion for each."""
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -31,8 +30,7 @@ from subcog_hooks.store import project
 from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
-CLAUDE_MEM, CLAUDE_MEM_LITE, MCP_MEMORY = "claude-mem", "claude-mem-lite", "mcp-memory-service"
-MEMPALACE, UPSTREAM = "mempalace", "subcog"
+CLAUDE_MEM, MCP_MEMORY, MEMPALACE, UPSTREAM = "claude-mem", "mcp-memory-service", "mempalace", "subcog"
 
 _LAYOUT: defaultdict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
 for _store, _role, _name, _words in read_rows(__file__, "stores.tsv"):
@@ -142,7 +140,6 @@ def _fields_of(kind: str, author: Mapping[str, str], tags: tuple[str, ...] = ())
 
 
 MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stored
-MAX_PROJECT_NAME = 100  # characters of a project's name
 _EXCLUDED_KINDS = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
 
 
@@ -172,32 +169,6 @@ def observation_text(values: Mapping[str, object]) -> str:
     title, narrative = text_value(values, "title"), text_value(values, "narrative")
     is_repeated = bool(title) and narrative.startswith(title.removesuffix("..."))
     return "\n".join(filter(None, ("" if is_repeated else title, narrative, *list_value(values, "facts"))))
-
-
-def lite_project_name(root: str) -> str:
-    """Return claude-mem-lite's name of the project in a folder.
-
-    >>> lite_project_name("/home/me/my shop")
-    'me--my-shop'
-    """
-    parent, name = os.path.split(root)
-    above = os.path.basename(parent)
-    return re.sub(r"[^a-zA-Z0-9_.-]", "-", f"{above}--{name}" if above else name)[:MAX_PROJECT_NAME]
-
-
-def _convert_lesson(row: Row) -> Note | str:
-    name = row.text("project")
-    if row.here is None or name not in (lite_project_name(row.here.root), os.path.basename(row.here.root)):
-        return f"is about {name or 'no project'}: import it there"
-    is_manual = row.text("memory_session_id").startswith(MANUAL_SESSION)
-    is_persons = row.values.get("importance_set_at") is not None
-    lesson = row.text("lesson_learned")
-    narrative = row.text("narrative") if is_manual or (is_persons and not lesson) else ""
-    content = "\n".join(dict.fromkeys(filter(None, (narrative, lesson))))
-    kind = row.text("type") or "note"
-    fields = _fields_of(kind, BY_PERSON if is_persons else BY_AGENT if is_manual else BY_MACHINE)
-    location = f"{row.table}/{row.values.get('id')}"
-    return Note(kind, location, content, fields, row.here.identity) if content else "has no lesson"
 
 
 _HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memories that were extracted from sessions
@@ -308,7 +279,6 @@ STORES = {
     CLAUDE_MEM: ForeignStore(
         _in_home(".claude-mem"), "claude-mem.db", _convert_observation, _CLAUDE_MEM_SETTINGS, is_of_project=True
     ),
-    CLAUDE_MEM_LITE: ForeignStore(_in_home(".claude-mem-lite"), "claude-mem-lite.db", _convert_lesson, is_of_project=True),
     MCP_MEMORY: ForeignStore(  # It knows no XDG_DATA_HOME.
         lambda environment: data_folder({**environment, "XDG_DATA_HOME": ""}, "mcp-memory"),
         "sqlite_vec.db",

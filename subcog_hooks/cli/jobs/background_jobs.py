@@ -359,10 +359,7 @@ def _run_later(name: str) -> Callable[[Home, JobPace], str]:
 
 
 def _embed_memories(home: Home, pace: JobPace) -> str:
-    counts = [
-        catch_up.embed_all_pending(own_home, pace) for own_home in (home, home.sessions) if os.path.exists(own_home.memories_db)
-    ]
-    count = sum(counts)
+    count = catch_up.embed_all_pending([own for own in (home, home.sessions) if os.path.exists(own.memories_db)], pace)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 

@@ -89,8 +89,8 @@ def source_of(memory: Memory) -> str:
 def store_of(memory: Memory) -> str:
     """Return the program that a memory was imported from, with the repository's name; "" for none.
 
-    >>> store_of(Memory(id="a", content="x", source="cass@github.com/acme/shop:b-1:1"))
-    'cass@github.com/acme/shop'
+    >>> store_of(Memory(id="a", content="x", source="mempalace@github.com/acme/shop:b-1:1"))
+    'mempalace@github.com/acme/shop'
     """
     name = memory.source.partition(":")[0]
     return name if name.partition(IN_REPOSITORY)[0] in catalogue.SOURCE_NAMES else ""

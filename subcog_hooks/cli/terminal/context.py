@@ -249,7 +249,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
     if not os.access(folder.root, os.W_OK):
         return VectorStore.reader(folder, space.name, space.dimension)
     try:
-        return models.open_vectors(folder, store, space, progress, parts=True)
+        return models.open_vectors(folder, store, space, progress)
     except StoreBusy:
         return VectorStore.reader(folder, space.name, space.dimension)
 

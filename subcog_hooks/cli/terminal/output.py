@@ -20,7 +20,6 @@ from subcog_hooks.text.sanitise import one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.progress import Progress, ProgressColumn
     from typer import Exit
 
     from subcog_hooks.cli.terminal.screen import Screen
@@ -295,28 +294,9 @@ def track_items(label: str, total: int | None, *, with_rate: bool = False) -> It
         return
     from rich import progress
 
+    label_column = progress.TextColumn("{task.description}", markup=False)
     rate = [progress.TaskProgressColumn("", show_speed=True)] if with_rate else []
-    with _draw_bar(progress.MofNCompleteColumn(), *rate) as bar:
+    columns = label_column, progress.BarColumn(), progress.MofNCompleteColumn(), *rate, progress.TimeRemainingColumn()
+    with progress.Progress(*columns, console=terminal.err, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)
-
-
-@contextmanager
-def track_bytes(label: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a bar of bytes and their speed; yield a function that takes the bytes so far and, where known, the total."""
-    if terminal.quiet or not terminal.draws_remarks:
-        yield lambda _, __: None
-        return
-    from rich import progress
-
-    with _draw_bar(progress.DownloadColumn(), progress.TransferSpeedColumn()) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _draw_bar(*columns: ProgressColumn) -> Progress:
-    from rich import progress
-
-    label = progress.TextColumn("{task.description}", markup=False)
-    ends = label, progress.BarColumn(), *columns, progress.TimeRemainingColumn()
-    return progress.Progress(*ends, console=terminal.err, transient=True)
