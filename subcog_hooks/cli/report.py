@@ -12,11 +12,11 @@ from typer import Option
 from subcog_hooks.cli import inventory
 from subcog_hooks.cli.inventory import Group, Inventory
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_line, make_cards, write_page
+from subcog_hooks.cli.page.report_page import Column, Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.verdicts import activity, verdict_view
+from subcog_hooks.cli.verdicts import activity
 from subcog_hooks.cli.verdicts.activity import Activity
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
@@ -39,7 +39,7 @@ def report(
 ) -> None:
     """Show the activity of the hook and the stored memories.
 
-    That is: prompts with memories and their time, projects, growth, stale and waiting memories.
+    That is: prompts with memories and their time, projects, stale and waiting memories.
 
     The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
 
@@ -79,7 +79,6 @@ def _say_remarks(happened: Activity) -> None:
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
-    growth = _growth_of(contents)
     sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
     return {
         "memories": len(contents.memories),
@@ -87,17 +86,11 @@ def _report_record(contents: Inventory) -> dict[str, object]:
         "handed_over_since": contents.use.since,
         "projects": [group._asdict() for group in contents.by_project()],
         "namespaces": [group._asdict() for group in contents.by_namespace()],
-        "growth_unit": growth.unit,
-        "growth": [{"name": bar.name, "stored": bar.whole, "new": bar.marked} for bar in growth.moments],
         "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
         "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
         "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
         "waiting": [memory.id for memory in contents.waiting],
     }
-
-
-def _growth_of(contents: Inventory) -> TimeLine:
-    return fit_time_line([memory.created_at for memory in contents.memories], contents.now)
 
 
 def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
@@ -119,12 +112,10 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
         figures_table(activity.figure_rows(happened)),
         "",
         Text("What is there", style="bold"),
+        figures_table(_figure_rows(contents)),
+        "",
+        _group_table("project", contents.by_project()),
     ]
-    table = figures_table(_figure_rows(contents))
-    unit, bars = _growth_of(contents)
-    if growth := verdict_view.sparkline([bar.whole for bar in bars]):
-        table.add_row(f"by {unit}", f"{growth} {bars[0].name} to {bars[-1].name}")
-    parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])
     parts += _memory_lines(
@@ -160,9 +151,6 @@ def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
     page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
-    growth = _growth_of(contents)
-    page.add_heading(f"Growth by {growth.unit}")
-    page.add_time_line(growth.moments, "memories", "new")
     tables = []
     for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
         columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]

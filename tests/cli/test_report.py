@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.page.report_page import DAY_MS, Column, Moment, Page
-from subcog_hooks.cli.terminal.output import day, safe
+from subcog_hooks.cli.page.report_page import Column, Page
+from subcog_hooks.cli.terminal.output import safe
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
@@ -106,21 +106,6 @@ def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled_home: Ho
     assert read.startswith(b"<!doctype html>")
 
 
-def test_growth_is_told_without_gaps(subcog: Run, store: Store, make: Maker) -> None:
-    store.add([make(str(days), created_at=now_ms() - days * DAY_MS) for days in (0, 3, 5)])
-    growth = subcog("report", "--json").json["growth"]
-    assert [(bar["stored"], bar["new"]) for bar in growth] == [(1, 1), (1, 0), (2, 1), (2, 0), (2, 0), (3, 1)]
-    assert growth[-1]["name"] == day(now_ms())
-    assert "by day" in subcog("report").out
-
-
-def test_one_day_is_no_giant_bar(subcog: Run, store: Store, make: Maker) -> None:
-    store.add([make("today", created_at=now_ms())])
-    assert "by day" not in subcog("report").out
-    (width,) = re.findall(r'<rect class="all" x="[^"]+" y="[^"]+" width="([0-9.]+)%"', subcog("report", "--html", "-").out)
-    assert float(width) < 15
-
-
 def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
     assert subcog("report").code == 1
 
@@ -183,11 +168,9 @@ def test_no_tag_has_an_address_or_a_handler() -> None:
     page.add_figures([(HOSTILE, HOSTILE)])
     page.add_heading(HOSTILE)
     page.add_table([Column(HOSTILE)], [(HOSTILE,)])
-    page.add_time_line([Moment(HOSTILE, 3, 1)], HOSTILE, HOSTILE)
     tags = Tags(page.render())
     assert {name for _, attributes in tags.tags for name in attributes} <= {
-        *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope", "aria-label"),
-        *("role", "x", "y", "x1", "x2", "y1", "y2", "width", "height"),
+        *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope")
     }
     assert {tag for tag, _ in tags.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
     assert tags.cells[0] == HOSTILE
