@@ -12,7 +12,7 @@ from typer import Option
 from subcog_hooks.cli import inventory
 from subcog_hooks.cli.inventory import Group, Inventory
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.page.report_page import Column, Page, make_cards, write_page
+from subcog_hooks.cli.page.report_page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
@@ -151,12 +151,6 @@ def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
     page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
-    tables = []
-    for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
-        columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]
-        rows = [(group.name, group.active, group.given, group.waiting) for group in groups]
-        tables.append((f"By {title}", columns, rows))
-    page.add_tables(tables)
     page.add_heading("Memories")
     page.add_cards(make_cards(contents.memories, contents))
     return page

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.page.report_page import Column, Page, write_page
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.browser import Browser
@@ -69,14 +68,6 @@ def seek(browser: Browser, text: str) -> None:
     """Replace the text of the search field."""
     change = f"f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input'))"
     browser.run(f"(() => {{ const f = document.querySelector('input[type=search]'); {change}; }})()")
-
-
-def table_page(tmp_path: Path, columns: list[Column], rows: list[tuple[str | int, ...]]) -> Path:
-    """Write a page with one table."""
-    page = Page("a table", "with rows")
-    page.add_table(columns, rows)
-    write_page(page, str(tmp_path / "table.html"))
-    return tmp_path / "table.html"
 
 
 def test_the_report_is_read_and_filtered(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
@@ -151,18 +142,6 @@ def test_thousands_of_memories_are_shown_a_hundred_at_a_time(
     seek(browser, "")
     browser.click("#more button:last-child")
     assert len(texts(browser, ".card")) == 2_000
-
-
-def test_numbers_are_sorted_by_their_value(browser: Browser, tmp_path: Path) -> None:
-    columns = [Column("name"), Column("count", is_number=True)]
-    browser.open(table_page(tmp_path, columns, [("few 10", 1), ("few 9", 9), ("many", 1_200)]))
-    browser.click("th:nth-child(2) button")
-    assert texts(browser, "td:nth-child(2)") == ["1,200", "9", "1"]
-    browser.click("th:nth-child(2) button")
-    assert texts(browser, "td:nth-child(2)") == ["1", "9", "1,200"]
-    browser.click("th button")
-    assert texts(browser, "td:nth-child(1)") == ["few 9", "few 10", "many"]
-    assert browser.run("document.querySelector('th').getAttribute('aria-sort')") == "ascending"
 
 
 def test_hostile_memories_stay_text(

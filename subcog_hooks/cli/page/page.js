@@ -4,26 +4,6 @@ document.getElementById("theme").addEventListener("click", () => {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   root.dataset.theme = (root.dataset.theme || system) === "dark" ? "light" : "dark";
 });
-const keyOf = (row, place, isNumber) => {
-  const text = row.cells[place].textContent;
-  return isNumber ? Number(text.replaceAll(",", "")) : text;
-};
-for (const table of document.querySelectorAll("table")) {
-  const body = table.tBodies[0];
-  for (const head of table.tHead.rows[0].cells) {
-    head.firstElementChild.addEventListener("click", () => {
-      const isNumber = head.classList.contains("n");
-      const was = head.getAttribute("aria-sort");
-      const turns = was === "ascending" || (was === null && isNumber) ? -1 : 1;
-      const rows = Array.from(body.rows, (row) => [keyOf(row, head.cellIndex, isNumber), row]);
-      const compared = isNumber ? (a, b) => a - b : new Intl.Collator(undefined, { numeric: true }).compare;
-      rows.sort((a, b) => turns * compared(a[0], b[0]));
-      body.replaceChildren(...rows.map(([, row]) => row));
-      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", turns === 1 ? "ascending" : "descending");
-    });
-  }
-}
 const PAGE_OF_CARDS = 100;
 const make = (tag, fields = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), fields);

@@ -21,21 +21,12 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import PENDING, UNDATED, Memory
 from subcog_hooks.text.sanitise import cut, one_line
 
-MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables and the cards of a page
-MAX_CELL = 240  # characters of a cell
+MAX_CARDS_BYTES = 4_500_000  # of a file
 MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer are shown
 MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
 CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
-MAX_SHORT = 36  # characters of an id, a date or a name, which stay on one line
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-class Column(NamedTuple):
-    """A column of a table. is_number: sorted by value, the largest first."""
-
-    title: str
-    is_number: bool = False
 
 
 class Card(NamedTuple):
@@ -55,9 +46,6 @@ class Card(NamedTuple):
     details: Sequence[tuple[str, str]]
 
 
-Cell = str | int
-
-
 class Page:
     """A page that is being built, from top to bottom. is_served: its memories are changed through the server it comes from."""
 
@@ -67,7 +55,6 @@ class Page:
         sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
         head = f"<div><h1>{self._title}</h1><p>{sentence}</p></div>"
         self._parts = [f'<header>{head}<button id="theme">dark / light</button></header>']
-        self._room = MAX_ROWS_BYTES
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
         """Add figures, each behind its name."""
@@ -78,47 +65,18 @@ class Page:
         """Add a heading."""
         self._parts.append(f"<h2>{html_text(title)}</h2>")
 
-    def add_table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        """Add a table within the rest of MAX_ROWS_BYTES, and note the number of rows left out."""
-        if not rows:
-            self._parts.append("<p>None.</p>")
-            return
-        heads = [(_class_attribute("n" * column.is_number), html_text(column.title)) for column in columns]
-        head = "".join(f'<th scope="col"{attribute}><button>{title}</button></th>' for attribute, title in heads)
-        lines = []
-        for row in rows:
-            cells = [_cell(value, column) for value, column in zip(row, columns, strict=True)]
-            line = f"<tr>{''.join(cells)}</tr>\n"
-            if (size := len(line.encode())) > self._room:
-                break
-            self._room -= size
-            lines.append(line)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        self._parts.append(f'<div class="wide">{table}</div>')
-        if len(rows) > len(lines):
-            self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
-
-    def add_tables(self, tables: Sequence[tuple[str, Sequence[Column], Sequence[Sequence[Cell]]]]) -> None:
-        """Add tables beside each other, each with its title, columns and rows."""
-        self._parts.append('<div class="columns">')
-        for title, columns, rows in tables:
-            self._parts.append("<div>")
-            self.add_heading(title)
-            self.add_table(columns, rows)
-            self._parts.append("</div>")
-        self._parts.append("</div>")
-
     def add_cards(self, cards: Sequence[Card]) -> None:
         """Add memories that the script draws, filters and opens.
 
-        In a file they have room for MAX_ROWS_BYTES with the tables, and a note tells the number left out.
+        In a file they have room for MAX_CARDS_BYTES, and a note tells the number left out.
         """
         max_chars = MAX_CARD if self._is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
         rows = []
+        room = MAX_CARDS_BYTES
         for card in cards:
             row = to_json(list(card_fields(card, max_chars).values())).replace("<", "\\u003c")
-            self._room -= len(row.encode())
-            if self._room < 0 and not self._is_served:
+            room -= len(row.encode())
+            if room < 0 and not self._is_served:
                 break
             rows.append(row)
         head = to_json({"served": self._is_served, "names": Card._fields})
@@ -176,18 +134,6 @@ def visible_text(text: str) -> str:
     """Return a text in one line. Ids and days take the quick path, without a search for all kinds of secrets."""
     searched = text[:MAX_MASKED]  # Masked before it is cut.
     return redact_line(searched) if " " in searched else safe(searched)
-
-
-def _cell(value: Cell, column: Column) -> str:
-    if isinstance(value, int):
-        return f'<td class="n">{value:,}</td>'
-    text = cut(visible_text(value), MAX_CELL)
-    name = "n" if column.is_number else "short" if " " not in text and len(text) <= MAX_SHORT else ""
-    return f"<td{_class_attribute(name)}>{escape(text)}</td>"
-
-
-def _class_attribute(name: str) -> str:
-    return f' class="{name}"' if name else ""
 
 
 def _read_asset(name: str) -> str:
