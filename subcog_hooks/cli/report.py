@@ -34,7 +34,7 @@ def report(
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
     serve: Annotated[
-        bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
+        bool, Option("--serve", help="Serve the page on this machine, to review, forget and bring back memories in a browser.")
     ] = False,
 ) -> None:
     """Show the activity of the hook and the stored memories.

@@ -1,4 +1,4 @@
-"""The pages of `report --html` in a real browser: read, filtered, dark or light. Nothing in them acts."""
+"""The pages of `report --html` in a real browser: read and filtered. Nothing in them acts."""
 
 import http.server
 import json
@@ -115,16 +115,12 @@ def test_a_card_is_opened_by_mouse_and_keyboard(browser: Browser, subcog: Run, h
     assert texts(browser, ".card dt") == ["tags", "triggers", "paths"]
     browser.click("summary")
     assert browser.run("document.querySelector('details').open") is False
-    browser.press("/")
-    assert browser.run("document.activeElement.type") == "search"
+    browser.click("input[type=search]")
     while browser.run("document.activeElement.tagName") != "SUMMARY":
         browser.press("Tab")
     assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.press("Enter")
     assert browser.run("document.querySelector('details').open") is True
-    browser.press("Escape")
-    assert browser.run("document.querySelector('details').open") is False
-    assert browser.run("document.activeElement.tagName") == "SUMMARY"
 
 
 def test_thousands_of_memories_are_shown_a_hundred_at_a_time(

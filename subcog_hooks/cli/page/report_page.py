@@ -53,8 +53,7 @@ class Page:
         self._title = html_text(title)
         self._is_served = is_served
         sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
-        head = f"<div><h1>{self._title}</h1><p>{sentence}</p></div>"
-        self._parts = [f'<header>{head}<button id="theme">dark / light</button></header>']
+        self._parts = [f"<header><h1>{self._title}</h1><p>{sentence}</p></header>"]
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
         """Add figures, each behind its name."""
