@@ -14,7 +14,7 @@ from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.inputs import next_key, single_keys, whole_lines
+from subcog_hooks.cli.terminal.inputs import next_key
 from subcog_hooks.cli.terminal.output import (
     ACCENT,
     DIM,
@@ -83,8 +83,7 @@ def review(
     if not memories:
         raise nothing_found("nothing waits for review")
     if is_in_terminal:
-        with single_keys():
-            _ReviewSession(memories).run()
+        _ReviewSession(memories).run()
     elif not is_data:
         for memory in memories:
             origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
@@ -271,7 +270,7 @@ class _ReviewSession:
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    with whole_lines(), edit_in_editor(memory, keeps_status=True) as edits:
+    with edit_in_editor(memory, keeps_status=True) as edits:
         kept = {**edits, "status": "active"}
         after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
     if after is None:
