@@ -22,10 +22,7 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 
-KEYS = (
-    "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",
-    "K keep, D drop all of its session or source",
-)
+KEYS = ("k keep, d drop, e edit and keep, n leave it for later, u undo, q quit", "K keep, D drop all of its session or source")
 ALL_OF_SOURCE = ("K", "D")  # keys
 MAX_QUESTIONS = 7  # memories that a run asks about
 SETTLED_BY = "only the person keeps or drops waiting memories"
@@ -162,7 +159,7 @@ class _ReviewSession:
                     if self._undo():
                         return True
                     continue
-                change = self._apply_key(key, memory, [similar.memory for similar in near])
+                change = self._apply_key(key, memory)
             except SubcogError as error:
                 terminal.complain(str(error))
                 continue
@@ -175,7 +172,7 @@ class _ReviewSession:
             self._position += 1
             return True
 
-    def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
+    def _apply_key(self, key: str, memory: Memory) -> Settlement | None:
         copies = self._questions[self._position][1:]
         with context.writing() as store:
             if key == "k":
@@ -188,11 +185,6 @@ class _ReviewSession:
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(message=f"{change.message}: all {len(same)} {name}")
-            if key == "r":
-                if not near:
-                    raise UsageError("nothing is like it", "keep it, or drop it")
-                other = _choose_neighbour(near)
-                return waiting.supersede(store, memory, other, copies) if other else None
             return _edit_and_keep(memory, store) if key == "e" else None
 
     def _undo(self) -> bool:
@@ -230,9 +222,9 @@ class _ReviewSession:
                 terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
         for copy in self._questions[self._position][1:]:
             terminal.pieces(("   copy: ", DIM), (f"{copy.id} {redact_line(copy.content)[:PREVIEW_CHARACTERS]}", ""))
-        for number, similar in enumerate(near, 1):
+        for similar in near:
             preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
-            terminal.pieces((f"   {number}. {similar.likeness}: ", DIM), (preview, ""))
+            terminal.pieces((f"   {similar.likeness}: ", DIM), (preview, ""))
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
@@ -249,11 +241,3 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
 def _say_keys() -> None:
     for line in KEYS:
         terminal.say(line)
-
-
-def _choose_neighbour(near: Sequence[Memory]) -> Memory | None:
-    if len(near) == 1:
-        return near[0]
-    terminal.say(f"which, 1 to {len(near)}?")
-    key = next_key()
-    return near[int(key) - 1] if key.isdecimal() and 0 < int(key) <= len(near) else None

@@ -1,4 +1,4 @@
-"""Finds, accepts, merges and refuses the memories that wait for review."""
+"""Finds, accepts and refuses the memories that wait for review."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -99,7 +99,11 @@ def is_of_same_source(memory: Memory, other: Memory) -> bool:
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
     """Activate waiting memories, supersede the memories that they replace, and forget copies. Raises StoreError, UsageError."""
     _require_waiting(store, [*memories, *copies])
-    replaced = {old.id: _superseded_by(memory) for memory in memories if (old := find_replaced(memory, store))}
+    replaced: dict[str, Mapping[str, object]] = {
+        old.id: {"status": "superseded", "superseded_by": memory.id}
+        for memory in memories
+        if (old := find_replaced(memory, store))
+    }
     return settle(store, _with_status("active", memories) | replaced | _with_status("deleted", copies), "kept")
 
 
@@ -121,24 +125,10 @@ def find_near(memory: Memory, store: Store) -> list[NearDuplicate]:
     return [NearDuplicate(old, 1.0, difference), *(similar for similar in near if similar.memory.id != old.id)]
 
 
-def _superseded_by(memory: Memory) -> dict[str, object]:
-    return {"status": "superseded", "superseded_by": memory.id}
-
-
 def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
     """Forget waiting memories, as `forget` does. Raises StoreError, UsageError."""
     _require_waiting(store, memories)
     return settle(store, _with_status("deleted", memories), "dropped")
-
-
-def supersede(store: Store, memory: Memory, old: Memory, copies: Sequence[Memory]) -> Settlement:
-    """Activate a waiting memory in place of an active one, and forget its copies. Raises StoreError, UsageError."""
-    _require_waiting(store, [memory, *copies])
-    if not (stored := store.get(old.id)).is_live(now_ms()):
-        raise UsageError(f"{old.id} is {stored.status} by now", "keep this one, or drop it")
-    changes = _with_status("active", [memory]) | _with_status("deleted", copies)
-    changes[old.id] = _superseded_by(memory)
-    return settle(store, changes, f"kept in the place of {old.id}")
 
 
 def _with_status(status: str, memories: Sequence[Memory]) -> dict[str, Mapping[str, object]]:
