@@ -27,9 +27,6 @@ LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before i
 
 
 def report(
-    details: Annotated[
-        bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
-    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
@@ -41,12 +38,12 @@ def report(
 
     That is: prompts with memories and their time, projects, stale and waiting memories.
 
-    The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
+    The exit code is 1 when there is nothing to report; --json and --prometheus then show zeros.
 
     Example: subcog report --html report.html
     """
-    kinds = {"--details": details, "--prometheus": prometheus, "--serve": serve}
-    forms = {"--json": as_json, "--html": html is not None} if details or prometheus or serve else {}
+    kinds = {"--prometheus": prometheus, "--serve": serve}
+    forms = {"--json": as_json, "--html": html is not None} if prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
     if serve:
         from subcog_hooks.cli.page import page_server  # it loads http.server
@@ -61,12 +58,12 @@ def report(
         contents = inventory.inventory_of(store)
     if as_json:
         terminal.json({**activity.activity_record(happened), **_report_record(contents)}, indent=1)
-    elif store is None and not details and (html is not None or not happened.used.prompts):
+    elif store is None and (html is not None or not happened.used.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
         write_page(_build_page(contents), html)
     elif not as_json:
-        terminal.page(Lines(*activity.detail_view(happened)) if details else _report_view(happened, contents))
+        terminal.page(_report_view(happened, contents))
         _say_remarks(happened)
 
 

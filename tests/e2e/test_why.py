@@ -149,6 +149,6 @@ def test_a_silent_prompt_tells_of_a_pause_while_it_lasts(machine: Machine) -> No
 def test_a_run_that_was_cut_off_is_counted_listed_and_named(machine: Machine) -> None:
     (machine.home / "cut-offs").write_text(f"{time.time_ns() // 1_000_000} UserPromptSubmit\n")  # as such a run leaves it
     assert json.loads(machine.run("report", "--json").stdout)["cut_off"] == 1
-    assert b"1 run cut off: this machine was busy" in machine.run("report", "--details").stderr
+    assert b"1 run cut off: this machine was busy" in machine.run("report").stderr
     assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "list").stdout
     assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout

@@ -35,7 +35,6 @@ SCREENS = (
     ("why",),
     ("why", "list"),
     ("why", PROMPT),
-    ("report", "--details"),
     ("doctor",),
     ("review", "--list"),
     ("setup", "--no"),
@@ -207,10 +206,9 @@ def test_questions_break_between_words(used: Machine) -> None:
 
 def test_texts_like_markup_are_printed_as_they_are(machine: Machine) -> None:
     id_ = machine.run("remember", MARKUP).stdout.decode().strip()
-    machine.recall(f"[nomem] {QUESTION}")
     machine.recall(f"[bold]Note[/bold]: {QUESTION} [/red]")
     cases = [(("show", id_), "[bold]all[/bold]of[/red]oak,:smile:"), (("list", "-n", "1"), "[/red]oak,:smile:")]
-    cases += [(("search", "dry dock keel"), "[link=http://x]themaster"), (("report", "--details"), "[nomem]intheprompt")]
+    cases += [(("search", "dry dock keel"), "[link=http://x]themaster")]
     cases += [(("why",), "[bold]Note[/bold]:"), (("why", "list"), "[bold]Note[/bold]:")]
     for columns in (80, 120):
         for arguments, text in cases:

@@ -35,35 +35,26 @@ DECIDED_BY_RELEVANCE = (
 
 
 class Phrases(NamedTuple):
-    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: the outcome for one memory."""
+    """An outcome in words. silence: the reason why a run was silent; fate: the outcome for one memory."""
 
-    name: str = ""
     silence: str = ""
     fate: str = ""
 
 
 PHRASES = {
-    outcomes.SPOKE: Phrases("memories given"),
-    outcomes.LINES: Phrases("only pointed at memories"),
-    outcomes.PAUSED: Phrases("paused", "the hook was paused then"),
-    outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
-    outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
-    outcomes.NOT_TYPED: Phrases(
-        "sent by the client, not typed", "it is a command of the client, or the client sent it by itself"
-    ),
-    outcomes.INTENT: Phrases("needs no memory", "it does not seem to need a memory"),
-    outcomes.BELOW: Phrases("nothing relevant enough", "nothing was relevant enough", "not relevant enough"),
-    outcomes.NOTHING_FOUND: Phrases("no memory similar to it", "no memory is similar to it or shares a word with it"),
-    outcomes.REPEATED: Phrases("given before in the session", "the relevant memories were given earlier in this session"),
+    outcomes.PAUSED: Phrases("the hook was paused then"),
+    outcomes.OFF: Phrases("switched off by a setting"),
+    outcomes.NOMEM: Phrases("[nomem] was in the prompt"),
+    outcomes.NOT_TYPED: Phrases("it is a command of the client, or the client sent it by itself"),
+    outcomes.INTENT: Phrases("it does not seem to need a memory"),
+    outcomes.BELOW: Phrases("nothing was relevant enough", "not relevant enough"),
+    outcomes.NOTHING_FOUND: Phrases("no memory is similar to it or shares a word with it"),
+    outcomes.REPEATED: Phrases("the relevant memories were given earlier in this session"),
     outcomes.SPENT: Phrases(
-        "the session has had its share",
-        "the session has had all its characters (surfacing.session_characters)",
-        "the session has had its characters",
+        "the session has had all its characters (surfacing.session_characters)", "the session has had its characters"
     ),
-    outcomes.OUT_OF_TIME: Phrases("out of time", "out of time"),
-    outcomes.FAILED: Phrases("failed", "it failed"),
-    outcomes.HANDED_OVER: Phrases("given with the next call"),
-    outcomes.MOVED_ON: Phrases("the session has moved on"),
+    outcomes.OUT_OF_TIME: Phrases("out of time"),
+    outcomes.FAILED: Phrases("it failed"),
     outcomes.INJECTED: Phrases(fate="handed over"),
     outcomes.FOUND: Phrases(fate="found by a second look"),
     outcomes.POINTED: Phrases(fate="pointed at by a line"),
