@@ -1,15 +1,12 @@
 """The activity of the hook for `subcog report`: its verdicts, counters and times, for people, scripts and Prometheus."""
 
-import time
 from collections import Counter as Counts
 from collections.abc import Sequence
-from datetime import date, timedelta
 from math import ceil
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import terminal
-from subcog_hooks.cli.verdicts import verdict_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.hook.session import RESUME
@@ -74,7 +71,6 @@ FAMILIES = (
 )
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 
-DAYS = 14  # days of a sparkline, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
 
 
@@ -90,11 +86,10 @@ class Usage:
 
     since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
     frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
-    given_ids: of all memories handed over; rates: the fire rate of each of the last DAYS, None for a day without prompts;
-    times: by event.
+    given_ids: of all memories handed over; times: by event.
     """
 
-    def __init__(self, past_verdicts: Sequence[RecordedVerdict], today: date) -> None:
+    def __init__(self, past_verdicts: Sequence[RecordedVerdict]) -> None:
         self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
         asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
@@ -103,9 +98,6 @@ class Usage:
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
         self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
-        self.rates = [
-            sum(verdict.outcome == SPOKE for verdict in day) / len(day) if day else None for day in _group_by_day(asked, today)
-        ]
         self.times = {
             event: _measure_times([verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event])
             for event in sorted({verdict.event for verdict in past_verdicts})
@@ -155,15 +147,6 @@ def _measure_times(durations_ms: Sequence[float]) -> Times:
     return Times(len(durations_ms), tuple(quantile(durations_ms, share) for share in QUANTILES))
 
 
-def _group_by_day(past_verdicts: Sequence[RecordedVerdict], today: date) -> list[list[RecordedVerdict]]:
-    days: dict[date, list[RecordedVerdict]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
-    for verdict in past_verdicts:
-        day = date(*time.localtime(verdict.at_ms // 1000)[:3])
-        if day in days:
-            days[day].append(verdict)
-    return list(days.values())
-
-
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 
 
@@ -193,7 +176,7 @@ def read_activity(home: Home, store: Store | None) -> Activity:
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
-    used = Usage(past_verdicts, date.today())  # noqa: DTZ011 - the days of the person who looks
+    used = Usage(past_verdicts)
     marks = store.marks(store.seqs_of(sorted(used.given_ids))) if store else []
     bad = {(mark.verdict, mark.seq) for mark in marks}
     later = _find_used_later(past_verdicts, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
@@ -246,7 +229,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {verdict_view.sparkline(used.rates)}".rstrip()
+    spoken = f"{used.spoke:,}{share}"
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if used.with_lines:
