@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -14,9 +12,8 @@ from rich.text import Text
 
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language, unit_vector
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import alike, logit, query, relevance
+from subcog_hooks.recall import query, relevance
 from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
@@ -234,8 +231,6 @@ def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[Ren
         yield Text.assemble(
             (f"{safe(candidate.id)}  ", ACCENT), _word_list("has", comparison.has), "; ", _word_list("lacks", comparison.lacks)
         )
-        if comparison.asked_like:
-            yield Text.assemble("  ", ("asked like this: ", DIM), safe(comparison.asked_like))
 
 
 def _word_list(verb: str, words: Sequence[str]) -> Text:
@@ -244,14 +239,10 @@ def _word_list(verb: str, words: Sequence[str]) -> Text:
 
 
 class Words(NamedTuple):
-    """The significant words of a prompt that a memory has and lacks, the rarest first.
-
-    asked_like: the memory's question that the prompt resembles, None for none.
-    """
+    """The significant words of a prompt that a memory has and lacks, the rarest first."""
 
     has: list[str]
     lacks: list[str]
-    asked_like: str | None = None
 
 
 def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> Words:
@@ -267,20 +258,7 @@ def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex)
     asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
     has = list(dict.fromkeys(word for words in shared.values() for word in words))
     lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
-    return Words(has, lacks, _matching_question(verdict, memory, index))
-
-
-def _matching_question(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> str | None:
-    terms = [term for candidate in verdict.candidates if candidate.id == memory.id for term in candidate.terms]
-    added = {name: adds for name, _, adds in terms}
-    if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
-        return None
-    text = query_text(verdict.prompt or "")
-    with closing(StaticEncoder.open()) as encoder:
-        encode = encode_by_language(encoder.encode)
-        asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
-    likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
-    return alike.most_alike_question(text, memory.questions, likeness, index.analysers).question
+    return Words(has, lacks)
 
 
 def _fold_letters(text: str, analysers: Analysers) -> str:
