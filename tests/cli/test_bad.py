@@ -102,18 +102,20 @@ def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) 
     assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why bad MEMORY` marks one\n")
 
 
-def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, home: Home) -> None:
+def test_undo_takes_all_marks_or_those_of_a_decision(subcog: Run, ask_again: Ask, home: Home) -> None:
     first = latest(subcog)
-    subcog("why", "bad", "keys", "--yes")
     ask_again(OTHER, "second")
-    done = subcog("why", "bad", "keys", "--undo")
+    second = latest(subcog)
+    for _ in range(2):
+        assert [subcog("why", "bad", "keys", verdict).code for verdict in (first, second)] == [0, 0]
+        assert subcog("why", "bad", "keys", first, "--undo").code == 0
+        assert [mark.verdict for mark in marks_of(home)] == [second]
+    done = subcog("why", "bad", "keys", first, "--undo")
     assert (done.code, done.out) == (2, "")
-    assert (
-        done.err == f"subcog: keys is not marked for that prompt; it is marked for the prompts of {first}; name one of them\n"
-    )
-    subcog("why", "bad", "keys", "--yes")
-    assert subcog("why", "bad", "keys", first, "--undo").code == 0
-    assert [mark.verdict for mark in marks_of(home)] == [latest(subcog)]
+    assert done.err == f"subcog: keys is not marked for {first}; it is marked for the prompts of {second}\n"
+    subcog("why", "bad", "keys", first)
+    assert subcog("why", "bad", "keys", "--undo").code == 0
+    assert marks_of(home) == []
 
 
 def test_a_mark_outlives_its_verdict_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
