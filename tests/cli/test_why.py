@@ -255,7 +255,7 @@ def test_what_is_not_there_is_one_line_and_no_file_is_made(subcog: Run, home: Ho
             assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n"), command
 
     undecided = "the hook has not decided anything yet; `subcog doctor` says whether it is registered"
-    expect(undecided, (), ("x",), ("list",), ("bad", "m1", "--yes"))
+    expect(undecided, (), ("x",), ("list",), ("bad", "m1"))
     assert not os.path.exists(home.root)
     keep(home)
     assert (subcog("why").code, subcog("why", "list").err) == (1, "no decisions\n")
@@ -266,7 +266,7 @@ def test_what_is_not_there_is_one_line_and_no_file_is_made(subcog: Run, home: Ho
 
 
 def test_each_command_has_its_own_options(subcog: Run) -> None:
-    for arguments in (("--undo",), ("bad", "m1", "--json"), ("list", "--everywhere"), ("is", "it", "--yes")):
+    for arguments in (("--undo",), ("bad", "m1", "--yes"), ("list", "--everywhere"), ("is", "it", "--yes")):
         done = subcog("why", *arguments)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert "No such option" in done.err

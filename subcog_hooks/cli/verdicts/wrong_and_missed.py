@@ -28,35 +28,28 @@ DecisionId = Annotated[
     str, Argument(metavar="DECISION", help="The id of the decision on the prompt; without it, this project's latest prompt.")
 ]
 Undo = Annotated[bool, Option("--undo", help="Take it back: without a decision, at all prompts.")]
-Everywhere = Annotated[bool, Option("--everywhere", help="Without a decision: the latest prompt of all projects.")]
-Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
 
 
-def mark_bad(
-    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
-) -> None:
-    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
+def mark_bad(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
+    """Mark a memory as wrong for a prompt: it counts less for prompts like it.
 
-    Example: subcog why bad 1m7x59 --yes
+    Example: subcog why bad 1m7x59
     """
     if undo:
         _unmark(memory, verdict)
     else:
-        _mark(memory, PromptChoice(verdict, everywhere, is_sure=yes))
+        _mark(memory, PromptChoice(verdict))
 
 
-def mark_missed(
-    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
-) -> None:
+def mark_missed(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
     """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
-    You are asked, unless you name the decision.
 
-    Example: subcog why missed 1m7x59 --yes
+    Example: subcog why missed 1m7x59
     """
     if undo:
         _unlearn(memory, verdict)
     else:
-        _learn(memory, PromptChoice(verdict, everywhere, is_sure=yes))
+        _learn(memory, PromptChoice(verdict))
 
 
 def _mark(id_: str, choice: PromptChoice) -> None:
@@ -75,8 +68,6 @@ def _mark(id_: str, choice: PromptChoice) -> None:
         memory = context.find_memory(store, id_)
     if memory.status == "deleted":
         raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
-    question = f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?"
-    choice.require_meant(marked, f"subcog why bad {memory.id}", question)
     with context.writing() as store:
         terms = _prompt_terms(marked, store)
         if not terms:
@@ -136,8 +127,6 @@ def _learn(id_: str, choice: PromptChoice) -> None:
             if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
                 terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
                 return
-        question = f"Teach {memory.id} a question of {lookup.quoted_prompt(prompt)}?"
-        choice.require_meant(prompt, f"subcog why missed {memory.id}", question)
         learned = past_prompts.learn_question(memory, past_prompts.needs_of(prompt), prompt, state)
     if not learned:
         raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
