@@ -35,6 +35,7 @@ from subcog_hooks.settings.defaults import (
     LEARNED_IN_BACKGROUND,
     LLM_LEARNS,
     NO_LLM,
+    NOT_LEARNED,
     NOT_READ,
     NOTES_SETTING,
     SESSIONS_SETTING,
@@ -228,7 +229,7 @@ def _ask_for_model(*, is_sure: bool) -> None:
     chosen: dict[str, Value] = {AGENT_WORDS: is_wanted}
     if is_wanted:
         chosen |= {BACKGROUND_LLM: model, LLM_LEARNS: True, ENRICH: True}
-    if is_wanted and settings[SESSIONS_SETTING] not in (LEARNED_IN_BACKGROUND, AT_ONCE):
+    if is_wanted and settings[SESSIONS_SETTING] == NOT_LEARNED:
         question = (
             "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
             "back. Otherwise it waits for `subcog review`."

@@ -101,8 +101,7 @@ CREATE TABLE progress (
   cleared_verdict INTEGER,                    -- the last one without its prompt's text; NULL: no verdict has such a text
   asked_revision INTEGER NOT NULL DEFAULT 0,  -- of the store, up to which an LLM was asked about every memory
   taught_stamp INTEGER,                       -- a checksum of what teaching has gone through
-  is_uncompared INTEGER NOT NULL DEFAULT 0,   -- whether turns wait to be compared with each other
-  learnable INTEGER NOT NULL DEFAULT 0        -- how many proposals the sessions could bring
+  is_uncompared INTEGER NOT NULL DEFAULT 0    -- whether turns wait to be compared with each other
 ) STRICT;
 INSERT INTO progress DEFAULT VALUES;
 -- the memories whose text an LLM was asked about
@@ -136,7 +135,7 @@ CREATE TABLE noted (memory TEXT PRIMARY KEY, told_at INTEGER) STRICT, WITHOUT RO
 CREATE TABLE news (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(_SCRIPT, version=15, synchronous="NORMAL")
+SCHEMA = database.Schema(_SCRIPT, version=16, synchronous="NORMAL")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
 

@@ -131,7 +131,7 @@ def test_a_clock_put_back_changes_no_budget_check_or_pause(home: Home, clock: Ti
 def test_a_write_to_state_db_does_not_count_as_a_hook(home: Home, clock: Ticking) -> None:
     state = State.open(home, 1_000)
     for count in range(3):
-        learned.note_progress(state, learnable=count)
+        learned.note_progress(state, asked_revision=count)
     state.close()
     clock.seconds = before = os.stat(home.state_db).st_mtime
     with ProcessLock(home.jobs_lock, 0, "working at rest"):

@@ -308,7 +308,7 @@ def _wants_questions(settings: Settings) -> bool:
 
 def wants_model_proposals(settings: Settings) -> bool:
     """Return whether a model reads sessions in the background: it may, and its notes are wanted."""
-    if settings[defaults.SESSIONS_SETTING] not in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE):
+    if settings[defaults.SESSIONS_SETTING] == defaults.NOT_LEARNED:
         return False
     may_read = bool(settings[defaults.LLM_LEARNS] and settings[defaults.AGENT_WORDS])
     return may_read and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
