@@ -78,7 +78,6 @@ class ImportReport:
     unknown: set[str] = field(default_factory=set)  # names of fields without a meaning
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and end of its new sections
     unclear: dict[str, str] = field(default_factory=dict)  # by file: a new record's status that is understood in part
-    conditions: dict[str, object] = field(default_factory=dict)  # of added memories, one for each name
 
     def refuse(self, location: str, message: str, *, is_entry: bool = False) -> None:
         """Note a part that is not imported."""
@@ -96,7 +95,7 @@ class ImportReport:
 
 
 _COUNTED = "added replaced archived skipped set_aside forgotten withheld kept owners removed problems first".split()
-_UNITED = "unknown ended unclear conditions".split()
+_UNITED = "unknown ended unclear".split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +212,6 @@ def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) ->
     plan.owners.update(memory.project or memory.scope for memory in plan.new.values())
     for memory in (*plan.new.values(), *plan.changed.values()):
         plan.first.append((locations[memory.id], memory.content))
-        plan.conditions |= memory.when
         if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
             plan.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
     plan.unclear = {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in plan.new}

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
-from subcog_hooks.cli import embedding, state
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_changes, mark_superseded, merge_changes, similar_to
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
@@ -185,8 +185,6 @@ def remember(
         memory = _store_memory(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe_removed(removed))
-    if when:
-        state.warn_about_unset(memory.when)
     if memory.id == new:
         terminal.say(inputs.moment_remark(memory, find_promised(memory)))
     permission_rules.add_rules(memory, patterns)
