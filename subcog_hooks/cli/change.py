@@ -103,8 +103,6 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         author.require_consent(memories, as_user=as_user, status=status)
         for memory in memories:
             author.require_storing_rights(memory, as_user=as_user)
-        if namespace := changes.get("namespace"):
-            context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
         edited = _change_memories(memories, changes, store, removed, as_user=as_user)
         if not edited:

@@ -181,7 +181,6 @@ def remember(
         raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
     with context.writing() as store:
-        context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store_memory(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe_removed(removed))
