@@ -122,7 +122,7 @@ def learn(
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
     if file is None:
         files = [transcript for transcript in files if transcript.changed >= options.since]
-    learning_runs.print_reading(files, waiting, transcripts or learning_runs.clients_folder())
+    learning_runs.print_unread(files, waiting, transcripts or learning_runs.clients_folder())
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
         with output.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)

@@ -35,7 +35,7 @@ def test_what_was_typed_waits_for_review_and_is_proposed_once(subcog: Run, sessi
     session(sessions, "one", "hello there", RULE, "fix this")
     first = subcog("learn")
     assert first.code == 0
-    assert "reading what you typed in 1 session in 1 folder" in first.err
+    assert "read 3 prompts of 1 session" in first.err
     assert RULE in first.out
     (memory,) = waiting(subcog)
     assert (memory["content"], memory["status"], memory["trust"]) == (RULE, "pending", "transcript")
@@ -165,7 +165,7 @@ def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: 
     written._day = LATELY
     written.typed(STAGING)
     touched_lately(written)
-    assert "reading what you typed in 1 session in" in subcog("learn", "--since", "30d").err
+    assert " of 1 session" in subcog("learn", "--since", "30d").err
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
 
 

@@ -50,14 +50,14 @@ def find_idle_transcripts(
         if transcript_file is None:
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [transcript_file], 0
-    found_files = find_all_transcripts(folder, report_error)
+    found_files = _find_all_transcripts(folder, report_error)
     now = now_ms()
     # `abs`, as a time in the future comes from a wrong clock.
     idle = [candidate for candidate in found_files if abs(now - candidate.changed) >= transcript_files.IDLE_MS]
     return idle, len(found_files) - len(idle)
 
 
-def find_all_transcripts(
+def _find_all_transcripts(
     folder: str | None, report_error: Callable[[OSError], None] = _print_unreadable
 ) -> list[TranscriptFile]:
     """Return all transcripts of a folder, also of running sessions. folder: None for all of the clients'.
@@ -198,20 +198,11 @@ def _redact_and_cut(text: str, max_chars: int) -> str:
     return redact_line(text)[:max_chars]
 
 
-def print_reading(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
-    """Print, before the reading, the number of sessions and folders, their size, and the earliest date.
-
-    folder: the folder of the transcripts.
-    """
+def print_unread(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
+    """Print that a folder has no transcripts, or how many sessions are not over yet."""
     if not transcripts and not waiting:
         terminal.say(f"{safe(folder)} has no session of that time")
-        return
-    folders = {os.path.dirname(transcript_file.path) for transcript_file in transcripts}
-    size = sum(transcript_file.size for transcript_file in transcripts)
-    amount = f"{pluralize(len(transcripts), 'session')} in {pluralize(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
-    since = f", from {day(transcripts[0].changed)} on" if transcripts else ""
-    terminal.say(f"reading what you typed in {amount}{since}")
-    if waiting:
+    elif waiting:
         terminal.say(f"left for later: {pluralize(waiting, 'session')}, not idle for three hours yet")
 
 
