@@ -71,17 +71,12 @@ class Browser:
         """Give the page this size in pixels."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def press(self, key: str, *, with_control: bool = False) -> None:
-        """Press a key, such as "Enter" or "/"."""
-        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key, 0)
-        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
-        pressed = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 2 if with_control else 0}
+    def press(self, key: str) -> None:
+        """Press "Enter" or "Tab"."""
+        code, text = {"Enter": (13, "\r"), "Tab": (9, "")}[key]
+        pressed = {"key": key, "windowsVirtualKeyCode": code}
         self._call("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
         self._call("Input.dispatchKeyEvent", type="keyUp", **pressed)
-
-    def type(self, text: str) -> None:
-        """Type a text into the field that has the focus."""
-        self._call("Input.insertText", text=text)
 
     def run(self, script: str) -> Any:
         """Return the value of an expression in the page, as JSON has it."""

@@ -75,7 +75,6 @@ class ImportReport:
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     unknown: set[str] = field(default_factory=set)  # names of fields without a meaning
-    conditions: dict[str, object] = field(default_factory=dict)  # of added memories, one for each name
 
     def refuse(self, location: str, message: str, *, is_entry: bool = False) -> None:
         """Note a part that is not imported."""
@@ -93,7 +92,7 @@ class ImportReport:
 
 
 _COUNTED = "added replaced archived skipped set_aside forgotten withheld kept removed problems first".split()
-_UNITED = "unknown conditions".split()
+_UNITED = ("unknown",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +204,6 @@ def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) ->
     plan.set_aside = sum(_has_ended(memory) for memory in plan.new.values())
     for memory in (*plan.new.values(), *plan.changed.values()):
         plan.first.append((locations[memory.id], memory.content))
-        plan.conditions |= memory.when
 
 
 def _has_ended(memory: Memory) -> bool:

@@ -1,4 +1,4 @@
-"""Changes of stored memories: as a text in $EDITOR or a form; made, replaced, forgotten and erased."""
+"""Changes of stored memories: as a text in $EDITOR; made, replaced, forgotten and erased."""
 
 import os
 import re
@@ -119,17 +119,12 @@ def remove_edits(home: Home, ids: Iterable[str]) -> None:
                 raise StoreError(f"{folder} cannot be removed: {error.strerror}", "delete it") from error
 
 
-def form_fields(memory: Memory) -> dict[str, str]:
-    """Return the fields of a memory that a form edits, beside its text and status; an entry a line."""
-    lists = {name: "\n".join(entries) for name, entries in _entries(memory).items()}
-    return {**_fields(memory, keeps_status=True), **lists}
-
-
 def describe_changes(before: Memory, after: Memory) -> list[str]:
     """Return a line for each field of a memory that an edit changed, with its old value; of a text with the new one alone."""
     old, new = (
         {
-            **{name: text.replace("\n", "; ") for name, text in form_fields(memory).items()},
+            **_fields(memory, keeps_status=True),
+            **{name: "; ".join(entries) for name, entries in _entries(memory).items()},
             "status": memory.status,
             "trust": memory.trust,
             "expires": "" if memory.expires_at is None else day(memory.expires_at),
@@ -142,13 +137,6 @@ def describe_changes(before: Memory, after: Memory) -> list[str]:
 
 def _shorten(text: str) -> str:
     return cut(safe(text), MAX_SHOWN) or "none"
-
-
-def read_form(fields: Mapping[str, str], content: str, memory: Memory) -> dict[str, object]:
-    """Return the changed fields of a form, by the rules of the editor's text. Raises InvalidMemory."""
-    lines = [f"{name}: {line}" for name, text in fields.items() for line in text.split("\n")]
-    before = _fields(memory, keeps_status=True)
-    return _read_changes("\n".join([*lines, _DASHES, content]) + "\n", memory, before, PERSON)
 
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
-from subcog_hooks.cli import amendment, embedding, past_sessions, state
+from subcog_hooks.cli import amendment, embedding, past_sessions
 from subcog_hooks.cli.amendment import edit_in_editor
 from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
@@ -103,8 +103,6 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         author.require_consent(memories, as_user=as_user, status=status)
         for memory in memories:
             author.require_storing_rights(memory, as_user=as_user)
-        if namespace := changes.get("namespace"):
-            context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
         edited = _change_memories(memories, changes, store, removed, as_user=as_user)
         if not edited:
@@ -117,8 +115,6 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
     if sum_removed(removed):
         terminal.say(describe_removed(sum_removed(removed)))
     for before, after in edited:
-        if after.when != before.when:
-            state.warn_about_unset(after.when)
         terminal.result(after.id)
         for line in amendment.describe_changes(before, after):
             terminal.say(f"  {line}")

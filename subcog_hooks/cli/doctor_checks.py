@@ -11,7 +11,6 @@ from contextlib import suppress
 from subcog_hooks.cli import amendment, embedding
 from subcog_hooks.cli.agents.inspection import Remark, bad, good, note
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -31,17 +30,16 @@ from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask, providers
-from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import home_files, index_writer, lookups, past_runs, project, state_values, verdicts
+from subcog_hooks.store import home_files, index_writer, past_runs, project, state_values, verdicts
 from subcog_hooks.store.home_files import DONE, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import MADE_ANEW, State, discard
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
+from subcog_hooks.store.store_reader import Filter, audience_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
@@ -218,19 +216,9 @@ def _last_parts(name: str) -> list[str]:
     return name.replace(os.sep, "/").lower().rstrip("/").removesuffix(".git").rstrip("/").split("/")
 
 
-def check_flags(_home: Home, store: Store) -> Iterator[Remark]:
-    audiences = (*audiences_of(), *(audience_of("project", name) for name in store.projects()))
-    conditions: dict[str, object] = {}
-    for _, when in lookups.find_conditional(store, audiences, MAX_JUDGED):
-        conditions |= when
-    remarks: list[str] = []
-    warn_about_unset(conditions, remarks.append)
-    yield from map(note, remarks)
-
-
 StoreCheck = Callable[[Home, Store], Iterator[Remark]]
 MADE_FROM_STORE: Sequence[StoreCheck] = (check_index, check_models)
-WITH_NAMES: Sequence[StoreCheck] = (check_namesakes, check_flags)  # They name projects and flags of the person.
+WITH_NAMES: Sequence[StoreCheck] = (check_namesakes,)  # It names projects of the person.
 
 
 def check_store(home: Home, others: Sequence[StoreCheck]) -> Iterator[Remark]:

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli import embedding, import_from, import_sessions, state
+from subcog_hooks.cli import embedding, import_from, import_sessions
 from subcog_hooks.cli.command_table import AsUser, project_option
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
@@ -200,7 +200,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
         subject = f"{report.withheld} are a file's or a colleague's word"
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
-    state.warn_about_unset(report.conditions)
     for location, content in report.first if dry_run else ():
         terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
     if dry_run and (others := report.added + report.replaced - len(report.first)) > 0:

@@ -122,14 +122,12 @@ def learn(
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
     if file is None:
         files = [transcript for transcript in files if transcript.changed >= options.since]
-    learning_runs.print_reading(files, waiting, transcripts or learning_runs.clients_folder())
+    learning_runs.print_unread(files, waiting, transcripts or learning_runs.clients_folder())
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
         with output.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
         if report.proposed and store and not dry_run:
             context.update_index_and_vectors(store)
-        if state and not (dry_run or transcripts or file or since):
-            learned.note_progress(state, learnable=0)  # every learnable prompt is proposed now
     _print_proposals(report.proposed, as_json=as_json, as_jsonl=as_jsonl)
     learning_runs.print_report(report, dry_run=dry_run)
     answers = _ask_model(files, provider, options) if provider else asking.AskingReport()
@@ -200,7 +198,6 @@ def _forget_sessions(*, is_sure: bool) -> None:
                 raise nothing_found("nothing was erased")
         with context.open_state() as state:
             learned.forget_all(state)
-            learned.note_progress(state, learnable=0)
         if not erased:
             raise nothing_found("nothing came from sessions")
         erase(store, erased)

@@ -66,8 +66,6 @@ def list_(
         matches = _make_filter(keyword or [], trigger, standing=standing)
         memories, total = _select_page(store, criteria, matches, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
-            context.note_unknown_project(store, project)
-            context.note_unknown_namespaces(store, namespace or ())
             is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
             if not total and not is_narrowed and (here := context.here()):
                 from subcog_hooks.cli.doctor_checks import find_namesakes  # Few lists are empty.

@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_note
-from subcog_hooks.cli import embedding, state
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import mark_superseded, similar_to
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
@@ -159,12 +159,9 @@ def remember(
         raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
     with context.writing() as store:
-        context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store_memory(memory, store, supersedes)
     if removed:
         terminal.say(describe_removed(removed))
-    if when:
-        state.warn_about_unset(memory.when)
     if memory.id == new:
         terminal.say(inputs.moment_remark(memory))
     permission_rules.add_rules(memory, patterns)

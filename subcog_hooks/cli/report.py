@@ -12,11 +12,11 @@ from typer import Option
 from subcog_hooks.cli import inventory
 from subcog_hooks.cli.inventory import Group, Inventory
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.page.report_page import Column, Page, TimeLine, fit_time_line, make_cards, write_page
+from subcog_hooks.cli.page.report_page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.verdicts import activity, verdict_view
+from subcog_hooks.cli.verdicts import activity
 from subcog_hooks.cli.verdicts.activity import Activity
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
@@ -27,26 +27,23 @@ LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before i
 
 
 def report(
-    details: Annotated[
-        bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
-    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
     serve: Annotated[
-        bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
+        bool, Option("--serve", help="Serve the page on this machine, to review, forget and bring back memories in a browser.")
     ] = False,
 ) -> None:
     """Show the activity of the hook and the stored memories.
 
-    That is: prompts with memories and their time, projects, growth, stale and waiting memories.
+    That is: prompts with memories and their time, projects, stale and waiting memories.
 
-    The exit code is 1 when there is nothing to report; --json, --details and --prometheus then show zeros.
+    The exit code is 1 when there is nothing to report; --json and --prometheus then show zeros.
 
     Example: subcog report --html report.html
     """
-    kinds = {"--details": details, "--prometheus": prometheus, "--serve": serve}
-    forms = {"--json": as_json, "--html": html is not None} if details or prometheus or serve else {}
+    kinds = {"--prometheus": prometheus, "--serve": serve}
+    forms = {"--json": as_json, "--html": html is not None} if prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
     if serve:
         from subcog_hooks.cli.page import page_server  # it loads http.server
@@ -61,12 +58,12 @@ def report(
         contents = inventory.inventory_of(store)
     if as_json:
         terminal.json({**activity.activity_record(happened), **_report_record(contents)}, indent=1)
-    elif store is None and not details and (html is not None or not happened.used.prompts):
+    elif store is None and (html is not None or not happened.used.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
         write_page(_build_page(contents), html)
     elif not as_json:
-        terminal.page(Lines(*activity.detail_view(happened)) if details else _report_view(happened, contents))
+        terminal.page(_report_view(happened, contents))
         _say_remarks(happened)
 
 
@@ -79,7 +76,6 @@ def _say_remarks(happened: Activity) -> None:
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
-    growth = _growth_of(contents)
     sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
     return {
         "memories": len(contents.memories),
@@ -87,17 +83,11 @@ def _report_record(contents: Inventory) -> dict[str, object]:
         "handed_over_since": contents.use.since,
         "projects": [group._asdict() for group in contents.by_project()],
         "namespaces": [group._asdict() for group in contents.by_namespace()],
-        "growth_unit": growth.unit,
-        "growth": [{"name": bar.name, "stored": bar.whole, "new": bar.marked} for bar in growth.moments],
         "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
         "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
         "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
         "waiting": [memory.id for memory in contents.waiting],
     }
-
-
-def _growth_of(contents: Inventory) -> TimeLine:
-    return fit_time_line([memory.created_at for memory in contents.memories], contents.now)
 
 
 def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
@@ -119,12 +109,10 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
         figures_table(activity.figure_rows(happened)),
         "",
         Text("What is there", style="bold"),
+        figures_table(_figure_rows(contents)),
+        "",
+        _group_table("project", contents.by_project()),
     ]
-    table = figures_table(_figure_rows(contents))
-    unit, bars = _growth_of(contents)
-    if growth := verdict_view.sparkline([bar.whole for bar in bars]):
-        table.add_row(f"by {unit}", f"{growth} {bars[0].name} to {bars[-1].name}")
-    parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])
     parts += _memory_lines(
@@ -160,15 +148,6 @@ def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
     page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
-    growth = _growth_of(contents)
-    page.add_heading(f"Growth by {growth.unit}")
-    page.add_time_line(growth.moments, "memories", "new")
-    tables = []
-    for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
-        columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]
-        rows = [(group.name, group.active, group.given, group.waiting) for group in groups]
-        tables.append((f"By {title}", columns, rows))
-    page.add_tables(tables)
     page.add_heading("Memories")
     page.add_cards(make_cards(contents.memories, contents))
     return page

@@ -1,7 +1,7 @@
 """`subcog review`: memories that wait for the person's word, one after the other."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Option
@@ -14,34 +14,19 @@ from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs, waiting
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.inputs import next_key, single_keys, whole_lines
-from subcog_hooks.cli.terminal.output import (
-    ACCENT,
-    DIM,
-    day,
-    nothing_found,
-    owner_label,
-    pluralize,
-    redact_line,
-    safe,
-    terminal,
-)
-from subcog_hooks.core.errors import NoVerdict, StoreError, SubcogError, UsageError
+from subcog_hooks.cli.terminal.inputs import next_key
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, nothing_found, owner_label, redact_line, safe, terminal
+from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import RecordedVerdict
 
-KEYS = (
-    "k keep, d drop, e edit and keep, r replace the memory like it, n leave it for later, u undo, q quit",
-    "K keep, D drop all of its session or source",
-)
+KEYS = ("k keep, d drop, e edit and keep, n leave it for later, u undo, q quit", "K keep, D drop all of its session or source")
 ALL_OF_SOURCE = ("K", "D")  # keys
 MAX_QUESTIONS = 7  # memories that a run asks about
 SETTLED_BY = "only the person keeps or drops waiting memories"
-MAX_PROMPTS = 3  # shown prompts to which a memory would have come
-PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
+PREVIEW_CHARACTERS = 120  # of a neighbour
 
 
 def review(
@@ -60,9 +45,8 @@ def review(
 ) -> None:
     """Ask about the surest waiting memories: keep, edit or drop. Until then none is given to the agent.
 
-    Each is shown with its source, its copies, similar memories, and the prompts to which it would have come, among your last
-    hundred. A dropped memory is forgotten; `u` undoes the last step. Unanswered proposals from sessions are dropped after 30
-    days. The exit code is 1 when nothing waits.
+    Each is shown with its source, its copies and similar memories. A dropped memory is forgotten; `u` undoes the last step.
+    Unanswered proposals from sessions are dropped after 30 days. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
     """
@@ -83,8 +67,7 @@ def review(
     if not memories:
         raise nothing_found("nothing waits for review")
     if is_in_terminal:
-        with single_keys():
-            _ReviewSession(memories).run()
+        _ReviewSession(memories).run()
     elif not is_data:
         for memory in memories:
             origin = safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
@@ -134,20 +117,10 @@ class _ReviewSession:
         self._steps: list[tuple[int, Settlement]] = []  # positions and changes, for undo
         self._settled: set[str] = set()
         self._records = learning_runs.load_proposal_records()
-        self._tried_prompts = 0
-        self._verdicts_by_id: Mapping[str, list[RecordedVerdict]] = {}
 
     def run(self) -> None:
         """Ask about each memory until all are settled or the person quits."""
         _say_keys()
-        try:
-            with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
-                self._tried_prompts, self._verdicts_by_id = waiting.find_prompts_served(self._memories)
-        except NoVerdict:
-            pass  # the hook has heard no prompt yet
-        except StoreError as error:
-            terminal.say(f"your last prompts could not be tried ({error})")
-        self._memories.sort(key=self._rank)
         with context.reading() as store:
             assert store is not None
             self._questions = group_copies(self._memories, context.index_of(store))[:MAX_QUESTIONS]
@@ -160,11 +133,6 @@ class _ReviewSession:
                     return
         finally:  # also after Ctrl-C: settled memories stay settled
             self._print_progress()
-
-    def _rank(self, memory: Memory) -> tuple[float, int]:
-        """Return the sort key of a memory: its certainty, then the number of prompts that would have brought it."""
-        certainty = round(waiting.certainty_of(self._records.get(memory.id)), 1)
-        return -certainty, -len(self._verdicts_by_id.get(memory.id, ()))
 
     def _print_progress(self) -> None:
         left = len(self._memories) - len(self._settled)
@@ -191,7 +159,7 @@ class _ReviewSession:
                     if self._undo():
                         return True
                     continue
-                change = self._apply_key(key, memory, [similar.memory for similar in near])
+                change = self._apply_key(key, memory)
             except SubcogError as error:
                 terminal.complain(str(error))
                 continue
@@ -204,7 +172,7 @@ class _ReviewSession:
             self._position += 1
             return True
 
-    def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
+    def _apply_key(self, key: str, memory: Memory) -> Settlement | None:
         copies = self._questions[self._position][1:]
         with context.writing() as store:
             if key == "k":
@@ -217,11 +185,6 @@ class _ReviewSession:
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(message=f"{change.message}: all {len(same)} {name}")
-            if key == "r":
-                if not near:
-                    raise UsageError("nothing is like it", "keep it, or drop it")
-                other = _choose_neighbour(near)
-                return waiting.supersede(store, memory, other, copies) if other else None
             return _edit_and_keep(memory, store) if key == "e" else None
 
     def _undo(self) -> bool:
@@ -259,19 +222,13 @@ class _ReviewSession:
                 terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
         for copy in self._questions[self._position][1:]:
             terminal.pieces(("   copy: ", DIM), (f"{copy.id} {redact_line(copy.content)[:PREVIEW_CHARACTERS]}", ""))
-        for number, similar in enumerate(near, 1):
+        for similar in near:
             preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
-            terminal.pieces((f"   {number}. {similar.likeness}: ", DIM), (preview, ""))
-        if self._tried_prompts:
-            past_verdicts = self._verdicts_by_id.get(memory.id, [])
-            prompts = pluralize(self._tried_prompts, "prompt")
-            terminal.pieces((f"   it would have come to {len(past_verdicts) or 'none'} of your last {prompts}", DIM))
-            for verdict in past_verdicts[-MAX_PROMPTS:]:
-                terminal.pieces((f"     {redact_line(verdict.prompt or '')[:PREVIEW_CHARACTERS]}", DIM))
+            terminal.pieces((f"   {similar.likeness}: ", DIM), (preview, ""))
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    with whole_lines(), edit_in_editor(memory, keeps_status=True) as edits:
+    with edit_in_editor(memory, keeps_status=True) as edits:
         kept = {**edits, "status": "active"}
         after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
     if after is None:
@@ -284,11 +241,3 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
 def _say_keys() -> None:
     for line in KEYS:
         terminal.say(line)
-
-
-def _choose_neighbour(near: Sequence[Memory]) -> Memory | None:
-    if len(near) == 1:
-        return near[0]
-    terminal.say(f"which, 1 to {len(near)}?")
-    key = next_key()
-    return near[int(key) - 1] if key.isdecimal() and 0 < int(key) <= len(near) else None

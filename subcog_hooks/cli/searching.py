@@ -105,9 +105,6 @@ def run_search(options: SearchOptions) -> int:
             results.print_stage(results.FINAL, answer, is_explained=is_explained)
         else:
             results.print_results(page, options.shape, is_explained=options.explain)
-        if store and not answer.hits:
-            context.note_unknown_project(store, options.project)
-            context.note_unknown_namespaces(store, options.namespace)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
 
 

@@ -1,6 +1,5 @@
 """`subcog setup` asks which agents get the hook, and about background work. `init` asks the same once."""
 
-import math
 from contextlib import suppress
 from typing import Annotated
 
@@ -35,6 +34,7 @@ from subcog_hooks.settings.defaults import (
     LEARNED_IN_BACKGROUND,
     LLM_LEARNS,
     NO_LLM,
+    NOT_LEARNED,
     NOT_READ,
     NOTES_SETTING,
     SESSIONS_SETTING,
@@ -42,10 +42,9 @@ from subcog_hooks.settings.defaults import (
     Settings,
     Value,
 )
-from subcog_hooks.store import home_files, learned, state_values
+from subcog_hooks.store import home_files, state_values
 from subcog_hooks.store.memory import now_ms
 
-COUNTED_DAYS = 30  # Days of sessions that are read, and by which the calls a day are estimated.
 HERE_SOURCES = (repository.ADR, *repository.SOURCES)  # sources in the current repository
 
 
@@ -228,7 +227,7 @@ def _ask_for_model(*, is_sure: bool) -> None:
     chosen: dict[str, Value] = {AGENT_WORDS: is_wanted}
     if is_wanted:
         chosen |= {BACKGROUND_LLM: model, LLM_LEARNS: True, ENRICH: True}
-    if is_wanted and settings[SESSIONS_SETTING] not in (LEARNED_IN_BACKGROUND, AT_ONCE):
+    if is_wanted and settings[SESSIONS_SETTING] == NOT_LEARNED:
         question = (
             "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
             "back. Otherwise it waits for `subcog review`."
@@ -240,32 +239,15 @@ def _ask_for_model(*, is_sure: bool) -> None:
 
 
 def _describe_reading(reader: str, settings: Settings) -> str:
-    """Return the words that a person says yes to: the texts that are sent, and the number of calls."""
-    recent, unread = _count_sessions()
-    limit = int(settings[CALLS_SETTING])
-    backlog = (
-        f"{pluralize(unread, 'session')} of the last {COUNTED_DAYS} days can be read, the newest first; at {limit} calls a day "
-        f"({CALLS_SETTING}) that takes about {pluralize(math.ceil(unread / limit), 'day')}. Later it"
-        if unread
-        else f"No session of the last {COUNTED_DAYS} days waits to be read; later it"
-    )
-    later = pluralize(min(limit, math.ceil(recent / COUNTED_DAYS) + 1), "small call")
+    """Return the words that a person says yes to: the texts that are sent, and the daily limit."""
     earlier = "You agreed that your typed words are sent; now more is. " if settings[LLM_LEARNS] else ""
     return (
         f"{earlier}{reader} can read finished sessions while you don't work, and keep what is worth keeping. For each session "
         f"it is sent what you typed, the last {MAX_REPLY} characters of the agent's answer to each prompt, no code, and "
         f"up to {MAX_NOTES} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
         f"It also writes the questions that your notes answer, and is sent the notes for that. "
-        f"{backlog} is about {later} a day."
+        f"It is asked {settings[CALLS_SETTING]} times a day at most ({CALLS_SETTING})."
     )
-
-
-def _count_sessions() -> tuple[int, int]:
-    """Return the number of sessions of the last days, and how many of them no model was asked about."""
-    since = now_ms() - COUNTED_DAYS * learning_runs.DAY_MS
-    recent = [file.path for file in learning_runs.find_all_transcripts(None) if file.changed >= since]
-    with context.existing_state(context.home()) as state:
-        return len(recent), sum(state is None or learned.find_asked_position(state, path) is None for path in recent)
 
 
 def _show_choices() -> None:
@@ -274,8 +256,6 @@ def _show_choices() -> None:
         calls = state_values.llm_calls_today(state, now_ms()) if state else 0
     model, sessions = str(settings[BACKGROUND_LLM]), str(settings[SESSIONS_SETTING])
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
-    if background_jobs.wants_model_proposals(settings):
-        asked += f", {pluralize(_count_sessions()[1], 'session')} to read"
     imported = _list_imported()
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
     agents = ", ".join(client.title for client in other_agents.find_clients(has_hook=True))

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import typer
@@ -13,14 +12,13 @@ from subcog_hooks.cli.command_table import AsJsonl, Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, StoreError, UsageError, extra_remedy
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, UsageError, extra_remedy
 from subcog_hooks.cues import condition_checks
-from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
+from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import status_line
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 
-_MAX_VALUE = 40  # characters
 SET, KNOWN_HERE = "set by you", "known here"
 
 commands = typer.Typer(
@@ -119,34 +117,6 @@ def clear(
         if everything:
             terminal.say("no flag was set")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-
-
-def warn_about_unset(conditions: Mapping[str, object], tell: Callable[[str], None] = terminal.say) -> None:
-    """Name the flags of conditions that are not set: they may be misspelt."""
-    names = [name for name in conditions if name not in FACT_KINDS]
-    try:
-        flags = inputs.flag_facts() if names else {}
-    except StoreError as error:
-        tell(f"whether {', '.join(names)} is set cannot be seen ({error.message})")
-        return
-    for name in names:
-        if name not in flags:
-            example = f"{name}={_example_value(conditions[name])}"
-            tell(f"{name} is a flag of yours, not set now (`subcog state set {example}`)")
-
-
-def _example_value(condition: object) -> str:
-    """Return a value of the flag that makes the condition hold, `…` if none is obvious.
-
-    >>> _example_value(True), _example_value(["tired", "ill"]), _example_value({"gte": 7}), _example_value({"not": "ill"})
-    ('true', 'tired', '7', '…')
-    """
-    if isinstance(condition, dict):
-        condition = next((condition[operator] for operator in (EQ, IN, GTE, LTE) if operator in condition), "…")
-    if isinstance(condition, list):
-        condition = condition[0]
-    text = _flag_text(condition) if isinstance(condition, Value) else "…"
-    return text if len(text) <= _MAX_VALUE else "…"
 
 
 def _flag_text(value: Value) -> str:

@@ -23,7 +23,6 @@ from subcog_hooks.hook.payload import (
     text_of,
 )
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import lookups, sessions, state_values
 
 TYPE_CHECKING = False
@@ -200,15 +199,9 @@ def _reminder_text(call: HookCall) -> str:
     if not call.settings[REMIND_SETTING]:
         return ""
     waiting = call.store.count_pending()
-    parts = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
-    if call.settings[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND:
-        from subcog_hooks.store import learned  # Few users count their sessions.
-
-        if count := learned.find_progress(call.state).learnable:
-            things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
-            parts.append(f"{count} {things} may be worth remembering: `subcog learn`")
-    is_due = state_values.is_due(call.state, "reminder", call.now_ms, state_values.REMIND_EVERY_MS)
-    return f"subcog: {'; '.join(parts)}" if parts and is_due else ""
+    if not waiting or not state_values.is_due(call.state, "reminder", call.now_ms, state_values.REMIND_EVERY_MS):
+        return ""
+    return f"subcog: {waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"
 
 
 def preview_start(call: HookCall) -> Verdict:

@@ -62,13 +62,12 @@ class Progress:
     """How far the work at rest has come: the row of the table `progress`.
 
     asked_revision: of the store, up to which an LLM was asked about every memory; taught_stamp: a checksum of the material
-    that teaching has gone through. learnable: how many proposals the sessions could bring.
+    that teaching has gone through.
     """
 
     asked_revision: int
     taught_stamp: int | None
     is_uncompared: int
-    learnable: int
 
 
 def find_progress(state: State) -> Progress:

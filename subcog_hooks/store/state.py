@@ -101,8 +101,7 @@ CREATE TABLE progress (
   cleared_verdict INTEGER,                    -- the last one without its prompt's text; NULL: no verdict has such a text
   asked_revision INTEGER NOT NULL DEFAULT 0,  -- of the store, up to which an LLM was asked about every memory
   taught_stamp INTEGER,                       -- a checksum of what teaching has gone through
-  is_uncompared INTEGER NOT NULL DEFAULT 0,   -- whether turns wait to be compared with each other
-  learnable INTEGER NOT NULL DEFAULT 0        -- how many proposals the sessions could bring
+  is_uncompared INTEGER NOT NULL DEFAULT 0    -- whether turns wait to be compared with each other
 ) STRICT;
 INSERT INTO progress DEFAULT VALUES;
 -- the memories whose text an LLM was asked about

@@ -97,11 +97,6 @@ class Store(StoreReader):
         order = "ORDER BY status = 'deleted', created_at DESC, id LIMIT ?"
         return list(self._memories(f"WHERE id >= ? AND id < ? {order}", (prefix, prefix + "\U0010ffff", limit)))
 
-    def namespaces(self) -> list[str]:
-        """Return the namespaces of all memories that are not deleted."""
-        sql = "SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1"
-        return [namespace for (namespace,) in self.run(sql)]
-
     def with_recorded_questions(self) -> list[Memory]:
         """Return a superset of the memories with a question that depends on the record of a prompt."""
         return list(self._memories("WHERE questions LIKE ?", ('%"decision":%',)))

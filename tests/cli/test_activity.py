@@ -15,9 +15,9 @@ from subcog_hooks.hook import session as hook_session
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
+from subcog_hooks.store.verdicts import BELOW, INTENT, LINES, OPENED_TOTAL, POINTED, POINTED_TOTAL, SPOKE
 from tests.cli.conftest import Run
-from tests.cli.decided import TOOL, candidate, decided, keep
+from tests.cli.decided import candidate, decided, keep
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 
@@ -112,7 +112,7 @@ def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
 
 
 def test_one_form_at_a_time(subcog: Run) -> None:
-    for options in (("--prometheus", "--json"), ("--prometheus", "--html"), ("--details", "--html")):
+    for options in (("--prometheus", "--json"), ("--prometheus", "--html"), ("--prometheus", "--serve")):
         done = subcog("report", *options, *["x"] * ("--html" in options))
         message = f"subcog: {options[0]} and {options[1]} exclude each other; give one of them\n"
         assert (done.code, done.out, done.err) == (2, "", message)
@@ -122,7 +122,7 @@ def test_one_form_at_a_time(subcog: Run) -> None:
 def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home) -> None:
     Path(home.state_db).unlink()
     Path(home.state_db).mkdir()
-    done = subcog("report", "--details")
+    done = subcog("report")
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
 
 
@@ -149,45 +149,23 @@ def with_verdicts(home: Home, store: Store, make: Maker) -> None:
 
 
 @pytest.mark.usefixtures("with_verdicts")
-def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None:
-    details = subcog("report", "--details").out
-    rows = {" ".join(line.split()) for line in details.splitlines()}
-    assert {"all 10", "memories given 4 40%", "nothing relevant enough 5 50%", "needs no memory 1 10%"} <= rows
-    assert {
-        "memories 5 1.2",
-        "characters 1400 350",
-        "a session's start 1 5 ms 5 ms 5 ms",
-        "a prompt 10 40 ms 40 ms 40 ms",
-    } <= rows
+def test_it_counts_prompts_memories_and_times(subcog: Run) -> None:
     short = [" ".join(line.split()) for line in subcog("report").out.splitlines()]
     assert short[0].startswith("What happened since ")
-    assert {"prompts 10", "prompts with memories 4 (40%) ▁█", "memories given 5, 1.2 each time", "active memories 4"} <= {
-        *short
-    }
+    assert {"prompts 10", "prompts with memories 4 (40%)", "memories given 5, 1.2 each time", "active memories 4"} <= {*short}
     assert "time at a prompt 40 ms; 95 of 100 took 40 ms at most" in short
-    assert not [name for name in ("below", "intent ", "UserPromptSubmit", "SessionStart") if name in details + "".join(short)]
+    assert not [name for name in ("below", "intent ", "UserPromptSubmit", "SessionStart") if name in "".join(short)]
 
 
-def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+def test_it_counts_memories_called_wrong(subcog: Run, home: Home, store: Store, make: Maker) -> None:
     store.add([make(f"Note {i} of the yard.", id=f"m{i}") for i in range(1, 4)])
-    by_trigger = Candidate("m2", "decisions", 0.9, 0.9, INJECTED, {"pattern": 1, "semantic": 3})
-    keep(
-        home,
-        decided("d1", candidates=[candidate("m1", 0.7), by_trigger]),
-        decided("d2", candidates=[candidate("m1", 0.7), candidate("m3", 0.1)]),
-        decided("tool", candidates=[by_trigger], **TOOL),
-    )
+    for id_ in ("d1", "d2"):
+        keep(home, decided(id_, candidates=[candidate("m1", 0.7), candidate("m3", 0.1)]))
     assert subcog("why", "bad", "m1", "d2").code == 0
-    assert subcog("report", "--json").json["channels"] == {
-        "semantic": {"injected": 4, "used": 0, "bad": 1},
-        "exact": {"injected": 2, "used": 0, "bad": 1},
-        "pattern": {"injected": 2, "used": 0, "bad": 0},
-    }
-    rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
-    head = rows.index("found by handed over of use later called bad")
-    assert rows[head + 1 : head + 4] == ["meaning 4 0 0% 1 25%", "an exact name 2 0 0% 1 50%", "a trigger 2 0 0% 0 0%"]
+    assert subcog("report", "--json").json["bad"] == 1
+    assert "called wrong 1" in [" ".join(line.split()) for line in subcog("report").out.splitlines()]
     subcog("why", "bad", "m1", "d2", "--undo")
-    assert subcog("report", "--json").json["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
+    assert subcog("report", "--json").json["bad"] == 0
 
 
 def test_it_says_how_many_mattered_later_in_their_session(
@@ -207,20 +185,17 @@ def test_it_says_how_many_mattered_later_in_their_session(
     respond = {"SessionStart": hook_session.respond, "UserPromptSubmit": prompt.respond, "PreToolUse": tool.respond}
     for session in ("a", "b"):
         assert hear(session, "SessionStart", source="startup")
-    assert subcog("report", "--json").json["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
+    assert subcog("report", "--json").json["used_later"] == 0
     assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
     assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"})
-    channels = subcog("report", "--json").json["channels"]
-    assert channels["brief"] == {"injected": 44, "used": 2, "bad": 0}
-    assert sum(part["used"] for part in channels.values()) == 2
+    assert subcog("report", "--json").json["used_later"] == 2
     assert hear("b", "SessionStart", source="resume")  # memories given before are given again
-    assert subcog("report", "--json").json["channels"]["brief"]["used"] == 2
+    assert subcog("report", "--json").json["used_later"] == 2
     assert hear("b", "SessionStart", source="compact")
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
-    after = subcog("report", "--json").json["channels"]
-    assert sum(part["used"] for part in after.values()) >= 3
+    assert subcog("report", "--json").json["used_later"] == 3
 
 
 @pytest.mark.usefixtures("with_verdicts")
@@ -250,11 +225,7 @@ def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
     record = subcog("report", "--json").json
     assert (record["since"], record["prompts"], record["fire_rate"], record["injected_per_spoken"]) == (None, 0, None, None)
     assert record["latency_ms"] == {}
-    rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
-    assert {"all 0", "memories given 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
     assert not Path(home.root).exists()
-    assert record["channels"] == {}
-    assert not any("found by" in row for row in rows)
 
 
 def test_hostile_text_cannot_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
@@ -263,17 +234,16 @@ def test_hostile_text_cannot_act_on_the_terminal(subcog: Run, home: Home, store:
     state = State.open(home, 1_000)
     sessions.record_given(state, "s", ["m1"], 1, "d1")
     state.close()
-    out = subcog("report").out + subcog("report", "--details").out
+    out = subcog("report").out
     assert not {"\x1b", "\u202e"} & set(out)
     assert "Press here ten" in out
     assert "[bold]Never[/bold]" in out
 
 
-def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) -> None:
-    keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
+def test_openings_of_lines_are_counted(home: Home, subcog: Run) -> None:
+    keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED)]))
     state = State.open(home, 1_000)
-    sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
-    sessions.note_opened(state, "s", ("near",), 2)
+    state.increase_counter(POINTED_TOTAL, by=7)
+    state.increase_counter(OPENED_TOTAL, by=2)
     state.close()
-    bands = subcog("report", "--json").json["lines"]
-    assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]
+    assert "lines opened 2 of 8 (25%)" in [" ".join(line.split()) for line in subcog("report").out.splitlines()]

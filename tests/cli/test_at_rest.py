@@ -226,13 +226,13 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     assert "at rest, sessions" not in done.out
     subcog("config", "set", "capture.sessions", "on")
     runs = {
-        "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the battery is at 30 %"),
+        "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the calls of the day are made"),
         "embedding": LastRun(now_ms(), 300, DONE, "1 memory embedded"),
     }
     home_files.write_record(home, JobRecord(runs, 0, 0))
     lines = [line for line in subcog("doctor").out.splitlines() if "at rest, " in line]
     assert [line[:6] for line in lines] == ["note  ", "  ok  "]
-    assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]
+    assert "at rest, sessions: 2 proposed; the calls of the day are made (" in lines[0]
     assert lines[0].endswith(", 1.5 s); put off, goes on when a session begins or a command ends, at least 10 minutes later")
     assert lines[1].endswith(", 0.3 s)")
 
@@ -258,7 +258,7 @@ print(open("/proc/self/autogroup").read().split()[-1] if os.path.exists("/proc/s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of processes")
 def test_a_process_of_its_own_takes_the_least_of_the_machine(monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.delenv(detached.SWITCH_OFF)  # where it is set, load counts for nothing
+    monkeypatch.delenv(detached.SWITCH_OFF)  # where it is set, other sessions need not go first
     done = subprocess.run(
         [sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
     )

@@ -1,4 +1,4 @@
-"""The pace of background jobs: pauses for hooks, load, battery and budgets, on a simulated clock."""
+"""The pace of background jobs: pauses for hooks, settings and budgets, on a simulated clock."""
 
 import json
 import os
@@ -11,14 +11,11 @@ import pytest
 
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
-from subcog_hooks.cli.jobs.machine import Machine, MachineStatus, decayed_load
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.home_files import PUT_OFF, UNFINISHED
+from subcog_hooks.store.home_files import UNFINISHED
 from subcog_hooks.store.store import Store
 
 START_S = 1_000_000.0
-IDLE = MachineStatus(None, 0.2, 2)
-BUSY = MachineStatus(None, 3.1, 2)
 
 
 class Ticking(Clock):
@@ -57,8 +54,8 @@ def ask_at(home: Home, seconds: float) -> None:
     os.utime(home.jobs_lock, (seconds, seconds))
 
 
-def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable[[], MachineStatus] | None = None) -> JobPace:
-    return JobPace(home, budget_s, look=look, clock=clock)
+def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, is_wanted: Callable[[], bool] = lambda: True) -> JobPace:
+    return JobPace(home, budget_s, is_wanted, clock)
 
 
 def test_work_does_not_pause_without_hooks(home: Home, clock: Ticking) -> None:
@@ -114,41 +111,15 @@ def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> 
     assert not pace.goes_on()
 
 
-@pytest.mark.parametrize(
-    ("allowed", "refused", "why"),
-    [
-        (MachineStatus(50.0, 0.0, 2), MachineStatus(49.0, 0.0, 2), "the battery is at 49 %"),
-        (MachineStatus(None, 3.0, 2), BUSY, "the load was 3.1 by others, on 2 cores"),
-    ],
-)
-def test_a_low_battery_or_load_by_others_puts_a_job_off(
-    home: Home, clock: Ticking, allowed: MachineStatus, refused: MachineStatus, why: str
-) -> None:
-    assert job_pace(home, clock, look=lambda: allowed).goes_on()
-    pace = job_pace(home, clock, look=lambda: refused)
-    assert not pace.goes_on()
-    assert (pace.outcome, pace.why, clock.passed_s) == (PUT_OFF, why, 0.0)
-
-
-def test_no_load_puts_the_first_seconds_of_light_work_off(home: Home, clock: Ticking) -> None:
-    pace = JobPace(home, 60.0, look=lambda: BUSY, clock=clock, light_s=2.0)
-    assert pace.goes_on()
-    clock.seconds += 1.9
-    assert (pace.goes_on(), clock.passed_s) == (True, 1.9)
-    clock.seconds += 0.2
-    assert not pace.goes_on()
-    assert pace.outcome == PUT_OFF
-
-
-def test_machine_and_settings_are_checked_every_five_seconds(home: Home, clock: Ticking) -> None:
+def test_the_settings_are_checked_every_five_seconds(home: Home, clock: Ticking) -> None:
     checks: list[float] = []
-
-    def look() -> MachineStatus:
-        checks.append(clock.passed_s)
-        return IDLE
-
     wanted = [True]
-    pace = JobPace(home, 60.0, lambda: bool(wanted), look, clock)
+
+    def is_wanted() -> bool:
+        checks.append(clock.passed_s)
+        return bool(wanted)
+
+    pace = job_pace(home, clock, is_wanted=is_wanted)
     for _ in range(12):
         assert pace.goes_on()
         clock.seconds += 1.0
@@ -157,17 +128,6 @@ def test_machine_and_settings_are_checked_every_five_seconds(home: Home, clock: 
     clock.seconds += 4.0
     assert not pace.goes_on()
     assert (pace.outcome, pace.why) == (UNFINISHED, "it is not wanted any more")
-
-
-def test_own_work_is_subtracted_from_the_load() -> None:
-    own = 0.0
-    for _ in range(60):  # five minutes on one core, measured every five seconds
-        own = decayed_load(own, 5.0, 5.0)
-    assert own == pytest.approx(1.0, abs=0.01)
-    assert decayed_load(own, 0.0, 60.0) == pytest.approx(0.37, abs=0.01)
-    seen = Machine().look()
-    assert seen.cores >= 1
-    assert seen.load >= 0.0
 
 
 def test_each_hook_asks_for_quiet_first(home: Home, clock: Ticking) -> None:

@@ -46,7 +46,7 @@ def marks_of(home: Home, id_: str = "keys") -> list[Mark]:
 def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:
     id_ = latest(subcog)
     assert "wrong for" not in subcog("show", "keys").out
-    done = subcog("why", "bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys")
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines() == [
         f"marked as wrong for prompts like {QUESTION!r}: keys {KEYS[:80]}",
@@ -63,7 +63,7 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: As
 @pytest.mark.parametrize("later", [PASTED, QUESTION])
 def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, ask_again: Ask, later: str) -> None:
     assert ask_again(PASTED, "pasted") == ["keys"]
-    assert subcog("why", "bad", "keys", "--yes").code == 0
+    assert subcog("why", "bad", "keys").code == 0
     assert ask_again(later, "again") == []
 
 
@@ -85,14 +85,14 @@ def test_a_paraphrase_brings_it_less_surely(subcog: Run, ask_again: Ask) -> None
 
 def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: Ask, home: Home) -> None:
     ask_again("and the other one?", "first")
-    subcog("why", "bad", "cookie", "--yes")
+    subcog("why", "bad", "cookie")
     (mark,) = marks_of(home, "cookie")
     assert {"sign", "key"} <= {*alike.terms_from_text(mark.terms)}
 
 
 def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "bad", "keys", "--yes")
+    subcog("why", "bad", "keys")
     ask_again(QUESTION, "second")  # the mark is found though the same prompt came again
     done = subcog("why", "bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
@@ -102,23 +102,25 @@ def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) 
     assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why bad MEMORY` marks one\n")
 
 
-def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, home: Home) -> None:
+def test_undo_takes_all_marks_or_those_of_a_decision(subcog: Run, ask_again: Ask, home: Home) -> None:
     first = latest(subcog)
-    subcog("why", "bad", "keys", "--yes")
     ask_again(OTHER, "second")
-    done = subcog("why", "bad", "keys", "--undo")
+    second = latest(subcog)
+    for _ in range(2):
+        assert [subcog("why", "bad", "keys", verdict).code for verdict in (first, second)] == [0, 0]
+        assert subcog("why", "bad", "keys", first, "--undo").code == 0
+        assert [mark.verdict for mark in marks_of(home)] == [second]
+    done = subcog("why", "bad", "keys", first, "--undo")
     assert (done.code, done.out) == (2, "")
-    assert (
-        done.err == f"subcog: keys is not marked for that prompt; it is marked for the prompts of {first}; name one of them\n"
-    )
-    subcog("why", "bad", "keys", "--yes")
-    assert subcog("why", "bad", "keys", first, "--undo").code == 0
-    assert [mark.verdict for mark in marks_of(home)] == [latest(subcog)]
+    assert done.err == f"subcog: keys is not marked for {first}; it is marked for the prompts of {second}\n"
+    subcog("why", "bad", "keys", first)
+    assert subcog("why", "bad", "keys", "--undo").code == 0
+    assert marks_of(home) == []
 
 
 def test_a_mark_outlives_its_verdict_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "bad", "keys", "--yes")
+    subcog("why", "bad", "keys")
     for suffix in ("", "-wal", "-shm"):
         Path(home.state_db + suffix).unlink(missing_ok=True)
     assert subcog("why", "bad", "keys", id_, "--undo").code == 0
@@ -127,16 +129,16 @@ def test_a_mark_outlives_its_verdict_and_is_undone_by_its_id(subcog: Run, home: 
 
 def test_a_mark_is_made_once_and_does_not_hold_the_prompt(subcog: Run, home: Home) -> None:
     for prefix in ("keys", "ke"):
-        assert subcog("why", "bad", prefix, "--yes").code == 0
+        assert subcog("why", "bad", prefix).code == 0
         (mark,) = marks_of(home)
     assert ("rotat" in mark.terms, "How do we" in mark.terms) == (True, False)
 
 
 def test_a_forgotten_memory_has_no_marks_and_gets_none(subcog: Run, home: Home) -> None:
-    subcog("why", "bad", "keys", "--yes")
+    subcog("why", "bad", "keys")
     subcog("forget", "keys")
     assert marks_of(home) == []
-    done = subcog("why", "bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys")
     assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
@@ -157,7 +159,7 @@ def test_what_cannot_be_marked_is_one_line(subcog: Run, ask_again: Ask, home: Ho
 def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("config", "set", "surfacing.log_prompts", "false")
     ask_again(QUESTION, "second")
-    done = subcog("why", "bad", "keys", "--yes")
+    done = subcog("why", "bad", "keys")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith(
         "so no other prompt can be compared with it; surfacing.log_prompts is false; set it to true, and ask again\n"
@@ -183,7 +185,7 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
 
 def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -> None:
     keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
-    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "bad", "keys", "--yes").err
+    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "bad", "keys").err
     assert subcog("why", "bad", "keys", "z", "--undo").code == 2
     assert subcog("why", "bad", "keys", "--undo").code == 0
     assert marks_of(home) == []

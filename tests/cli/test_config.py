@@ -120,11 +120,11 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: Mo
 
 def test_a_variable_that_sets_nothing_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("SUBCOG_FUSION_AGREEMENT", "0.2")
-    monkeypatch.setenv("SUBCOG_RELEVANCE_PRIOR", "1.5")
+    monkeypatch.setenv("SUBCOG_SURFACING_PRIOR", "1.5")
     monkeypatch.setenv("SUBCOG_RECENCY_DECAY", "0.25")
     lines = [
         f"{name} sets nothing; `subcog config list` names the variables"
-        for name in ("SUBCOG_FUSION_AGREEMENT", "SUBCOG_RELEVANCE_PRIOR")
+        for name in ("SUBCOG_FUSION_AGREEMENT", "SUBCOG_SURFACING_PRIOR")
     ]
     assert subcog("search", "anything", "--json").err.splitlines()[:2] == lines
     assert subcog("config", "list").err.splitlines() == lines

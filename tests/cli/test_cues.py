@@ -78,34 +78,10 @@ def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
     assert fields(subcog, done.out.strip()).keys() == {"keywords", "when"}
 
 
-@pytest.mark.parametrize("command", ["remember", "edit"])
-def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, memory_id: str, command: str) -> None:
-    asks = ("--when", "brnach=main", "--when", "branch=main", "--when", "calm", "--when", "depth>=7", "--when", "mood!=ill")
-    subcog("state", "set", "calm=false")
-    done = subcog(command, "text" if command == "remember" else memory_id, *asks)
-    assert (done.code, bool(done.out)) == (0, True)
-    assert done.err.splitlines()[:3] == [
-        "brnach is a flag of yours, not set now (`subcog state set brnach=main`)",
-        "depth is a flag of yours, not set now (`subcog state set depth=7`)",
-        "mood is a flag of yours, not set now (`subcog state set mood=…`)",
-    ]
-
-
-def test_unset_flags_are_named_at_an_import_and_by_doctor(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"content": "Speak softly.", "when": {"at_night": true, "branch": "main"}}\n')
-    remark = "at_night is a flag of yours, not set now (`subcog state set at_night=true`)"
-    assert remark in subcog("import", str(tmp_path / "rows.jsonl")).err.splitlines()
-    assert f"note  {remark}" in subcog("doctor").out
-    subcog("state", "set", "at_night=false")
-    assert "at_night" not in subcog("doctor").out
-    assert "at_night" not in subcog("doctor", "--json").out
-
-
 def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     done = subcog("remember", "text", "--when", "calm")
     assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
-    assert done.err.startswith("whether calm is set cannot be seen (")
 
 
 def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.proposals import learning_runs as support
-from subcog_hooks.core.deadline import FULL_PACE, Deadline, Pace
+from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import session as hook_session
 from subcog_hooks.learn import learning, transcript
 from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.store import learned
@@ -36,7 +35,7 @@ def test_what_was_typed_waits_for_review_and_is_proposed_once(subcog: Run, sessi
     session(sessions, "one", "hello there", RULE, "fix this")
     first = subcog("learn")
     assert first.code == 0
-    assert "reading what you typed in 1 session in 1 folder" in first.err
+    assert "read 3 prompts of 1 session" in first.err
     assert RULE in first.out
     (memory,) = waiting(subcog)
     assert (memory["content"], memory["status"], memory["trust"]) == (RULE, "pending", "transcript")
@@ -166,7 +165,7 @@ def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: 
     written._day = LATELY
     written.typed(STAGING)
     touched_lately(written)
-    assert "reading what you typed in 1 session in" in subcog("learn", "--since", "30d").err
+    assert " of 1 session" in subcog("learn", "--since", "30d").err
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
 
 
@@ -336,16 +335,3 @@ def test_sessions_are_read_every_six_hours_only_if_wanted(subcog: Run, sessions:
     Path(home.job_record).unlink()
     subcog("at-rest")
     assert len(waiting(subcog)) == 2
-
-
-def test_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, sessions: Path, home: Home) -> None:
-    touched_lately(session(sessions, "one", RULE, day=LATELY))
-    subcog("config", "set", "capture.sessions", "ask")
-    subcog("at-rest")
-    assert subcog("review", "--list").code == 1
-    written: list[bytes] = []
-    payload: dict[str, object] = {"source": "startup", "session_id": "s", "cwd": str(sessions)}
-    subcog("remember", "Ropes are replaced every spring.")
-    hook_session.respond(payload, home, written.append, Deadline(10_000))
-    message = json.loads(written[0])["systemMessage"]
-    assert message == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"

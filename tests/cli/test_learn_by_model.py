@@ -420,10 +420,7 @@ def test_at_rest_the_model_is_asked_where_all_settings_say_so(
     written.path.touch()
     session(sessions, "old", "the ferry was full on Fridays in those days, as far as I know", day="2020-01-01")
     server.play(proposes(memory()))
-    for setting, value, count in (
-        *(("llm.learn", "true", 0), ("capture.sessions", "ask", 0), ("capture.sessions", "on", 0)),
-        ("llm.agent_words", "true", 1),
-    ):
+    for setting, value, count in (*(("llm.learn", "true", 0), ("capture.sessions", "on", 0)), ("llm.agent_words", "true", 1)):
         subcog("config", "set", setting, value)
         Path(home.job_record).unlink(missing_ok=True)
         subcog("at-rest")

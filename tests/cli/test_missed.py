@@ -32,7 +32,7 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
     verdict = latest(subcog)
-    done = subcog("why", "missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule")
     assert done.code == 0, done.err
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     assert done.err.splitlines() == [
@@ -55,15 +55,10 @@ def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> N
     assert silent(PROMPT, "after") == []
 
 
-@pytest.mark.parametrize("is_named", [True, False])
-def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
-    verdict = latest(subcog)
-    subcog("why", "missed", "rule", "--yes")
-    subcog("config", "set", "surfacing.log_prompts", "false")
-    silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
-    if not is_named:
-        Path(home.state_db).unlink()
-    done = subcog("why", "missed", "rule", *([verdict] if is_named else []), "--undo")
+def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("why", "missed", "rule")
+    Path(home.state_db).unlink()
+    done = subcog("why", "missed", "rule", "--undo")
     assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
     assert questions_of(home) == []
 
@@ -91,7 +86,7 @@ def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, ho
 )
 def test_of_a_long_or_pasted_prompt_the_question_is_learned(subcog: Run, silent: Ask, home: Home, prompt: str) -> None:
     silent(prompt, "long")
-    assert subcog("why", "missed", "rule", "--yes").code == 0
+    assert subcog("why", "missed", "rule").code == 0
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
 
 
@@ -125,7 +120,7 @@ def test_what_needs_or_takes_no_question_learns_none(subcog: Run, silent: Ask, h
 
 def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, home: Home) -> None:
     silent("commit this", "veto")
-    done = subcog("why", "missed", "rule", "--yes")
+    done = subcog("why", "missed", "rule")
     assert (done.code, done.out) == (1, "")
     assert done.err == "no question of that prompt brings rule and takes no other prompt from a memory\n"
     assert questions_of(home) == []
@@ -180,30 +175,17 @@ def test_the_last_prompt_of_this_project_is_explained(subcog: Run) -> None:
 
 def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(folders[SHOP].parent)
-    for arguments in (("why",), ("why", "missed", "rule", "--yes"), ("why", "bad", "rule", "--yes")):
+    for arguments in (("why",), ("why", "missed", "rule"), ("why", "bad", "rule")):
         done = subcog(*arguments)
         assert (done.code, done.out) == (1, "")
-        assert done.err == (
-            "subcog: no prompt outside of all projects has been decided on yet; --everywhere takes the latest of all\n"
-        )
+        hint = "`subcog why list` shows those of other projects"
+        assert done.err == f"subcog: no prompt outside of all projects has been decided on yet; {hint}\n"
 
 
 @pytest.mark.usefixtures("folders")
-@pytest.mark.parametrize("mark", ["missed", "bad"])
-def test_nothing_is_taught_by_a_prompt_that_nobody_named(subcog: Run, home: Home, mark: str) -> None:
-    done = subcog("why", mark, "crane")
-    prompt = next(line.split()[0] for line in subcog("why", "list").out.splitlines() if line.endswith(ASKED_HERE))
-    assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        f"subcog: the latest prompt here is {ASKED_HERE!r}, and nobody can be asked whether it is meant; "
-        f"`subcog why {mark} crane {prompt}`, or --yes\n"
-    )
-    assert subcog("why", mark, "crane", prompt).code == 0
-
-
-@pytest.mark.usefixtures("folders")
-def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) -> None:
-    assert subcog("why", "missed", "rule", "--yes").code == 0
+def test_the_prompt_of_this_project_teaches(subcog: Run, home: Home) -> None:
+    assert subcog("why", "missed", "rule").code == 0
     assert ASKED_THERE not in rule_questions(home)
-    done = subcog("why", "bad", "crane", "--everywhere", "--yes")
-    assert done.err.startswith(f"marked as wrong for prompts like {ASKED_THERE!r}: ")
+    done = subcog("why", "bad", "crane")
+    assert done.err.endswith(" --undo` takes it back\n")
+    assert f"marked as wrong for prompts like {ASKED_HERE!r}: " in done.err

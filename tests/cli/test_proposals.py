@@ -1,4 +1,4 @@
-"""Proposals: prompts that teach a memory, their removal with the record, waiting notes, and questions by a model checked."""
+"""Proposals: prompts that teach a memory, their removal with the record, and questions by a model checked."""
 
 import json
 
@@ -6,7 +6,6 @@ import pytest
 
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.cli.proposals.memory_questions import read_answer
-from subcog_hooks.cli.proposals.waiting import SLACK_MS, comes_from
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.store import past_runs, sessions
@@ -14,7 +13,6 @@ from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
-from tests.conftest import Maker
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
 PROMPT = "how late on a Friday may we still ship a change?"
@@ -128,31 +126,6 @@ def test_it_goes_with_its_record_and_leaves_only_when_asked(ask_again: Ask, home
     state.run("DELETE FROM verdicts WHERE id = ?", (question.verdict,))
     state.close()
     assert teach_and_read(home) == []
-
-
-LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
-TAUGHT_MS = 1_772_445_600_000
-
-
-@pytest.mark.parametrize(
-    ("prompt", "session", "at_ms", "origins"),
-    [
-        (f"remember: {LOGIN}", "two", 0, {"login"}),
-        (f"# {LOGIN}", "two", 0, {"login"}),
-        (f"Before you begin: {LOGIN.upper()}. How does the login work?", "two", 0, {"login"}),
-        ("PKCE login", "two", 0, {"short"}),
-        ("How does the PKCE login work?", "two", 0, set()),  # A note of two words is not enough inside a prompt.
-        ("How does the login work?", "one", TAUGHT_MS + SLACK_MS, {"login"}),
-        ("How does the login work?", "one", TAUGHT_MS + SLACK_MS + 1, set()),
-        ("How does the login work?", "two", TAUGHT_MS, set()),
-    ],
-)
-def test_a_note_comes_from_a_prompt_that_has_or_taught_it(
-    make: Maker, prompt: str, session: str, at_ms: int, origins: set[str]
-) -> None:
-    learned = make(LOGIN, id="login", source="session:/sessions/one.jsonl:r0", trust="transcript", created_at=TAUGHT_MS)
-    notes = (learned, make("PKCE login", id="short"))
-    assert {note.id for note in notes if comes_from(note, prompt, session, at_ms)} == origins
 
 
 TOKEN = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"

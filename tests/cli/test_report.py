@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.page.report_page import DAY_MS, Column, Moment, Page
-from subcog_hooks.cli.terminal.output import day, safe
+from subcog_hooks.cli.page.report_page import Card, Page, card_fields
+from subcog_hooks.cli.terminal.output import safe
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
@@ -106,21 +106,6 @@ def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled_home: Ho
     assert read.startswith(b"<!doctype html>")
 
 
-def test_growth_is_told_without_gaps(subcog: Run, store: Store, make: Maker) -> None:
-    store.add([make(str(days), created_at=now_ms() - days * DAY_MS) for days in (0, 3, 5)])
-    growth = subcog("report", "--json").json["growth"]
-    assert [(bar["stored"], bar["new"]) for bar in growth] == [(1, 1), (1, 0), (2, 1), (2, 0), (2, 0), (3, 1)]
-    assert growth[-1]["name"] == day(now_ms())
-    assert "by day" in subcog("report").out
-
-
-def test_one_day_is_no_giant_bar(subcog: Run, store: Store, make: Maker) -> None:
-    store.add([make("today", created_at=now_ms())])
-    assert "by day" not in subcog("report").out
-    (width,) = re.findall(r'<rect class="all" x="[^"]+" y="[^"]+" width="([0-9.]+)%"', subcog("report", "--html", "-").out)
-    assert float(width) < 15
-
-
 def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
     assert subcog("report").code == 1
 
@@ -137,34 +122,38 @@ HOSTILE = "</td></script><script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 class Tags(HTMLParser):
-    """Notes every tag with its attributes, and the text of cells."""
+    """Notes every tag with its attributes, and the values of figures."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.cells: list[str] = []
-        self._is_in_cell = False
+        self.values: list[str] = []
+        self._is_in_value = False
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-        if tag == "td":
-            self._is_in_cell = True
-            self.cells.append("")
+        if tag == "dd":
+            self._is_in_value = True
+            self.values.append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self._is_in_cell = self._is_in_cell and tag != "td"
+        self._is_in_value = self._is_in_value and tag != "dd"
 
     def handle_data(self, data: str) -> None:
-        if self._is_in_cell:
-            self.cells[-1] += data
+        if self._is_in_value:
+            self.values[-1] += data
 
 
-def page_with(*cells: str) -> str:
+def page_with(value: str) -> str:
     page = Page("title", "about")
-    page.add_table([Column(f"column {number}") for number in range(len(cells))], [cells])
+    page.add_figures([("name", value)])
     return page.render()
+
+
+def card_with(text: str) -> Card:
+    return Card("id", text, "about", "active", "project", "namespace", NOW, 0, ())
 
 
 PLAIN = [tag for tag, _ in Tags(page_with("x")).tags]
@@ -172,25 +161,22 @@ PLAIN = [tag for tag, _ in Tags(page_with("x")).tags]
 
 @settings(max_examples=30)
 @given(st.text(max_size=80) | st.text("<>&\"'/=!- abonscript", max_size=80))
-def test_whatever_a_text_is_it_stays_the_text_of_its_cell(text: str) -> None:
+def test_whatever_a_text_is_it_stays_the_text_of_its_figure(text: str) -> None:
     tags = Tags(page_with(text))
     assert [tag for tag, _ in tags.tags] == PLAIN
-    assert tags.cells == [safe(text)]
+    assert tags.values == [safe(text)]
 
 
 def test_no_tag_has_an_address_or_a_handler() -> None:
     page = Page(HOSTILE, HOSTILE)
     page.add_figures([(HOSTILE, HOSTILE)])
     page.add_heading(HOSTILE)
-    page.add_table([Column(HOSTILE)], [(HOSTILE,)])
-    page.add_time_line([Moment(HOSTILE, 3, 1)], HOSTILE, HOSTILE)
     tags = Tags(page.render())
     assert {name for _, attributes in tags.tags for name in attributes} <= {
-        *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope", "aria-label"),
-        *("role", "x", "y", "x1", "x2", "y1", "y2", "width", "height"),
+        *("lang", "charset", "http-equiv", "content", "name", "id", "class")
     }
     assert {tag for tag, _ in tags.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
-    assert tags.cells[0] == HOSTILE
+    assert tags.values == [HOSTILE]
 
 
 def test_the_policy_allows_only_the_own_style_and_script() -> None:
@@ -206,13 +192,14 @@ def test_the_policy_allows_only_the_own_style_and_script() -> None:
 
 def test_secrets_and_what_can_not_be_seen_are_taken_out() -> None:
     key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
-    assert Tags(page_with(f"a\u202eb {key}\x00", "y" * 300)).cells == ["ab [redacted: AWS Access Key]", "y" * 238 + " …"]
+    text = f"a\u202eb {key}\x00"
+    assert Tags(page_with(text)).values == ["ab [redacted: AWS Access Key]"]
+    assert card_fields(card_with(text))["text"] == "ab [redacted: AWS Access Key]"
 
 
 def test_a_page_stays_small_whatever_stands_in_it() -> None:
     page = Page("title", "about")
-    page.add_table([Column("text")], [("<" * 300,)] * 2_000)
-    page.add_table([Column("text")], [("<" * 300,)] * 10_000)
+    page.add_cards([card_with("<" * 300)] * 10_000)
     text = page.render()
     assert len(text.encode()) < 5_000_000
     assert "Of 10,000 the first " in text

@@ -54,13 +54,11 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     lines = subcog("why", "--explain").out.splitlines()
     assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
     assert "shape    a question" in lines
-    assert "stages   start      12.1 ms  ████████████████████" in lines
+    assert "stages   start      12.1 ms" in lines
     assert "         in all     40.0 ms" in lines
     assert "recall   lexical, semantic" in lines
-    assert (
-        "0.70 ██┃████    +0.45  m1  decisions  injected\n    Keys of service 1 are rotated by hand.  (rank 1 by an exact" in out
-    )
-    assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
+    assert "0.70  +0.45  m1  decisions  injected\n    Keys of service 1 are rotated by hand.  (rank 1 by an exact" in out
+    assert "0.10  -0.15  m3  decisions  below\n" in out
 
 
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
@@ -257,7 +255,7 @@ def test_what_is_not_there_is_one_line_and_no_file_is_made(subcog: Run, home: Ho
             assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n"), command
 
     undecided = "the hook has not decided anything yet; `subcog doctor` says whether it is registered"
-    expect(undecided, (), ("x",), ("list",), ("bad", "m1", "--yes"))
+    expect(undecided, (), ("x",), ("list",), ("bad", "m1"))
     assert not os.path.exists(home.root)
     keep(home)
     assert (subcog("why").code, subcog("why", "list").err) == (1, "no decisions\n")
@@ -268,7 +266,7 @@ def test_what_is_not_there_is_one_line_and_no_file_is_made(subcog: Run, home: Ho
 
 
 def test_each_command_has_its_own_options(subcog: Run) -> None:
-    for arguments in (("--undo",), ("bad", "m1", "--json"), ("list", "--everywhere"), ("is", "it", "--yes")):
+    for arguments in (("--undo",), ("bad", "m1", "--yes"), ("list", "--everywhere"), ("is", "it", "--yes")):
         done = subcog("why", *arguments)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert "No such option" in done.err

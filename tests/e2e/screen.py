@@ -112,15 +112,22 @@ class OnTerminal:
         finally:
             os.close(theirs)
 
-    def read_until(self, text: str) -> str:
-        """What the command has written, once `text` is in it."""
-        self._read(text)
-        assert text in self.written, self.written
+    def read_until(self, text: str, times: int = 1) -> str:
+        """What the command has written, once `text` is in it so many times."""
+        self._read(text, times)
+        assert self.written.count(text) >= times, self.written
         return self.written
 
     def type(self, text: str) -> None:
         """Type on its keyboard."""
         os.write(self._ours, text.encode())
+
+    def press(self, key: str) -> None:
+        """Type a key once the command waits for a single one."""
+        deadline = time.monotonic() + _LONG_SECONDS
+        while self.is_sane():
+            assert time.monotonic() < deadline, self.written
+        self.type(key)
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the window another size, as a person who pulls at its corner; the kernel tells the command."""
@@ -158,10 +165,10 @@ class OnTerminal:
         finally:
             terminal.kill()
 
-    def _read(self, until: str | None) -> None:
+    def _read(self, until: str | None, times: int = 1) -> None:
         deadline = time.monotonic() + _LONG_SECONDS
         raw = b""
-        while until is None or until not in self.written:
+        while until is None or self.written.count(until) < times:
             ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 self.kill()

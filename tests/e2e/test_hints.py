@@ -1,4 +1,4 @@
-"""The installed executable where it helps along: a misspelt namespace, an interrupted import, the hook's help, no LLM."""
+"""The installed executable where it helps along: an interrupted import, the hook's help, no LLM."""
 
 import json
 import os
@@ -8,18 +8,6 @@ from tests.e2e.machine import LONGEST_S, Machine, posix, wait_until
 from tests.e2e.screen import OnTerminal
 
 CHUNK = 1_000  # memories that an import writes at a time
-
-
-def test_a_misspelt_namespace_gets_a_suggestion(bare: Machine) -> None:
-    stored = bare.run("remember", "The slipway is closed in winter.", "--namespace", "descisions")
-    assert stored.code == 0
-    assert b"did you mean decisions?" in stored.stderr
-    id_ = stored.stdout.decode().strip()
-    assert b"did you mean learnings?" in bare.run("edit", id_, "--namespace", "learning").stderr
-    for command in (("list",), ("search", "--fast", "slipway")):
-        done = bare.run(*command, "--namespace", "contxt")
-        assert done.code == 1
-        assert b"no memory is in the namespace 'contxt'; did you mean context?" in done.stderr
 
 
 @posix

@@ -117,7 +117,7 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
     assert begin.startswith("<subcog-memories source=")
     assert line.startswith(f"[decisions 2025-09-18 {ANSWER}] The browser stores the session token")
     assert end == "</subcog-memories>"
-    assert b"opened" in pointing.run("report", "--details").stdout
+    assert b"lines opened" in pointing.run("report").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["opened"] == [ANSWER]
     assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
 

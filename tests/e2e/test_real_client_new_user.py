@@ -145,7 +145,7 @@ def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: P
     assert NOTE[:40] in " ".join(person.type("subcog why").split())
     assert KEYS not in person.say(IN_OTHER_WORDS)
     assert IN_OTHER_WORDS in person.type("subcog why")
-    person.sandbox.run("subcog", "why", "missed", identifier, "--yes")
+    person.sandbox.run("subcog", "why", "missed", identifier)
     assert person.ask(IN_OTHER_WORDS, KEYS).count(KEYS) == 1
 
     person.type("subcog uninstall")

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from subcog_hooks.store.verdicts import SPOKE
-from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_silent, posix
-from tests.e2e.screen import OnTerminal
+from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_silent
 
 
 def record(machine: Machine, *arguments: str) -> dict[str, object]:
@@ -32,7 +31,7 @@ def test_what_a_hook_did_can_be_asked_for(machine: Machine) -> None:
 def test_a_bad_mark_holds_until_it_is_taken_back(machine: Machine) -> None:
     assert ANSWER in machine.recall(QUESTION)
     id_ = str(record(machine)["id"])
-    assert machine.run("why", "bad", ANSWER, "--yes").code == 0
+    assert machine.run("why", "bad", ANSWER).code == 0
     for _ in range(ATTEMPTS):
         assert ANSWER.encode() not in machine.prompt(QUESTION).stdout
     outcomes = {row["id"]: row["outcome"] for row in record(machine)["candidates"]}  # type: ignore[attr-defined]  # of JSON
@@ -52,18 +51,6 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
     assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
     exposition = machine.run("report", "--prometheus").stdout.decode()
     assert f'subcog_hook_decisions_total{{outcome="spoke"}} {spoken + 1}\n' in exposition
-
-
-@posix
-def test_a_person_is_asked_whether_the_prompt_is_meant(machine: Machine) -> None:
-    assert ANSWER in machine.recall(QUESTION)
-    for answer, outcome, code in (("n", "nothing was changed", 1), ("y", "marked as wrong for prompts like", 0)):
-        terminal = OnTerminal([machine.command, "why", "bad", ANSWER], machine.folder, machine.environment)
-        assert QUESTION in terminal.read_until("[y/N]")
-        terminal.type(f"{answer}\n")
-        terminal.read_until(outcome)
-        assert terminal.end() == code
-        assert (b"wrong for" in machine.run("show", ANSWER).stdout) == (answer == "y")
 
 
 ELSEWHERE = "How is the JWT of the web client persisted?"  # about ANSWER, without a word of it
@@ -88,7 +75,7 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
 
 def test_a_missed_memory_comes_once_it_has_learned(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
-    assert machine.run("why", "missed", ANSWER, "--yes").code == 0
+    assert machine.run("why", "missed", ANSWER).code == 0
     assert ANSWER in machine.recall(ELSEWHERE)
 
 
@@ -149,6 +136,6 @@ def test_a_silent_prompt_tells_of_a_pause_while_it_lasts(machine: Machine) -> No
 def test_a_run_that_was_cut_off_is_counted_listed_and_named(machine: Machine) -> None:
     (machine.home / "cut-offs").write_text(f"{time.time_ns() // 1_000_000} UserPromptSubmit\n")  # as such a run leaves it
     assert json.loads(machine.run("report", "--json").stdout)["cut_off"] == 1
-    assert b"1 run cut off: this machine was busy" in machine.run("report", "--details").stderr
+    assert b"1 run cut off: this machine was busy" in machine.run("report").stderr
     assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "list").stdout
     assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout

@@ -37,22 +37,14 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subcog_hooks.cli.jobs.machine import MachineStatus
-
-
 QUIET_S = 1.0  # after the last hook, before work continues
 POLL_S = 0.05
 MAX_PAUSE_S, UNIT_S = 30.0, 0.25  # After the longest pause one unit is done, even if hooks keep coming.
-CHECK_EVERY_S = 5.0  # between checks of the machine and the settings
-MIN_BATTERY = 50  # per cent
-MAX_LOAD = 1.5  # per core, by other processes
+CHECK_EVERY_S = 5.0  # between checks of the settings
 NOTHING_NEW = "nothing new"
 WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
 DUE_CHECK_WAIT_MS = 50.0
 TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
-LIGHT_S = 2.0  # seconds that embed some hundred memories
 
 
 class Clock:
@@ -77,27 +69,17 @@ class JobPace(Pace):
     """
 
     def __init__(
-        self,
-        home: Home,
-        budget_s: float,
-        is_wanted: Callable[[], bool] = lambda: True,
-        look: Callable[[], MachineStatus] | None = None,
-        clock: Clock | None = None,
-        light_s: float = 0.0,
+        self, home: Home, budget_s: float, is_wanted: Callable[[], bool] = lambda: True, clock: Clock | None = None
     ) -> None:
-        """budget_s: seconds of work, without pauses; look: measures the machine, None to ignore battery and load; light_s:
-        seconds of work that no load puts off.
-        """
+        """budget_s: seconds of work, without pauses."""
         self._home = home
         self._budget_s = budget_s
         self._is_wanted = is_wanted
-        self._look = look
         self._clock = clock or Clock()
         self._began = self._clock.ticks_s()
-        self._looks_at = self._began  # time of the next check
+        self._checks_at = self._began  # time of the next check
         self._may_work_until = self._began  # in `ticks_s`
         self._paused_s = 0.0
-        self._light_s = light_s
         self.outcome = DONE
         self.why = ""
 
@@ -108,8 +90,10 @@ class JobPace(Pace):
             worked_s = self._clock.ticks_s() - self._began - self._paused_s
             if worked_s >= self._budget_s:
                 self._end(UNFINISHED, f"its {self._budget_s / 60:.0f} minutes are over")
-            elif self._clock.ticks_s() >= self._looks_at:
-                self._check_machine(is_light=worked_s < self._light_s)
+            elif self._clock.ticks_s() >= self._checks_at:
+                self._checks_at = self._clock.ticks_s() + CHECK_EVERY_S
+                if not self._is_wanted():
+                    self._end(UNFINISHED, "it is not wanted any more")
         return not self.why
 
     def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
@@ -135,20 +119,6 @@ class JobPace(Pace):
             return False
         return abs(self._clock.now_s() - asked_at) < QUIET_S
 
-    def _check_machine(self, *, is_light: bool) -> None:
-        """End the job where the settings no longer want it, or the machine is busy. is_light: no load puts it off yet."""
-        self._looks_at = self._clock.ticks_s() + CHECK_EVERY_S
-        if not self._is_wanted():
-            self._end(UNFINISHED, "it is not wanted any more")
-        elif self._look:
-            status = self._look()
-            if status.battery is not None and status.battery < MIN_BATTERY:
-                self._end(PUT_OFF, f"the battery is at {status.battery:.0f} %")
-            elif status.load > MAX_LOAD * status.cores and is_light:
-                self._looks_at = self._began + self._paused_s + self._light_s
-            elif status.load > MAX_LOAD * status.cores:
-                self._end(PUT_OFF, f"the load was {status.load:.1f} by others, on {status.cores} cores")
-
     def _end(self, outcome: str, why: str) -> None:
         self.outcome = outcome
         self.why = why
@@ -159,8 +129,7 @@ class Job(NamedTuple):
 
     name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
     in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
-    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done; light_s: seconds
-    of work in a run that no load puts off.
+    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done.
     """
 
     name: str
@@ -169,7 +138,6 @@ class Job(NamedTuple):
     is_wanted: Callable[[Settings], bool]
     is_due: Callable[[Home], bool]
     run: Callable[[Home, JobPace], str]
-    light_s: float = 0.0
 
 
 def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
@@ -225,17 +193,15 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     """
     from subcog_hooks.cli.jobs import machine  # 20 ms, needed in this process only
 
-    heeds_machine = not os.environ.get(detached.SWITCH_OFF)
     if machine.is_apart():
-        machine.yield_to_others(wholly=heeds_machine)
-    look = machine.Machine().look if heeds_machine else None
+        machine.yield_to_others(wholly=not os.environ.get(detached.SWITCH_OFF))
     taken: set[str] = set()
     while True:
         try:
             with ProcessLock(home.jobs_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
-                        last = _run_job(home, job, look)
+                        last = _run_job(home, job)
                         record = home_files.read_record(home)
                         record.runs[job.name] = last
                         is_recorded = home_files.write_record(home, record)  # otherwise the job stays due
@@ -248,8 +214,8 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
             return
 
 
-def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None) -> LastRun:
-    pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, light_s=job.light_s)
+def _run_job(home: Home, job: Job) -> LastRun:
+    pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)))
     began = time.monotonic()
     _record_start(home)
     try:
@@ -342,7 +308,7 @@ def _wants_questions(settings: Settings) -> bool:
 
 def wants_model_proposals(settings: Settings) -> bool:
     """Return whether a model reads sessions in the background: it may, and its notes are wanted."""
-    if settings[defaults.SESSIONS_SETTING] not in (defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE):
+    if settings[defaults.SESSIONS_SETTING] == defaults.NOT_LEARNED:
         return False
     may_read = bool(settings[defaults.LLM_LEARNS] and settings[defaults.AGENT_WORDS])
     return may_read and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
@@ -447,7 +413,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         _always,
         _run_later("team.sharing.synchronise_in_background"),
     ),
-    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, _is_embedding_due, _embed_memories, LIGHT_S),
+    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, _is_embedding_due, _embed_memories),
 )
 
 

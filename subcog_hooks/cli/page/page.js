@@ -1,29 +1,4 @@
 "use strict";
-const root = document.documentElement;
-document.getElementById("theme").addEventListener("click", () => {
-  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  root.dataset.theme = (root.dataset.theme || system) === "dark" ? "light" : "dark";
-});
-const keyOf = (row, place, isNumber) => {
-  const text = row.cells[place].textContent;
-  return isNumber ? Number(text.replaceAll(",", "")) : text;
-};
-for (const table of document.querySelectorAll("table")) {
-  const body = table.tBodies[0];
-  for (const head of table.tHead.rows[0].cells) {
-    head.firstElementChild.addEventListener("click", () => {
-      const isNumber = head.classList.contains("n");
-      const was = head.getAttribute("aria-sort");
-      const turns = was === "ascending" || (was === null && isNumber) ? -1 : 1;
-      const rows = Array.from(body.rows, (row) => [keyOf(row, head.cellIndex, isNumber), row]);
-      const compared = isNumber ? (a, b) => a - b : new Intl.Collator(undefined, { numeric: true }).compare;
-      rows.sort((a, b) => turns * compared(a[0], b[0]));
-      body.replaceChildren(...rows.map(([, row]) => row));
-      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", turns === 1 ? "ascending" : "descending");
-    });
-  }
-}
 const PAGE_OF_CARDS = 100;
 const make = (tag, fields = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), fields);
@@ -35,23 +10,14 @@ const wholeDates = (text) =>
   text.split(/(\d{4}-\d\d-\d\d|(?<=Replaced by )\S+(?=\.))/).map((part, position) => (position % 2 ? make("time", { textContent: part }) : part));
 const count = (number) => number.toLocaleString("en");
 
-const LABELS = {
-  namespace: "Namespace",
-  priority: "Priority, 0 to 100",
-  standing: "Holds in every session: yes, no or empty",
-  tags: "Tags, separated by commas",
-  keywords: "Keywords, separated by commas",
-  trigger: "Triggers, one a line",
-  path: "Files, one glob a line",
-  when: "Conditions, one a line",
-  question: "Questions that it answers, one a line",
-};
+const FORGET = [["Forget", "forget"]];
 const ACTIONS = {
-  waiting: [["Keep", "keep"], ["Drop", "drop"], ["Edit"]],
-  active: [["Edit"], ["Forget", "forget"]],
+  waiting: [["Keep", "keep"], ["Drop", "drop"]],
+  active: FORGET,
+  expired: FORGET,
+  "not used for a year": FORGET,
 };
-ACTIONS.expired = ACTIONS["not used for a year"] = ACTIONS.active;
-const OTHER_ACTIONS = [["Bring back", "restore"], ["Edit"]];
+const BRING_BACK = [["Bring back", "restore"]];
 
 class Memories {
   constructor(section, { served, names, cards }) {
@@ -77,12 +43,6 @@ class Memories {
     section.append(bar, this.total, this.list, this.more, this.message);
     this.fillPicks();
     changed();
-    section.addEventListener("keydown", (event) => this.escape(event));
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.target.matches("input, select, textarea")) return;
-      event.preventDefault();
-      this.words.focus();
-    });
   }
 
   fillPicks() {
@@ -131,68 +91,24 @@ class Memories {
     details.addEventListener("toggle", fill);
     const element = make("li", { className: "card", id: `memory-${card.id}` }, details);
     if (this.served) {
-      const acts = (ACTIONS[card.state] ?? OTHER_ACTIONS).map(([text, action]) =>
-        button(text, () => (action ? this.change({ action, id: card.id }) : this.edit(card, element)), action === "keep" ? "main" : ""),
+      const acts = (ACTIONS[card.state] ?? BRING_BACK).map(([text, action]) =>
+        button(text, () => this.change({ action, id: card.id }), action === "keep" ? "main" : ""),
       );
       element.append(make("div", { className: `actions${card.state === "waiting" ? " always" : ""}` }, ...acts));
     }
     return element;
   }
 
-  async edit(card, element) {
-    const stored = await this.ask(`memories/${card.id}`);
-    if (!stored) return;
-    const text = make("textarea", { value: stored.content, rows: Math.min(16, stored.content.length / 80 + 4), required: true });
-    const inputs = Object.entries(stored.fields).map(([name, value]) => {
-      const isLong = ["trigger", "path", "when", "question"].includes(name);
-      const input = make(isLong ? "textarea" : "input", { name, value });
-      if (isLong) input.rows = value.split("\n").length;
-      return [name, input];
-    });
-    const labels = inputs.map(([name, input]) => make("label", {}, LABELS[name] ?? name, input));
-    const form = make("form", {}, make("label", { className: "all-width" }, "Text", text), ...labels);
-    let isSent = false;
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      if (isSent) return; // The second click of two.
-      isSent = true;
-      const fields = Object.fromEntries(inputs.map(([name, input]) => [name, input.value]));
-      await this.change({ action: "edit", id: card.id, content: text.value, fields, version: stored.version });
-      isSent = false;
-    });
-    form.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-    });
-    const close = () => this.redraw(card);
-    const save = make("button", { className: "main", textContent: "Save" });
-    form.append(make("div", { className: "all-width" }, save, " ", button("Cancel", close, "cancel")));
-    element.replaceChildren(make("p", { className: "about text", }, ...wholeDates(`${card.about} ${card.id}`)), form);
-    text.focus();
-  }
-
-  escape(event) {
-    const cancel = event.target.closest(".card")?.querySelector("form .cancel");
-    const details = event.target.closest(".card")?.querySelector("details[open]");
-    if (event.key !== "Escape" || !(cancel || details)) return;
-    event.preventDefault();
-    if (cancel) cancel.click();
-    else details.open = false;
-    details?.firstElementChild.focus();
-  }
-
   redraw(card) {
-    const position = [...this.list.children].indexOf(card.element);
-    const wasOpen = card.element?.querySelector("details[open], form");
+    const wasOpen = card.element?.querySelector("details[open]");
     delete card.element;
     delete card.sought;
     this.draw(this.shown);
     if (wasOpen && card.element) card.element.querySelector("details").open = true;
-    const next = card.element?.isConnected ? card.element : this.list.children[Math.min(position, this.list.children.length - 1)];
-    (next?.querySelector("summary") ?? this.words).focus();
   }
 
   async change(request) {
-    const answer = await this.ask("changes", request);
+    const answer = await this.ask(request);
     if (!answer) return;
     for (const [position, value] of answer.figures.entries()) document.querySelectorAll(".figures dd")[position].textContent = value;
     for (const fields of answer.cards) {
@@ -208,11 +124,11 @@ class Memories {
     }
   }
 
-  async ask(path, request) {
-    const options = request && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) };
+  async ask(request) {
+    const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) };
     let answer;
     try {
-      answer = await (await fetch(path, options)).json();
+      answer = await (await fetch("changes", options)).json();
     } catch {
       answer = { error: "The page is no longer served. Run `subcog report --serve` again." };
     }

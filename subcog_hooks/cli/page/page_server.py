@@ -16,9 +16,7 @@ from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import NamedTuple
 
-from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import Removed, sum_removed
-from subcog_hooks.cli import amendment, embedding, inventory
+from subcog_hooks.cli import embedding, inventory
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.inventory import Inventory
@@ -28,8 +26,7 @@ from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.core.log import to_json, write_line
-from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store.memory import PENDING, Memory, hash_content
+from subcog_hooks.store.memory import PENDING, Memory
 from subcog_hooks.store.store import Store
 
 IDLE_S = 600.0  # seconds without a request, after which the server ends
@@ -107,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "subcog", ""
 
     def do_GET(self) -> None:
-        """Answer with the page, or with the fields of a memory."""
+        """Answer with the page."""
         self._answer(is_change=False)
 
     def do_POST(self) -> None:
@@ -154,9 +151,6 @@ class _Handler(BaseHTTPRequestHandler):
         if change is None and not path:
             page = self.server.build(inventory.load_inventory())
             return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
-        if change is None and path.startswith("memories/"):
-            id_ = path.removeprefix("memories/")
-            return _Answer(HTTPStatus.OK, "application/json", to_json(_read_memory(id_)))
         return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
 
     def _read_body(self) -> dict[str, object]:
@@ -182,15 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _read_memory(id_: str) -> dict[str, object]:
-    """Return the text and fields of a memory to edit."""
-    with context.reading() as store:
-        memory = context.find_memory(store, id_)
-    return {"content": memory.content, "fields": amendment.form_fields(memory), "version": _version_of(memory)}
-
-
 def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object]:
-    """Make a change as `edit`, `forget` and `review` make it. Return a message, the changed cards and the figures."""
+    """Make a change as `forget` and `review` make it. Return a message, the changed cards and the figures."""
     id_ = request.get("id")
     if not isinstance(id_, str):
         raise UsageError("the change names no memory", "load the page again")
@@ -203,10 +190,6 @@ def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object
         changed = list(store.by_ids([id_]).values()) if store else []
     cards = [card_fields(card) for card in make_cards(changed, contents)]
     return {"message": message, "cards": cards, "figures": [value for _, value in figures(contents)]}
-
-
-def _version_of(memory: Memory) -> str:
-    return hash_content(jsonl.dump(memory))
 
 
 def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
@@ -223,35 +206,12 @@ def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) ->
             return "Forgotten. No agent is given it any more."
         case "restore":
             return _restore(store, memory, request)
-        case "edit":
-            return _edit(store, memory, request)
     raise UsageError("the change is none that this page makes", "load the page again")
 
 
 def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
     status = PENDING if request.get("status") == PENDING else "active"
-    is_changed, _ = _amend(store, memory, {"status": status})
-    done = "Waits for review again." if status == PENDING else "Brought back."
-    return done if is_changed else "Nothing changed."
-
-
-def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
-    content, fields = request.get("content"), request.get("fields")
-    if not isinstance(content, str) or not content.strip():
-        raise UsageError("the text is empty", "write it, or forget the memory")
-    if not isinstance(fields, dict) or fields.keys() != amendment.form_fields(memory).keys():
-        raise UsageError("the form lacks a field", "load the page again")
-    if request.get("version") != _version_of(memory):
-        raise UsageError(f"{memory.id} was changed since then, elsewhere", "copy your text, and load the page again")
-    changes = amendment.read_form({name: str(value) for name, value in fields.items()}, content, memory)
-    is_changed, removed = _amend(store, memory, changes) if changes else (False, "")
-    return f"{'Saved.' if is_changed else 'Nothing changed.'} {removed}".strip()
-
-
-def _amend(store: Store, memory: Memory, changes: Mapping[str, object]) -> tuple[bool, str]:
-    """Change a memory. Return whether it differs now, and a note of the secrets taken out."""
-    removed: list[Removed] = []
-    after = amend(memory, lambda stored: apply_edits(memory, stored, changes), store, removed)
-    if after is not None:
-        context.update_index_and_vectors(store)
-    return after is not None, describe_removed(sum_removed(removed)) if sum_removed(removed) else ""
+    if amend(memory, lambda stored: apply_edits(memory, stored, {"status": status}), store, []) is None:
+        return "Nothing changed."
+    context.update_index_and_vectors(store)
+    return "Waits for review again." if status == PENDING else "Brought back."

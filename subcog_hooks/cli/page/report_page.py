@@ -1,4 +1,4 @@
-"""HTML pages of reports: built, escaped and written, with time lines of days, weeks, months or years."""
+"""HTML pages of reports: built, escaped and written."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import base64
 import hashlib
 import os
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
-from itertools import accumulate
 from typing import NamedTuple
 
 from subcog_hooks.cli.inventory import Inventory
 from subcog_hooks.cli.listing import cue_rows, priority_text
-from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal, utc_time
+from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.core.whole_files import WholeFile
@@ -24,27 +21,12 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import PENDING, UNDATED, Memory
 from subcog_hooks.text.sanitise import cut, one_line
 
-MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables and the cards of a page
-MAX_CELL = 240  # characters of a cell
+MAX_CARDS_BYTES = 4_500_000  # of a file
 MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer are shown
 MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
 CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
-MAX_SHORT = 36  # characters of an id, a date or a name, which stay on one line
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_HEIGHT, _HEAD, _FOOT = 160, 18, 22  # pixels of a time line, and of the margins above and below its bars
-_LABELS = 6  # at most, on a time line
-
-MAX_BARS = 60
-DAY_MS = 86_400_000
-_MONDAY = 4  # days from the epoch, a Thursday, to its first Monday
-
-
-class Column(NamedTuple):
-    """A column of a table. is_number: sorted by value, the largest first."""
-
-    title: str
-    is_number: bool = False
 
 
 class Card(NamedTuple):
@@ -64,9 +46,6 @@ class Card(NamedTuple):
     details: Sequence[tuple[str, str]]
 
 
-Cell = str | int
-
-
 class Page:
     """A page that is being built, from top to bottom. is_served: its memories are changed through the server it comes from."""
 
@@ -74,9 +53,7 @@ class Page:
         self._title = html_text(title)
         self._is_served = is_served
         sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
-        head = f"<div><h1>{self._title}</h1><p>{sentence}</p></div>"
-        self._parts = [f'<header>{head}<button id="theme">dark / light</button></header>']
-        self._room = MAX_ROWS_BYTES
+        self._parts = [f"<header><h1>{self._title}</h1><p>{sentence}</p></header>"]
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
         """Add figures, each behind its name."""
@@ -87,73 +64,18 @@ class Page:
         """Add a heading."""
         self._parts.append(f"<h2>{html_text(title)}</h2>")
 
-    def add_table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        """Add a table within the rest of MAX_ROWS_BYTES, and note the number of rows left out."""
-        if not rows:
-            self._parts.append("<p>None.</p>")
-            return
-        heads = [(_class_attribute("n" * column.is_number), html_text(column.title)) for column in columns]
-        head = "".join(f'<th scope="col"{attribute}><button>{title}</button></th>' for attribute, title in heads)
-        lines = []
-        for row in rows:
-            cells = [_cell(value, column) for value, column in zip(row, columns, strict=True)]
-            line = f"<tr>{''.join(cells)}</tr>\n"
-            if (size := len(line.encode())) > self._room:
-                break
-            self._room -= size
-            lines.append(line)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        self._parts.append(f'<div class="wide">{table}</div>')
-        if len(rows) > len(lines):
-            self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
-
-    def add_time_line(self, moments: Sequence[Moment], noun: str, marked_noun: str) -> None:
-        """Add bars side by side, the oldest first. noun, marked_noun: names of the things that they count."""
-        highest = max((moment.whole for moment in moments), default=0)
-        if not highest:
-            return
-        step = 100 / max(len(moments), _LABELS)  # A few bars do not fill the page.
-        every = -(-len(moments) // _LABELS)
-        bars = [f'<line x1="0" x2="100%" y1="{_HEAD}" y2="{_HEAD}"/><text class="label" y="{_HEAD - 5}">{highest:,}</text>']
-        for position, moment in enumerate(moments):
-            x = f"{position * step + step * 0.1:.2f}%"
-            label = f"{moment.name}: {moment.whole:,} {noun}, {moment.marked:,} {marked_noun}"
-            bars.append(f"<g><title>{html_text(label)}</title>")
-            for name, count in (("all", moment.whole), ("part", moment.marked)):
-                height = max(2, (_HEIGHT - _HEAD - _FOOT) * count / highest)
-                if count:
-                    size = f'width="{step * 0.8:.2f}%" height="{height:.1f}"'
-                    bars.append(f'<rect class="{name}" x="{x}" y="{_HEIGHT - _FOOT - height:.1f}" {size}/>')
-            bars.append("</g>")
-            if position % every == 0 and (position + every * 0.7 <= len(moments) or every == 1):
-                name = "label even" if position // every % 2 else "label"
-                bars.append(f'<text class="{name}" x="{x}" y="{_HEIGHT - 5}">{html_text(moment.name)}</text>')
-        summary = html_text(f"{noun} from {moments[0].name} to {moments[-1].name}, {highest:,} at most")
-        self._parts.append(f'<svg height="{_HEIGHT}" role="img" aria-label="{summary}">{"".join(bars)}</svg>')
-        legend = f'<i class="all"></i>{html_text(noun)} <i class="part"></i>{html_text(marked_noun)}'
-        self._parts.append(f'<p class="legend">{legend}</p>')
-
-    def add_tables(self, tables: Sequence[tuple[str, Sequence[Column], Sequence[Sequence[Cell]]]]) -> None:
-        """Add tables beside each other, each with its title, columns and rows."""
-        self._parts.append('<div class="columns">')
-        for title, columns, rows in tables:
-            self._parts.append("<div>")
-            self.add_heading(title)
-            self.add_table(columns, rows)
-            self._parts.append("</div>")
-        self._parts.append("</div>")
-
     def add_cards(self, cards: Sequence[Card]) -> None:
         """Add memories that the script draws, filters and opens.
 
-        In a file they have room for MAX_ROWS_BYTES with the tables, and a note tells the number left out.
+        In a file they have room for MAX_CARDS_BYTES, and a note tells the number left out.
         """
         max_chars = MAX_CARD if self._is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
         rows = []
+        room = MAX_CARDS_BYTES
         for card in cards:
             row = to_json(list(card_fields(card, max_chars).values())).replace("<", "\\u003c")
-            self._room -= len(row.encode())
-            if self._room < 0 and not self._is_served:
+            room -= len(row.encode())
+            if room < 0 and not self._is_served:
                 break
             rows.append(row)
         head = to_json({"served": self._is_served, "names": Card._fields})
@@ -211,18 +133,6 @@ def visible_text(text: str) -> str:
     """Return a text in one line. Ids and days take the quick path, without a search for all kinds of secrets."""
     searched = text[:MAX_MASKED]  # Masked before it is cut.
     return redact_line(searched) if " " in searched else safe(searched)
-
-
-def _cell(value: Cell, column: Column) -> str:
-    if isinstance(value, int):
-        return f'<td class="n">{value:,}</td>'
-    text = cut(visible_text(value), MAX_CELL)
-    name = "n" if column.is_number else "short" if " " not in text and len(text) <= MAX_SHORT else ""
-    return f"<td{_class_attribute(name)}>{escape(text)}</td>"
-
-
-def _class_attribute(name: str) -> str:
-    return f' class="{name}"' if name else ""
 
 
 def _read_asset(name: str) -> str:
@@ -303,60 +213,3 @@ def write_page(page: Page, path: str) -> None:
     except OSError as error:
         raise UsageError(f"{safe(path)} cannot be written: {error.strerror}", "name another file") from error
     terminal.say(f"written to {safe(path)} ({len(text) / 1e6:.1f} MB); open it in a browser")
-
-
-class Moment(NamedTuple):
-    """A bar of a time line. whole: its count; marked: how many of them are marked."""
-
-    name: str
-    whole: int
-    marked: int
-
-
-class TimeLine(NamedTuple):
-    """The bars of a time line, the oldest first. unit: the span of a bar, such as "week"."""
-
-    unit: str
-    moments: list[Moment]
-
-
-def _month_of(time_ms: int) -> int:
-    moment = utc_time(time_ms)
-    return moment.tm_year * 12 + moment.tm_mon - 1
-
-
-# Each unit numbers its bars, and names a bar by its number.
-_UNITS: dict[str, tuple[Callable[[int], int], Callable[[int], str]]] = {
-    "day": (lambda time_ms: time_ms // DAY_MS, lambda number: day(number * DAY_MS)),
-    "week": (lambda time_ms: (time_ms // DAY_MS - _MONDAY) // 7, lambda number: day((number * 7 + _MONDAY) * DAY_MS)),
-    "month": (_month_of, lambda number: f"{number // 12}-{number % 12 + 1:02}"),
-    "year": (lambda time_ms: _month_of(time_ms) // 12, str),
-}
-
-
-def fit_time_line(times: Iterable[int], until_ms: int) -> TimeLine:
-    """Return the last MAX_BARS bars of the shortest unit that shows all times, without gaps. Undated times have no bar.
-
-    A bar counts all times up to its end, and marks its own. times, until_ms: milliseconds since the epoch.
-
-    >>> fit_time_line([1772445600000, 1772445700000, 1772645600000], 1772645600000)
-    TimeLine(unit='day', moments=[Moment(name='2026-03-02', whole=2, marked=2), Moment(name='2026-03-03', whole=2, marked=0), \
-Moment(name='2026-03-04', whole=3, marked=1)])
-    >>> fit_time_line([1672445600000], 1772645600000).moments[-1]
-    Moment(name='2026-03', whole=1, marked=0)
-    """
-    all_times = sorted(times)
-    dated = all_times[bisect_left(all_times, UNDATED + 1) :]
-    if not dated:
-        return TimeLine("day", [])
-    first_ms, last_ms = dated[0], max(dated[-1], until_ms)
-    unit = next(
-        (unit for unit, (number_of, _) in _UNITS.items() if number_of(last_ms) - number_of(first_ms) < MAX_BARS), "year"
-    )
-    number_of, name_of = _UNITS[unit]
-    counts = Counter(map(number_of, dated))
-    last = number_of(last_ms)
-    numbers = range(max(number_of(first_ms), last - MAX_BARS + 1), last + 1)
-    new = [counts[number] for number in numbers]
-    whole = list(accumulate(new, initial=len(all_times) - sum(new)))[1:]
-    return TimeLine(unit, [Moment(name_of(number), *bar) for number, *bar in zip(numbers, whole, new, strict=True)])

@@ -41,6 +41,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 
 MAX_SESSION, MAX_DAY = 2, 8  # memories that come at once, of a session and of a day on which they were said
+ASKED_SINCE = "30d"  # The client deletes older transcripts.
 _KNOWN = (PENDING, "active", "deleted")  # statuses of memories that a proposal must not repeat
 
 
@@ -390,7 +391,7 @@ def ask_in_background(home: Home, pace: Pace) -> str:
         if not CallBudget(provider, state, settings).may_begin(pace):
             return ""
     files, _ = transcripts.find_idle_transcripts(None, None)
-    options = transcripts.options_of_settings(transcripts.COUNTED_SINCE, dry_run=False)
+    options = transcripts.options_of_settings(ASKED_SINCE, dry_run=False)
     report = ask_about_sessions(files, provider, options, pace)
     report.raise_failure()
     if not report.asked:

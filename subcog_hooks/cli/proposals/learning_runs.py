@@ -18,7 +18,6 @@ from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_fro
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
 from subcog_hooks.learn.turn_scores import TypedTurn
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.settings.keys import is_ambiguous_name
 from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
@@ -29,8 +28,6 @@ from subcog_hooks.store.store import Store
 LEFT_OUT = "capture.sessions_except"
 CLIENTS_LEFT_OUT, CLAUDE = "capture.clients_except", "claude"
 DAY_MS = 86_400_000
-COUNTED_SINCE = "30d"  # The client deletes older transcripts.
-MAX_COUNTED_BYTES = 100_000_000  # read to count possible proposals: five seconds of background work
 MAX_SHOWN_FAULTS = 10
 MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
@@ -53,14 +50,14 @@ def find_idle_transcripts(
         if transcript_file is None:
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [transcript_file], 0
-    found_files = find_all_transcripts(folder, report_error)
+    found_files = _find_all_transcripts(folder, report_error)
     now = now_ms()
     # `abs`, as a time in the future comes from a wrong clock.
     idle = [candidate for candidate in found_files if abs(now - candidate.changed) >= transcript_files.IDLE_MS]
     return idle, len(found_files) - len(idle)
 
 
-def find_all_transcripts(
+def _find_all_transcripts(
     folder: str | None, report_error: Callable[[OSError], None] = _print_unreadable
 ) -> list[TranscriptFile]:
     """Return all transcripts of a folder, also of running sessions. folder: None for all of the clients'.
@@ -131,44 +128,22 @@ def open_store_and_state(*, dry_run: bool) -> Iterator[tuple[Store | None, State
 
 
 def learn_in_background(home: Home, pace: Pace) -> str:
-    """Learn from finished sessions and return a summary, "" for nothing new. Raises SubcogError.
-
-    Where the setting only counts, nothing is stored.
-    """
+    """Learn from finished sessions and return a summary, "" for nothing new. Raises SubcogError."""
     if not any(map(os.path.isdir, (clients_folder(), *(client.data.folder_path for client in LEARNED_CLIENTS.values())))):
         return ""
-    only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND
     transcripts, _ = find_idle_transcripts(
         None, None, lambda error: log.write_line(home, f"learning at rest: {error.filename} cannot be read: {error.strerror}")
     )
-    with open_store_and_state(dry_run=only_counts) as (store, state):
-        run_options = options_of_settings(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
-        if only_counts:
-            transcripts = _countable(transcripts, run_options.since)
-        report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
-        count = len(report.proposed)
-        if count and store and not only_counts:
+    with context.writing() as store, context.open_state() as state:
+        report = sessions.learn(transcripts, store, state, options_of_settings(None, dry_run=False), lambda _: None, pace)
+        if report.proposed:
             context.update_index_and_vectors(store)
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
         log.write_line(home, f"learning at rest: {problem}")
-    if not report.is_cut_short:
-        with context.open_state() as writable:
-            learned.note_progress(writable, learnable=count if only_counts else 0)
     if not report.read:
         return ""
-    verb = "could be proposed" if only_counts else "proposed"
-    return f"{count} {verb}, of {pluralize(report.turns, 'prompt')} in {pluralize(report.read, 'session')}"
-
-
-def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
-    kept: list[TranscriptFile] = []
-    size = 0
-    for transcript_file in reversed(transcripts):
-        size += transcript_file.size
-        if transcript_file.changed < since or (kept and size > MAX_COUNTED_BYTES):
-            break
-        kept.append(transcript_file)
-    return kept[::-1]
+    prompts, read = pluralize(report.turns, "prompt"), pluralize(report.read, "session")
+    return f"{len(report.proposed)} proposed, of {prompts} in {read}"
 
 
 def load_proposal_records() -> dict[str, ProposalRecord]:
@@ -223,20 +198,11 @@ def _redact_and_cut(text: str, max_chars: int) -> str:
     return redact_line(text)[:max_chars]
 
 
-def print_reading(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
-    """Print, before the reading, the number of sessions and folders, their size, and the earliest date.
-
-    folder: the folder of the transcripts.
-    """
+def print_unread(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
+    """Print that a folder has no transcripts, or how many sessions are not over yet."""
     if not transcripts and not waiting:
         terminal.say(f"{safe(folder)} has no session of that time")
-        return
-    folders = {os.path.dirname(transcript_file.path) for transcript_file in transcripts}
-    size = sum(transcript_file.size for transcript_file in transcripts)
-    amount = f"{pluralize(len(transcripts), 'session')} in {pluralize(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
-    since = f", from {day(transcripts[0].changed)} on" if transcripts else ""
-    terminal.say(f"reading what you typed in {amount}{since}")
-    if waiting:
+    elif waiting:
         terminal.say(f"left for later: {pluralize(waiting, 'session')}, not idle for three hours yet")
 
 

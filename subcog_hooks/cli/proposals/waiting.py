@@ -1,6 +1,5 @@
-"""Finds, accepts, merges and refuses the memories that wait for review."""
+"""Finds, accepts and refuses the memories that wait for review."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,28 +12,20 @@ from subcog_hooks.cli.amendment import apply_changes, mark_forgotten, similar_to
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize
-from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.hook.typed_note import note_in_prompt
 from subcog_hooks.learn import proposals
-from subcog_hooks.settings.defaults import BY_HASH
-from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
+from subcog_hooks.store import learned, sessions, state_values
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.verdicts import RecordedVerdict
 
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
-PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
-MIN_NOTE_WORDS = 3  # words of a note that a longer prompt may quote; a shorter note must be all of the prompt
-SLACK_MS = 60_000  # The hook and a transcript date the same prompt some seconds apart.
 
 
 class Settlement(NamedTuple):
@@ -105,42 +96,14 @@ def is_of_same_source(memory: Memory, other: Memory) -> bool:
     return first == second
 
 
-def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[RecordedVerdict]]]:
-    """Search for the waiting memories at recent prompts, as if all were accepted.
-
-    Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
-    from. Raises StoreError.
-    """
-    waiting_by_id = {memory.id: memory for memory in waiting}
-    served: dict[str, list[RecordedVerdict]] = {memory.id: [] for memory in waiting}
-    with lookup.open_state() as state:
-        prompts = past_runs.find_latest(state, verdicts.MAX_VERDICTS, event=PROMPT_EVENT)
-    latest_by_text = {prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None}
-    tried = list(latest_by_text.values())[-PROMPTS_TRIED:]
-    with Store.reader(context.home()) as store:
-        found = past_prompts.find_coming(tried, store, ("active", PENDING))
-    for prompt, ids in zip(tried, found, strict=True):
-        for id_ in {*ids} & served.keys():
-            if not comes_from(waiting_by_id[id_], prompt.prompt or "", prompt.session, prompt.at_ms):
-                served[id_].append(prompt)
-    return len(tried), served
-
-
-def comes_from(memory: Memory, prompt: str, session: str, at_ms: int) -> bool:
-    """Return whether a note comes from a prompt: it has the note's text, or leads to the turn of its session that taught it.
-
-    at_ms: milliseconds since the epoch.
-    """
-    if proposals.is_from_session(memory) and proposals.session_id(memory) == session and at_ms <= memory.created_at + SLACK_MS:
-        return True
-    words, note = (re.findall(r"\w+", text.casefold()) for text in (note_in_prompt(prompt, BY_HASH) or prompt, memory.content))
-    return note == words or (len(note) >= MIN_NOTE_WORDS and f" {' '.join(note)} " in f" {' '.join(words)} ")
-
-
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
     """Activate waiting memories, supersede the memories that they replace, and forget copies. Raises StoreError, UsageError."""
     _require_waiting(store, [*memories, *copies])
-    replaced = {old.id: _superseded_by(memory) for memory in memories if (old := find_replaced(memory, store))}
+    replaced: dict[str, Mapping[str, object]] = {
+        old.id: {"status": "superseded", "superseded_by": memory.id}
+        for memory in memories
+        if (old := find_replaced(memory, store))
+    }
     return settle(store, _with_status("active", memories) | replaced | _with_status("deleted", copies), "kept")
 
 
@@ -162,24 +125,10 @@ def find_near(memory: Memory, store: Store) -> list[NearDuplicate]:
     return [NearDuplicate(old, 1.0, difference), *(similar for similar in near if similar.memory.id != old.id)]
 
 
-def _superseded_by(memory: Memory) -> dict[str, object]:
-    return {"status": "superseded", "superseded_by": memory.id}
-
-
 def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
     """Forget waiting memories, as `forget` does. Raises StoreError, UsageError."""
     _require_waiting(store, memories)
     return settle(store, _with_status("deleted", memories), "dropped")
-
-
-def supersede(store: Store, memory: Memory, old: Memory, copies: Sequence[Memory]) -> Settlement:
-    """Activate a waiting memory in place of an active one, and forget its copies. Raises StoreError, UsageError."""
-    _require_waiting(store, [memory, *copies])
-    if not (stored := store.get(old.id)).is_live(now_ms()):
-        raise UsageError(f"{old.id} is {stored.status} by now", "keep this one, or drop it")
-    changes = _with_status("active", [memory]) | _with_status("deleted", copies)
-    changes[old.id] = _superseded_by(memory)
-    return settle(store, changes, f"kept in the place of {old.id}")
 
 
 def _with_status(status: str, memories: Sequence[Memory]) -> dict[str, Mapping[str, object]]:

@@ -28,7 +28,7 @@ from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_writer, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
-from subcog_hooks.store.memory import NAMESPACES, Memory
+from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
@@ -83,7 +83,6 @@ def _flush_output() -> None:
 
 
 STATE_WAIT_MS = 2_000.0  # for a state that another process has locked
-MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 
 
 def home() -> Home:
@@ -126,9 +125,6 @@ def settings(*, obeys_variables: bool = False) -> Settings:
     return loaded
 
 
-_FORMER_SECTION = "relevance"  # The prior was a setting of it, and people still have its variable.
-
-
 def unknown_variables() -> list[str]:
     """Return a line for each variable that is named like a setting of some section, and is none."""
     names = sorted(name for name in os.environ if name.startswith("SUBCOG_"))
@@ -136,7 +132,7 @@ def unknown_variables() -> list[str]:
         return []
     from subcog_hooks.settings.sources import VARIABLES  # few processes have a variable
 
-    sections = {_FORMER_SECTION, *(setting.partition(".")[0] for setting in VARIABLES.values())}
+    sections = {setting.partition(".")[0] for setting in VARIABLES.values()}
     starts = tuple(f"SUBCOG_{section.upper()}_" for section in sections)
     return [
         f"{name} sets nothing; `subcog config list` names the variables"
@@ -293,29 +289,6 @@ def filter_of_options(
 def scope_of(memory: Memory) -> Filter:
     """Return the filter for the memories that a memory is compared with: its project's, and the shared ones."""
     return Filter(audiences=audiences_of(*([memory.project] if memory.project else [])))
-
-
-def note_unknown_project(store: Store, name: str | None) -> None:
-    """Print a remark when no memory belongs to the project that an option names."""
-    if name is not None and project.resolve_identity(name) not in (projects := store.projects()):
-        terminal.say(f"no memory belongs to the project {name!r}; the projects are: {', '.join(projects) or 'none'}")
-
-
-def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: bool = False) -> None:
-    """Print a remark on each namespace without a memory, with the likely intended name.
-
-    is_given: a memory is stored in this namespace, which may be new; then only a likely misspelling is mentioned.
-    """
-    if not names:
-        return
-    import difflib  # Imported late: every search loads this module, but few name a namespace.
-
-    namespaces = list(dict.fromkeys((*NAMESPACES, *store.namespaces()))) if set(names) - set(NAMESPACES) else []
-    for name in names:
-        near = difflib.get_close_matches(name.lower(), namespaces, n=1, cutoff=MIN_SIMILARITY)
-        if namespaces and name not in namespaces and (near or not is_given):
-            meant = f"; did you mean {near[0]}?" if near else ""
-            terminal.say(f"no {'other ' * is_given}memory is in the namespace {safe(name)[:80]!r}{meant}")
 
 
 def find_memory(store: Store | None, id_or_prefix: str) -> Memory:

@@ -211,12 +211,8 @@ def day(at_ms: int) -> str:
     """
     if at_ms == UNDATED:
         return "undated"
-    return time.strftime("%Y-%m-%d", utc_time(at_ms))
-
-
-def utc_time(at_ms: int) -> time.struct_time:
-    """Return a time in UTC, the nearest from 1970 to 2999: the C library of Windows knows no other."""
-    return time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
+    # The C library of Windows knows the times from 1970 to 2999 alone.
+    return time.strftime("%Y-%m-%d", time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND))))
 
 
 def pluralize(number: int, noun: str, plural: str | None = None) -> str:

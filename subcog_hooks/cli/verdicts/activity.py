@@ -1,30 +1,19 @@
 """The activity of the hook for `subcog report`: its verdicts, counters and times, for people, scripts and Prometheus."""
 
-import time
-from bisect import bisect_right
 from collections import Counter as Counts
-from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from datetime import date, timedelta
+from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from rich.console import RenderableType
-from rich.table import Table
-
-from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import ACCENT, safe, terminal
-from subcog_hooks.cli.verdicts import lookup, verdict_view
-from subcog_hooks.cli.verdicts.lookup import local_time
+from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.hook.session import RESUME
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
-from subcog_hooks.store import past_runs, sessions
-from subcog_hooks.store import verdicts as outcomes
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram, SilentCall
 from subcog_hooks.store.state import BUCKETS
@@ -82,9 +71,6 @@ FAMILIES = (
 )
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 
-EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
-
-DAYS = 14  # days of a sparkline, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
 
 
@@ -95,42 +81,15 @@ class Times(NamedTuple):
     quantiles: tuple[float, ...]
 
 
-LINE_BANDS = (0.0, 0.05, 0.1, 0.2, 0.5)  # the lowest relevance of each band
-
-
-class LineBand(NamedTuple):
-    """The lines of a band of relevance. given: their number; opened: how many of their memories the agent opened."""
-
-    lowest: float
-    given: int
-    opened: int
-
-
-def _lines_by_band(past_verdicts: Sequence[RecordedVerdict], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
-    """Return the bands of relevance that have lines. openings: (memory, verdict) of each opened line."""
-    pointed = [
-        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, verdict.id) in openings)
-        for verdict in past_verdicts
-        for candidate in verdict.candidates
-        if candidate.outcome == outcomes.POINTED
-    ]
-    return [
-        LineBand(lowest, len(flags), sum(flags))
-        for number, lowest in enumerate(LINE_BANDS)
-        if (flags := [is_opened for band, is_opened in pointed if band == number])
-    ]
-
-
 class Usage:
     """The statistics of verdicts.
 
     since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
     frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
-    given_ids: of all memories handed over; rates: the fire rate of each of the last DAYS, None for a day without prompts;
-    times: by event.
+    given_ids: of all memories handed over; times: by event.
     """
 
-    def __init__(self, past_verdicts: Sequence[RecordedVerdict], today: date) -> None:
+    def __init__(self, past_verdicts: Sequence[RecordedVerdict]) -> None:
         self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
         asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
@@ -139,9 +98,6 @@ class Usage:
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
         self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
-        self.rates = [
-            sum(verdict.outcome == SPOKE for verdict in day) / len(day) if day else None for day in _group_by_day(asked, today)
-        ]
         self.times = {
             event: _measure_times([verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event])
             for event in sorted({verdict.event for verdict in past_verdicts})
@@ -150,37 +106,6 @@ class Usage:
         self.fire_rate = self.spoke / self.prompts if self.prompts else None  # share of prompts with an injected block
         self.injected_per_spoken = self.injected / self.spoke if self.spoke else None
         self.units_per_spoken = self.units / self.spoke if self.spoke else None
-
-
-class ChannelShare(NamedTuple):
-    """A channel's share of the memories handed over.
-
-    given: memories that it found; used: memories that mattered later in their session; bad: memories marked as wrong.
-    """
-
-    channel: str
-    given: int
-    used: int
-    bad: int
-
-
-def _channel_shares(
-    past_verdicts: Sequence[RecordedVerdict], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
-) -> list[ChannelShare]:
-    """Return the shares of the channels, the largest first. A memory found by several channels counts for each.
-
-    used, bad: pairs of verdict id and memory id, of memories handed over.
-    """
-    given, used_count, bad_count = Counts[str](), Counts[str](), Counts[str]()
-    for verdict in past_verdicts:
-        for candidate in verdict.candidates:
-            if candidate.outcome == outcomes.INJECTED:
-                channels, pair = list(candidate.ranks), (verdict.id, candidate.id)
-                given.update(channels)
-                used_count.update(channels if pair in used else ())
-                bad_count.update(channels if pair in bad else ())
-    parts = [ChannelShare(channel, count, used_count[channel], bad_count[channel]) for channel, count in given.items()]
-    return sorted(parts, key=lambda part: (-part.given, part.channel))
 
 
 def _find_used_later(past_verdicts: Sequence[RecordedVerdict], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
@@ -222,31 +147,20 @@ def _measure_times(durations_ms: Sequence[float]) -> Times:
     return Times(len(durations_ms), tuple(quantile(durations_ms, share) for share in QUANTILES))
 
 
-def _group_by_day(past_verdicts: Sequence[RecordedVerdict], today: date) -> list[list[RecordedVerdict]]:
-    days: dict[date, list[RecordedVerdict]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
-    for verdict in past_verdicts:
-        day = date(*time.localtime(verdict.at_ms // 1000)[:3])
-        if day in days:
-            days[day].append(verdict)
-    return list(days.values())
-
-
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 
 
 class Activity(NamedTuple):
     """The activity of the hook.
 
-    by_family: the metrics; used: statistics of the verdicts; channels: shares of the memories given; bands: of the lines.
-    later, bad: (verdict id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
+    by_family: the metrics; used: statistics of the verdicts; used_later, bad: numbers of memories given that were of use later,
+    or marked as wrong; cut_off: number of runs cut off.
     """
 
     by_family: dict[str, Values]
     used: Usage
-    channels: list[ChannelShare]
-    bands: list[LineBand]
-    later: AbstractSet[tuple[str, str]]
-    bad: AbstractSet[tuple[str, str]]
+    used_later: int
+    bad: int
     cut_off: int
 
 
@@ -256,24 +170,18 @@ def read_activity(home: Home, store: Store | None) -> Activity:
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
     past_verdicts: list[RecordedVerdict] = []
-    opened: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
             for metric in past_runs.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
-            opened = frozenset(sessions.find_openings(state))
-    used = Usage(past_verdicts, date.today())  # noqa: DTZ011 - the days of the person who looks
-    bad: set[tuple[str, str]] = set()
-    if store:
-        marks = store.marks(store.seqs_of(sorted(used.given_ids)))
-        id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
-        bad = {(mark.verdict, id_of[mark.seq]) for mark in marks}
+    used = Usage(past_verdicts)
+    marks = store.marks(store.seqs_of(sorted(used.given_ids))) if store else []
+    bad = {(mark.verdict, mark.seq) for mark in marks}
     later = _find_used_later(past_verdicts, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
-    channels = _channel_shares(past_verdicts, later, bad)
-    cut_off = len(past_runs.read_cut_offs(home, now_ms()))
-    return Activity(by_family, used, channels, _lines_by_band(past_verdicts, opened), later, bad, cut_off)
+    cut_offs = past_runs.read_cut_offs(home, now_ms())
+    return Activity(by_family, used, len(later), len(bad), len(cut_offs))
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:
@@ -301,12 +209,12 @@ def activity_record(activity: Activity) -> dict[str, object]:
         "injected_per_spoken": used.injected_per_spoken,
         "characters": used.units,
         "characters_per_spoken": used.units_per_spoken,
-        "channels": {part.channel: {"injected": part.given, "used": part.used, "bad": part.bad} for part in activity.channels},
+        "used_later": activity.used_later,
+        "bad": activity.bad,
         "latency_ms": {
             event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
             for event, times in used.times.items()
         },
-        "lines": [band._asdict() for band in activity.bands],
         "cut_off": activity.cut_off,
     }
 
@@ -321,15 +229,18 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}  {verdict_view.sparkline(used.rates)}".rstrip()
+    spoken = f"{used.spoke:,}{share}"
     each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if used.with_lines:
         rows.insert(2, ("prompts with lines", f"{used.with_lines:,} ({used.with_lines / used.prompts:.0%})"))
-    if activity.later:
-        rows.append(("of use later, too", f"{len(activity.later):,}"))
+    lines, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
+    if lines:
+        rows.append(("lines opened", f"{opened:,.0f} of {lines:,.0f} ({opened / lines:.0%})"))
+    if activity.used_later:
+        rows.append(("of use later, too", f"{activity.used_later:,}"))
     if activity.bad:
-        rows.append(("called wrong", f"{len(activity.bad):,}"))
+        rows.append(("called wrong", f"{activity.bad:,}"))
     if times := used.times.get(PROMPT_EVENT):
         typical, slow, _ = (_duration_text(ms / 1000) for ms in times.quantiles)
         rows.append(("time at a prompt", f"{typical}; 95 of 100 took {slow} at most"))
@@ -369,70 +280,12 @@ def _metric_record(metric: Counter | Histogram) -> object:
     }
 
 
-def detail_view(activity: Activity) -> Iterator[RenderableType]:
-    """Yield the tables of outcomes, channels, times, lines and second looks, each before an empty line."""
-    for heads, rows in _detail_tables(activity):
-        if rows:
-            yield _make_table(heads, rows)
-            yield ""
-
-
-def _detail_tables(activity: Activity) -> Iterator[tuple[Sequence[str], Sequence[Sequence[str]]]]:
-    used = activity.used
-    since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
-    prompts = [("all", str(used.prompts), "")]
-    for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
-        count = used.outcomes.get(outcome, 0)
-        prompts.append((_outcome_name(outcome), str(count), f"{count / used.prompts:.0%}" if used.prompts else "-"))
-    yield (f"prompts{since}", "", "share"), prompts
-    memories = ("memories", str(used.injected), _mean_text(used.injected_per_spoken))
-    characters = ("characters", str(used.units), _mean_text(used.units_per_spoken))
-    yield ("handed over", "", "each time it spoke"), [memories, characters]
-    by_channel = []
-    for part in activity.channels:
-        used_share, bad_share = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
-        counts = str(part.given), str(part.used), used_share, str(part.bad), bad_share
-        by_channel.append((lookup.channel_name(part.channel), *counts))
-    yield ("found by", "handed over", "of use later", "", "called bad", ""), by_channel
-    by_event = []
-    for event, times in used.times.items():
-        durations = [_duration_text(ms / 1000) for ms in times.quantiles]
-        by_event.append((EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations))
-    yield ("time taken", "count", "p50", "p95", "p99"), by_event
-    given, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
-    if given:
-        lines = [("given", f"{given:.0f}", ""), ("opened", f"{opened:.0f}", f"{opened / given:.0%}")]
-        for band in activity.bands:
-            share = f"{band.opened / band.given:.0%}"
-            lines.append((f"opened, from {band.lowest:.2f}", f"{band.opened} of {band.given}", share))
-        yield ("lines", "", "share"), lines
-    looks = {
-        outcome: looked for outcome, metric in activity.by_family[SECOND_LOOKS_TOTAL].items() if (looked := _count(metric))
-    }
-    total = sum(looks.values())
-    rows = [(_outcome_name(outcome), f"{looked:.0f}", f"{looked / total:.0%}") for outcome, looked in looks.items()]
-    yield ("second looks", "", "share"), rows
-
-
 def _count(metric: Counter | Histogram) -> float:
     return metric.value if isinstance(metric, Counter) else float(metric.count)
 
 
-def _outcome_name(outcome: str) -> str:
-    return lookup.phrases_of(outcome).name or safe(outcome)
-
-
 def _mean_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def _make_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = plain_table()
-    for number, head in enumerate(heads):
-        table.add_column(head, justify="right" if number else "left", style=None if number else ACCENT, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _duration_text(seconds: float) -> str:

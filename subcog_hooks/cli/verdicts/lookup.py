@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, redact_line, safe, terminal
+from subcog_hooks.cli.terminal.output import count_memories, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoVerdict, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT, TOOL_EVENT
 from subcog_hooks.store import past_runs
@@ -35,35 +35,26 @@ DECIDED_BY_RELEVANCE = (
 
 
 class Phrases(NamedTuple):
-    """An outcome in words. name: in a report; silence: the reason why a run was silent; fate: the outcome for one memory."""
+    """An outcome in words. silence: the reason why a run was silent; fate: the outcome for one memory."""
 
-    name: str = ""
     silence: str = ""
     fate: str = ""
 
 
 PHRASES = {
-    outcomes.SPOKE: Phrases("memories given"),
-    outcomes.LINES: Phrases("only pointed at memories"),
-    outcomes.PAUSED: Phrases("paused", "the hook was paused then"),
-    outcomes.OFF: Phrases("switched off by a setting", "switched off by a setting"),
-    outcomes.NOMEM: Phrases("[nomem] in the prompt", "[nomem] was in the prompt"),
-    outcomes.NOT_TYPED: Phrases(
-        "sent by the client, not typed", "it is a command of the client, or the client sent it by itself"
-    ),
-    outcomes.INTENT: Phrases("needs no memory", "it does not seem to need a memory"),
-    outcomes.BELOW: Phrases("nothing relevant enough", "nothing was relevant enough", "not relevant enough"),
-    outcomes.NOTHING_FOUND: Phrases("no memory similar to it", "no memory is similar to it or shares a word with it"),
-    outcomes.REPEATED: Phrases("given before in the session", "the relevant memories were given earlier in this session"),
+    outcomes.PAUSED: Phrases("the hook was paused then"),
+    outcomes.OFF: Phrases("switched off by a setting"),
+    outcomes.NOMEM: Phrases("[nomem] was in the prompt"),
+    outcomes.NOT_TYPED: Phrases("it is a command of the client, or the client sent it by itself"),
+    outcomes.INTENT: Phrases("it does not seem to need a memory"),
+    outcomes.BELOW: Phrases("nothing was relevant enough", "not relevant enough"),
+    outcomes.NOTHING_FOUND: Phrases("no memory is similar to it or shares a word with it"),
+    outcomes.REPEATED: Phrases("the relevant memories were given earlier in this session"),
     outcomes.SPENT: Phrases(
-        "the session has had its share",
-        "the session has had all its characters (surfacing.session_characters)",
-        "the session has had its characters",
+        "the session has had all its characters (surfacing.session_characters)", "the session has had its characters"
     ),
-    outcomes.OUT_OF_TIME: Phrases("out of time", "out of time"),
-    outcomes.FAILED: Phrases("failed", "it failed"),
-    outcomes.HANDED_OVER: Phrases("given with the next call"),
-    outcomes.MOVED_ON: Phrases("the session has moved on"),
+    outcomes.OUT_OF_TIME: Phrases("out of time"),
+    outcomes.FAILED: Phrases("it failed"),
     outcomes.INJECTED: Phrases(fate="handed over"),
     outcomes.FOUND: Phrases(fate="found by a second look"),
     outcomes.POINTED: Phrases(fate="pointed at by a line"),
@@ -122,12 +113,11 @@ class PromptChoice(NamedTuple):
     """The prompt that a command is about.
 
     id: of its verdict, or the beginning of the id; without it, the latest prompt of the current project. everywhere: the
-    latest of any project; is_sure: the person wants no question.
+    latest of any project.
     """
 
     id: str = ""
     everywhere: bool = False
-    is_sure: bool = False
 
     def find(self, state: State, hint: str) -> RecordedVerdict:
         """Return the verdict on the prompt. hint: the remedy where the id belongs to another event.
@@ -146,26 +136,13 @@ class PromptChoice(NamedTuple):
             return own[0]
         here = context.here()
         project = f"of {safe(here.identity)}" if here else "outside of all projects"
-        raise NoVerdict(f"no prompt {project} has been decided on yet", "--everywhere takes the latest of all")
+        raise NoVerdict(f"no prompt {project} has been decided on yet", "`subcog why list` shows those of other projects")
 
     def keep_own(self, past_verdicts: Sequence[RecordedVerdict]) -> Sequence[RecordedVerdict]:
         """Return the verdicts of the current project, or all with `everywhere`."""
         here = context.here()
         names = here.names if here else ("",)
         return past_verdicts if self.everywhere else [verdict for verdict in past_verdicts if verdict.project in names]
-
-    def require_meant(self, prompt: RecordedVerdict, command: str, question: str) -> None:
-        """Ask whether a guessed prompt is meant. command: names the prompt instead.
-
-        Raises UsageError where nobody can be asked, typer.Exit after a no.
-        """
-        if self.id or self.is_sure:
-            return
-        if not terminal.interactive:
-            latest = f"the latest prompt{'' if self.everywhere else ' here'} is {prompt_text(prompt, MAX_CHARS)!r}"
-            raise UsageError(f"{latest}, and nobody can be asked whether it is meant", f"`{command} {prompt.id}`, or --yes")
-        if not terminal.confirm(question):
-            raise nothing_found("nothing was changed")
 
 
 def verdict_fields(verdict: RecordedVerdict) -> dict[str, object]:
@@ -296,12 +273,6 @@ def prompt_text(verdict: RecordedVerdict, max_chars: int) -> str:
     if verdict.event != PROMPT_EVENT:
         return safe(f"{verdict.event}: {verdict.reason}" if verdict.reason else verdict.event)
     return PROMPT_NOT_STORED if verdict.prompt is None else cut(redact_line(verdict.prompt), max_chars)
-
-
-def quoted_prompt(verdict: RecordedVerdict) -> str:
-    """Return a prompt in quotes with its time and project."""
-    project = f" in {safe(verdict.project)}" if verdict.project else ""
-    return f"{prompt_text(verdict, MAX_CHARS)!r} ({local_time(verdict.at_ms)}{project})"
 
 
 def phrases_of(outcome: str) -> Phrases:

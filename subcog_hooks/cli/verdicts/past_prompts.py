@@ -24,22 +24,22 @@ MAX_OTHERS = 50  # prompts from which a learned question may take no memory
 SEARCH_MS = 10_000.0  # No prompt waits for this search.
 
 
-def find_coming(prompts: Sequence[RecordedVerdict], store: Store, statuses: tuple[str, ...] = ("active",)) -> list[list[str]]:
+def find_coming(prompts: Sequence[RecordedVerdict], store: Store) -> list[list[str]]:
     """Return for each prompt the ids of the memories that would come by its words, the most relevant first.
 
-    A prompt keeps the intent and the limits of its verdict. statuses: of the memories. Raises StoreError.
+    A prompt keeps the intent and the limits of its verdict. Raises StoreError.
     """
     with open_sources(store, context.settings(), fast=True) as sources:
-        return [_find_coming_to(prompt, sources, statuses) for prompt in prompts]
+        return [_find_coming_to(prompt, sources) for prompt in prompts]
 
 
-def _find_coming_to(prompt: RecordedVerdict, sources: Sources, statuses: tuple[str, ...]) -> list[str]:
+def _find_coming_to(prompt: RecordedVerdict, sources: Sources) -> list[str]:
     if prompt.prompt is None or prompt.intent is None or prompt.settings is None:
         return []
     if not prompt.strategies or prompt.reason:  # The hook did not search, or a language model's veto kept it silent.
         return []
     text = "\n".join((query_text(prompt.prompt), *prompt.borrowed))
-    scope = Filter(audiences=audiences_of(*filter(None, [prompt.project])), statuses=statuses)
+    scope = Filter(audiences=audiences_of(*filter(None, [prompt.project])))
     hits = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), pipeline.PROMPT_CANDIDATES).hits
     pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1, sources.tuning)
     pipeline.discount_marked_hits(hits, text, sources.store, lambda: sources.index)

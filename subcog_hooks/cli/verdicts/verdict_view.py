@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -14,9 +12,8 @@ from rich.text import Text
 
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language, unit_vector
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import alike, logit, query, relevance
+from subcog_hooks.recall import query, relevance
 from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
@@ -29,51 +26,9 @@ from subcog_hooks.text.sanitise import cut
 from subcog_hooks.text.typed_prompt import query_text
 from subcog_hooks.text.vocabulary import STOP
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
-_HEIGHTS = "▁▂▃▄▅▆▇█"
-_MARK = "┃"
-
-
-def draw_bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
-    """Draw a share of 0.0 to 1.0 as a bar of `width` columns. mark: another share, drawn as a line."""
-    text = Text(filled_bar(share, width), style=style)
-    if mark is None:
-        return text
-    position = min(width - 1, int(clamp(mark) * width))
-    return text[:position] + Text(_MARK, style=DIM) + text[position + 1 :]
-
-
-def filled_bar(share: float, width: int) -> str:
-    """Draw a share of 0.0 to 1.0 as a bar of `width` block characters.
-
-    >>> filled_bar(0.5, 4), filled_bar(0.3, 4)
-    ('██  ', '█▎  ')
-    """
-    whole, remainder = divmod(round(clamp(share) * width * 8), 8)
-    return ("█" * whole + (_EIGHTHS[remainder] if remainder else "")).ljust(width)
-
-
-def sparkline(values: Sequence[float | None]) -> str:
-    """Draw a character for each value, its height relative to the largest; a blank for None, "" for fewer than two.
-
-    >>> sparkline([0.0, 1.0, None, 8.0]), sparkline([0.0, 0.0]), sparkline([None, 1.0])
-    ('▁▂ █', '▁▁', '')
-    """
-    heights = [value for value in values if value is not None]
-    if len(heights) < 2:
-        return ""
-    highest = max(heights)
-    return "".join(" " if value is None else _HEIGHTS[round(7 * value / highest) if highest > 0 else 0] for value in values)
-
-
-def clamp(share: float) -> float:
-    return min(1.0, max(0.0, share))
-
-
 MAX_EXPLAINED = 3  # candidates
-TERM_BAR = 16  # columns
 NAME_WIDTH = 13  # columns for the name of an evidence
-RIGHT, WRONG = "green", "red"
+RIGHT = "green"
 FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
@@ -81,7 +36,6 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
     """Yield the computation of the relevance of the best candidates."""
     with_terms = [candidate for candidate in verdict.candidates if candidate.terms]
     explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
-    highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
     bar = verdict.settings.needed if verdict.settings else 0.0
     for candidate in explained:
         weights = relevance.model_weights(tuple(candidate.terms))
@@ -91,7 +45,7 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
         for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
             if adds:
                 weight = weights.get(name, adds / value if value else 0.0)
-                yield from _term(safe(name), value, weight, adds, abs(adds) / highest if highest else 0.0)
+                yield from _term(safe(name), value, weight, adds)
         if without_effect := [safe(name) for name, _, adds in candidate.terms if not adds]:
             yield _step("adds nothing", ", ".join(without_effect))
         total = sum(adds for _, _, adds in candidate.terms)
@@ -100,14 +54,12 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
         yield _step("relevance", product(candidate))
 
 
-def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
-    drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
-    drawn += draw_bar(share, TERM_BAR, RIGHT if adds >= 0 else WRONG)
+def _term(name: str, value: float, weight: float, adds: float) -> Iterator[RenderableType]:
+    drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}")
     meaning = relevance.evidence_meanings().get(name, "")
     has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
-    if has_room:
+    if meaning and has_room:
         drawn += Text(f"  {meaning}", style=DIM)
-    drawn.rstrip()
     yield drawn
     if meaning and not has_room:
         yield Padding(Text(meaning, style=DIM), (0, 0, 0, 4))
@@ -138,8 +90,6 @@ MAX_WITH_WORDS = 3  # candidates whose words are listed
 MAX_LISTED_WORDS = 12  # words of a prompt
 MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
-BAR = 20  # columns
-SMALL_BAR = 10
 GONE = "(no longer in the store)"
 
 
@@ -243,13 +193,8 @@ def _signals(verdict: RecordedVerdict) -> Iterator[Text]:
 
 
 def _stages(verdict: RecordedVerdict) -> Iterator[Text]:
-    longest = max((ms for _, ms in verdict.stages), default=0.0)
     for number, (name, ms) in enumerate(verdict.stages):
-        drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
-        room = max(SMALL_BAR // 2, min(BAR, terminal.out.width - drawn.cell_len)) if terminal.out.is_terminal else BAR
-        drawn += draw_bar(ms / longest if longest else 0.0, room, ACCENT)
-        drawn.rstrip()
-        yield drawn
+        yield _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms")
     if verdict.micros:
         yield _label_line("" if verdict.stages else "stages", f"{'in all':<8}{verdict.micros / 1000:7.1f} ms")
     if verdict.strategies or verdict.note:
@@ -261,13 +206,12 @@ def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[Renderable
     bar = verdict.settings.needed if verdict.settings else 0.0
     for candidate in verdict.candidates:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
-        drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
         if BRIEF in candidate.ranks:  # No prompt to be relevant to.
-            drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
+            number, distance = "   -", " " * 5
         ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
-        yield Text.assemble(f"{number} ", drawn, f" {distance}  {safe(candidate.id)}  {safe(candidate.namespace)}  ", outcome)
+        yield Text.assemble(f"{number}  {distance}  {safe(candidate.id)}  {safe(candidate.namespace)}  ", outcome)
         memory = data.memories.get(candidate.id)
         if memory is None or memory.status == "deleted":
             words = Text(GONE, style=DIM)
@@ -287,8 +231,6 @@ def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[Ren
         yield Text.assemble(
             (f"{safe(candidate.id)}  ", ACCENT), _word_list("has", comparison.has), "; ", _word_list("lacks", comparison.lacks)
         )
-        if comparison.asked_like:
-            yield Text.assemble("  ", ("asked like this: ", DIM), safe(comparison.asked_like))
 
 
 def _word_list(verb: str, words: Sequence[str]) -> Text:
@@ -297,14 +239,10 @@ def _word_list(verb: str, words: Sequence[str]) -> Text:
 
 
 class Words(NamedTuple):
-    """The significant words of a prompt that a memory has and lacks, the rarest first.
-
-    asked_like: the memory's question that the prompt resembles, None for none.
-    """
+    """The significant words of a prompt that a memory has and lacks, the rarest first."""
 
     has: list[str]
     lacks: list[str]
-    asked_like: str | None = None
 
 
 def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> Words:
@@ -320,20 +258,7 @@ def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex)
     asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
     has = list(dict.fromkeys(word for words in shared.values() for word in words))
     lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
-    return Words(has, lacks, _matching_question(verdict, memory, index))
-
-
-def _matching_question(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> str | None:
-    terms = [term for candidate in verdict.candidates if candidate.id == memory.id for term in candidate.terms]
-    added = {name: adds for name, _, adds in terms}
-    if not memory.questions or added.get(logit.ASKED_LIKE, 0.0) <= 0.0:
-        return None
-    text = query_text(verdict.prompt or "")
-    with closing(StaticEncoder.open()) as encoder:
-        encode = encode_by_language(encoder.encode)
-        asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
-    likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
-    return alike.most_alike_question(text, memory.questions, likeness, index.analysers).question
+    return Words(has, lacks)
 
 
 def _fold_letters(text: str, analysers: Analysers) -> str:

@@ -7,10 +7,10 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
+from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, past_prompts
 from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.core.errors import NoVerdict, UsageError
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import alike
 from subcog_hooks.store import past_runs
@@ -27,30 +27,29 @@ MemoryId = Annotated[str, Argument(metavar="MEMORY", help="The id of the memory,
 DecisionId = Annotated[
     str, Argument(metavar="DECISION", help="The id of the decision on the prompt; without it, this project's latest prompt.")
 ]
-Undo = Annotated[bool, Option("--undo", help="Take it back.")]
-Everywhere = Annotated[bool, Option("--everywhere", help="Without a decision: the latest prompt of all projects.")]
-Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
+Undo = Annotated[bool, Option("--undo", help="Take it back: without a decision, at all prompts.")]
 
 
-def mark_bad(
-    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
-) -> None:
-    """Mark a memory as wrong for a prompt: it counts less for prompts like it. You are asked, unless you name the decision.
+def mark_bad(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
+    """Mark a memory as wrong for a prompt: it counts less for prompts like it.
 
-    Example: subcog why bad 1m7x59 --yes
+    Example: subcog why bad 1m7x59
     """
-    (_unmark if undo else _mark)(memory, PromptChoice(verdict, everywhere, is_sure=yes))
+    if undo:
+        _unmark(memory, verdict)
+    else:
+        _mark(memory, PromptChoice(verdict))
 
 
-def mark_missed(
-    memory: MemoryId, verdict: DecisionId = "", undo: Undo = False, everywhere: Everywhere = False, yes: Yes = False
-) -> None:
+def mark_missed(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
     """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
-    You are asked, unless you name the decision.
 
-    Example: subcog why missed 1m7x59 --yes
+    Example: subcog why missed 1m7x59
     """
-    (_unlearn if undo else _learn)(memory, PromptChoice(verdict, everywhere, is_sure=yes))
+    if undo:
+        _unlearn(memory, verdict)
+    else:
+        _learn(memory, PromptChoice(verdict))
 
 
 def _mark(id_: str, choice: PromptChoice) -> None:
@@ -69,8 +68,6 @@ def _mark(id_: str, choice: PromptChoice) -> None:
         memory = context.find_memory(store, id_)
     if memory.status == "deleted":
         raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
-    question = f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?"
-    choice.require_meant(marked, f"subcog why bad {memory.id}", question)
     with context.writing() as store:
         terms = _prompt_terms(marked, store)
         if not terms:
@@ -97,36 +94,20 @@ def _find_marked_verdict(state: State, id_: str, choice: PromptChoice) -> Record
     return choice.find(state, ONLY_PROMPTS)
 
 
-def _unmark(id_: str, choice: PromptChoice) -> None:
-    """Remove the marks of a memory. Where the verdict is no longer recorded, its id still identifies the mark."""
+def _unmark(id_: str, decision: str) -> None:
+    """Remove the marks of a memory, or those of one decision, which need not be recorded any more."""
     context.require_store(id_)
     with context.writing() as store:
         memory = context.find_memory(store, id_)
-        existing = store.marks([memory.seq])
-        if not existing:
+        verdicts = dict.fromkeys(mark.verdict for mark in store.marks([memory.seq]))
+        if not verdicts:
             raise UsageError(f"{memory.id} is not marked", "`subcog why bad MEMORY` marks one")
-        ids = dict.fromkeys(mark.verdict for mark in existing)
-        hint = f"it is marked for the prompts of {', '.join(ids)}; name one of them"
-        removed = _choose_marks(store, existing, choice, hint)
+        removed = [verdict for verdict in verdicts if verdict.startswith(decision)]
         if not removed:
-            raise UsageError(f"{memory.id} is not marked for that prompt", hint)
-        store.unmark(memory.seq, [mark.verdict for mark in removed])
-    terminal.say(f"no longer marked as wrong ({', '.join(mark.verdict for mark in removed)}): {lookup.memory_line(memory)}")
-
-
-def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice, hint: str) -> list[Mark]:
-    """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
-    named = [mark for mark in made if choice.id and mark.verdict.startswith(choice.id)]
-    if len({mark.verdict for mark in named}) == 1:
-        return named
-    with lookup.open_state() as state:
-        prompt = choice.find(state, hint)
-    terms = _prompt_terms(prompt, store)
-    factors = {
-        mark.verdict: alike.remaining_share(alike.terms_overlap(terms, alike.terms_from_text(mark.terms))) for mark in made
-    }
-    exact = [mark for mark in made if mark.verdict == prompt.id or not factors[mark.verdict]]
-    return exact or [mark for mark in made if factors[mark.verdict] < 1.0]
+            fact = f"{memory.id} is not marked for {safe(decision)[:80]}"
+            raise UsageError(fact, f"it is marked for the prompts of {', '.join(verdicts)}")
+        store.unmark(memory.seq, removed)
+    terminal.say(f"no longer marked as wrong ({', '.join(removed)}): {lookup.memory_line(memory)}")
 
 
 def _prompt_terms(verdict: RecordedVerdict, store: Store) -> dict[str, float]:
@@ -146,8 +127,6 @@ def _learn(id_: str, choice: PromptChoice) -> None:
             if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
                 terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
                 return
-        question = f"Teach {memory.id} a question of {lookup.quoted_prompt(prompt)}?"
-        choice.require_meant(prompt, f"subcog why missed {memory.id}", question)
         learned = past_prompts.learn_question(memory, past_prompts.needs_of(prompt), prompt, state)
     if not learned:
         raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
@@ -176,36 +155,26 @@ def _require_person(memory: Memory) -> None:
         raise UsageError(error.message, "the person runs this command") from None
 
 
-def _unlearn(id_: str, choice: PromptChoice) -> None:
-    """Remove the questions that a memory learned from a prompt.
-
-    If the project's latest prompt taught the memory nothing or is no longer stored, the only learned question is removed.
-    """
+def _unlearn(id_: str, decision: str) -> None:
+    """Remove the questions that a memory learned, or those that it learned from the prompt of one decision."""
     context.require_store(id_)
+    needs = _needs_at(decision) if decision else None
     with context.writing() as store:
         memory = context.find_memory(store, id_)
         _require_person(memory)
         learned = [question for question in memory.questions if question.by == LEARNED]
         if not learned:
             raise UsageError(f"{memory.id} has learned no question", "`subcog why missed MEMORY` teaches it one")
-        needs = _needs_at(choice)
-        removed = [question for question in learned if question.text in (needs or ())]
-        if not removed and (not choice.id or needs is None) and len(learned) == 1:
-            removed = learned
+        removed = [question for question in learned if needs is None or question.text in needs]
         if not removed:
-            fact = "nothing from that prompt" if needs is not None else pluralize(len(learned), "question")
             hint = f"`subcog edit {memory.id}` shows its questions, and changes them"
-            raise UsageError(f"{memory.id} has learned {fact}", hint)
+            raise UsageError(f"{memory.id} has learned nothing from that prompt", hint)
         store.modify([memory.id], partial(past_prompts.without_questions, removed=removed))
         context.update_index_and_vectors(store)
     for question in removed:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
 
 
-def _needs_at(choice: PromptChoice) -> list[str] | None:
-    try:
-        with lookup.open_state() as state:
-            prompt = choice.find(state, ONLY_PROMPTS)
-    except NoVerdict:
-        return None
-    return past_prompts.needs_of(prompt) if prompt.prompt is not None else None
+def _needs_at(decision: str) -> list[str]:
+    with lookup.open_state() as state:
+        return past_prompts.needs_of(lookup.find_verdict(state, decision))
