@@ -199,23 +199,6 @@ def test_no_other_projects_or_forgotten_note_is_opened(pointing: Machine) -> Non
         assert not opened(pointing, hidden).stdout.startswith(b"<subcog-memories")
 
 
-# ---- a receipt for the person ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("options", [(), ("--client", "qwen")])
-def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, options: tuple[str, ...]) -> None:
-    told, related = pointing.asking(f"What did we decide: {QUESTION}", "one"), pointing.asking(RELATED, "two")
-    (pointing.folder / ".subcog.toml").write_text("[surfacing]\nreceipt = true\n")  # which a project cannot switch on
-    without = [pointing.hook(payload, *options).stdout for payload in (told, related)]
-    assert b"systemMessage" not in b"".join(without)
-    (pointing.home / "state.db").unlink()
-    pointing.run("config", "set", "surfacing.receipt", "true")
-    outputs = [json.loads(pointing.hook(payload, *options).stdout) for payload in (told, related)]
-    receipts = [output.pop("systemMessage", None) for output in outputs]
-    assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 1 line"])
-    assert outputs == [json.loads(stdout) for stdout in without]
-
-
 # ---- orders ---------------------------------------------------------------------------------------------------------------
 
 
