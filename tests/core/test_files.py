@@ -1,15 +1,11 @@
-"""A file is put in place whole: beside other writers of the same file, and where a writer was killed."""
+"""A file is put in place whole, also beside other writers of the same file."""
 
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
-import tempfile
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +15,7 @@ from subcog_hooks.core.files import read_rows, read_weights, read_words
 from subcog_hooks.core.whole_files import WholeFile
 
 WRITES = """
-import os, signal, sys
+import sys
 from subcog_hooks.core.whole_files import WholeFile
 with WholeFile(sys.argv[1]) as whole:
     whole.file.write("half of it")
@@ -64,48 +60,6 @@ def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -
     assert first.returncode == 0
     assert target.read_text(encoding="utf-8") == "half of it"
     assert os.listdir(tmp_path) == ["config.toml"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows removes no open file")
-def test_a_file_that_is_taken_for_a_leftover_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process locks the new file before its writer does, and removes it a little later."""
-    import fcntl  # Windows lacks it
-
-    began, make_file = threading.Event(), tempfile.mkstemp
-    removed: list[str] = []
-
-    def make_and_lose(suffix: str, prefix: str, folder: str) -> tuple[int, str]:
-        descriptor, path = make_file(suffix, prefix, folder)
-        if not removed:
-            removed.append(path)
-            threading.Thread(target=clean_up, args=(path,)).start()
-            began.wait()
-        return descriptor, path
-
-    def clean_up(path: str) -> None:
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            began.set()
-            time.sleep(0.2)
-            os.unlink(path)
-
-    monkeypatch.setattr(tempfile, "mkstemp", make_and_lose)
-    with WholeFile(str(tmp_path / "config.toml")) as whole:
-        whole.file.write("all of it")
-        time.sleep(0.3)
-    assert (tmp_path / "config.toml").read_text(encoding="utf-8") == "all of it"
-    assert os.listdir(tmp_path) == ["config.toml"]
-
-
-def test_leftover_of_a_killed_writer_goes_with_the_next(tmp_path: Path) -> None:
-    target = tmp_path / "config.toml"
-    (tmp_path / "config.toml.old.subcog").write_text("somebody's own", encoding="utf-8")
-    with start_writer(target) as killed:
-        killed.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
-    assert len(os.listdir(tmp_path)) == 2
-    with WholeFile(str(target)) as whole:
-        whole.file.write("all of it")
-    assert sorted(os.listdir(tmp_path)) == ["config.toml", "config.toml.old.subcog"]
 
 
 def test_a_file_that_is_being_read_is_replaced_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
