@@ -108,7 +108,6 @@ def main() -> None:
     home = Home.find()
     _thread.start_new_thread(_end_in_time, (home,))
     detached.yield_to_others()
-    log.keep_reserve(home)
     task = light_json.loads(os.read(0, detached.MAX_INPUT_BYTES).decode())
     assert isinstance(task, dict)
     take_look(task, home)
