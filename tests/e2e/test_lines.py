@@ -125,8 +125,9 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
 @posix
 def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
     assert f"[maybe {ANSWER}]" in pointing.answer(pointing.asking(RELATED, SESSION))
-    pointing.environment[SWITCH_OFF] = "1"  # The command starts the process that learns, however busy the machine is.
     assert opened(pointing, ANSWER).code == 0
+    pointing.environment[SWITCH_OFF] = "1"  # The next session starts the process that learns, however busy the machine is.
+    pointing.begun("startup", "next")
     wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LONGEST_S)
     assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED, "another"))
     assert RELATED.encode() not in pointing.run("export", "-").stdout
