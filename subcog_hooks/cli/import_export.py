@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import home_files
-from subcog_hooks.store.memory import FILE, PENDING, REJECTED, STATUSES, USER, Memory, now_ms
+from subcog_hooks.store.memory import FILE, PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_PROBLEMS = 20
@@ -221,7 +221,7 @@ def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     refused = sum(not problem.is_entry for problem in report.problems)
     parts = (
-        (report.set_aside, f"{report.set_aside} of them superseded or rejected by their own words"),
+        (report.set_aside, f"{report.set_aside} of them hidden by their own words"),
         (report.replaced, f"{'would replace' if dry_run else 'replaced'} {report.replaced}"),
         (report.archived, f"{'would archive' if dry_run else 'archived'} {report.archived}"),
         (report.skipped, f"already there {report.skipped}"),
@@ -241,16 +241,14 @@ def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
     ended = sorted(report.ended.items())
     for file, (title, status) in ended[:MAX_ENDED]:
         words = f", which say more: {safe(report.unclear[file])[:MAX_TITLE]}" if file in report.unclear else ""
-        remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words{words}"
-        if status == REJECTED:
-            remark = f"{'would come' if dry_run else 'comes'} only where it is named, rejected by its own words{words}"
-        terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {remark}")
+        hidden = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words{words}"
+        terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {hidden}")
     for file, status in sorted(report.unclear.items())[:MAX_ENDED]:
         if file not in report.ended:
             terminal.say(f"{safe(file)} stays active, with its status in its text: {safe(status)[:MAX_TITLE]}")
     if len(ended) > MAX_ENDED:
         terminal.say(f"and {len(ended) - MAX_ENDED} more no longer hold")
-    if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
+    if ended and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 
