@@ -109,7 +109,7 @@ def test_an_invalid_value_is_refused_in_every_source(with_memories: Run, home: H
     for key, value, expected in (
         ("fusion.alpha", "'much'", "0.0 to 1.0 or adaptive"),
         ("fusion.preset", "'s4'", PRESETS),
-        ("diversity.mmr", "2", "0.0 to 1.0"),
+        ("recency.floor", "2", "0.0 to 1.0"),
         ("fusion.small", "'many'", "a whole number 0 to 10000000"),
     ):
         Path(home.config).unlink(missing_ok=True)

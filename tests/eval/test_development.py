@@ -33,7 +33,7 @@ LEAST = {  # collection, query vector: nDCG@10 and Recall@10
 }
 
 PLAIN_RRF = Tuning(  # reciprocal ranks of words and of meaning in equal shares, and nothing else
-    mode=RRF, alpha=0.5, rrf_k=60, agreement=0.0, tags=0.0, decay=0.0, mmr=1.0, near_duplicate=1.0
+    mode=RRF, alpha=0.5, rrf_k=60, agreement=0.0, tags=0.0, decay=0.0, near_duplicate=1.0
 )
 
 
