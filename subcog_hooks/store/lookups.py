@@ -78,7 +78,7 @@ def find_triggers(
     return [
         Trigger(seq, pattern, priority, literals_by_number[number])
         for number, seq, pattern, priority, required in patterns
-        if all(any(map(stands, wanted.split("|"))) for wanted in required.split())
+        if all(any(map(stands, literals.split("|"))) for literals in required.split())
     ]
 
 

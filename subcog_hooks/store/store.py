@@ -26,7 +26,7 @@ KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older 
 MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
 
 _MAX_CACHED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
-_literals_by_trigger: dict[str, tuple[str, ...]] = {}  # an import needs each twice, 40 µs a time
+_literals_by_trigger: dict[str, tuple[tuple[str, ...], ...]] = {}  # an import needs each twice, 40 µs a time
 _DERIVED = ("trigger_keys", "triggers", "path_globs", "governed")  # tables
 _LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")
 
@@ -295,10 +295,10 @@ class Store(StoreReader):
             literals = _cached_literals(pattern)
             if not literals and self._count_unkeyed() >= MAX_UNKEYED:
                 raise _no_room_error(pattern)
-            row = (memory.seq, pattern, memory.priority, " ".join(triggers.all_of_literals(pattern)))
+            row = (memory.seq, pattern, memory.priority, " ".join(map(triggers.EITHER.join, literals)))
             self._connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
             number = self._connection.last_insert_rowid()
-            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
+            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for best in literals[:1] for literal in best]
             self._connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
 
 
@@ -375,14 +375,14 @@ def _unkeyed_triggers(memory: Memory) -> list[str]:
     return [pattern for pattern in dict.fromkeys(memory.triggers) if not _cached_literals(pattern)]
 
 
-def _cached_literals(pattern: str) -> tuple[str, ...]:
+def _cached_literals(pattern: str) -> tuple[tuple[str, ...], ...]:
     literals = _literals_by_trigger.get(pattern)
     if literals is None:
         from subcog_hooks.cues import triggers
 
         if len(_literals_by_trigger) >= _MAX_CACHED:
             _literals_by_trigger.clear()
-        literals = _literals_by_trigger[pattern] = triggers.any_of_literals(pattern)
+        literals = _literals_by_trigger[pattern] = triggers.required_literals(pattern)
     return literals
 
 

@@ -255,7 +255,7 @@ def test_expired_ones_take_no_places(shelf: Shelf) -> None:
 
 def test_too_many_triggers_are_tried_by_priority_with_a_note(shelf: Shelf) -> None:
     number = exact.MAX_TRIED
-    shelf.add({}, *(memory("x", id=f"m{i}", triggers=("deploy +it",), priority=50) for i in range(number)))
+    shelf.add({}, *(memory("x", id=f"m{i}", triggers=("deploy +late",), priority=50) for i in range(number)))
     shelf.add({"late": "x"}, triggers=("deploy",))
     matches, note = match_triggers("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
     assert (matches, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")
