@@ -19,7 +19,6 @@ from subcog_hooks.store.memory import (
     IMPORTED,
     MAX_UNPINNED_PRIORITY,
     PENDING,
-    REJECTED,
     SECTION_PREFIX,
     UNDATED,
     USER,
@@ -67,7 +66,7 @@ class ImportReport:
     replaced: int = 0
     archived: int = 0
     skipped: int = 0
-    set_aside: int = 0  # added memories that the file itself calls superseded or rejected
+    set_aside: int = 0  # added memories that the file itself calls ended
     forgotten: int = 0  # memories of JSONL that stay forgotten
     withheld: int = 0  # added memories of files or teammates without their cues and questions
     removed: Counter[str] = field(default_factory=Counter)  # secrets and private spans by kind
@@ -140,7 +139,7 @@ class ImportOptions:
 
 
 # the status of a record -> the status of its memories
-HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
+HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived"}
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at")
 _COPIED_FIELDS = ("scope", "project", "paths", "triggers", "when", "standing")
@@ -208,7 +207,7 @@ def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) ->
 
 def _has_ended(memory: Memory) -> bool:
     """Return whether a document says that it holds no longer."""
-    return memory.status in HIDDEN_STATUSES.values() or memory.namespace == REJECTED
+    return memory.status in HIDDEN_STATUSES.values()
 
 
 def section_file(section: Memory) -> str:

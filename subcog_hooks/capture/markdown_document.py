@@ -13,7 +13,7 @@ from typing import NamedTuple
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section
 from subcog_hooks.capture.written_dates import MONTHS, WORDS, file_name_date_ms, fold_words, parse_date_ms
-from subcog_hooks.store.memory import BACKGROUND, DEFAULT_NAMESPACE, REJECTED
+from subcog_hooks.store.memory import BACKGROUND, DEFAULT_NAMESPACE
 
 MAX_KINDS = 3  # kinds of status in one text: a template, as `{proposed | rejected | accepted}`
 MAX_STATUS = 300  # characters of a text that are read
@@ -329,8 +329,7 @@ def read_document(text: str, file_name: str) -> Document:
         root.heading = root.heading or stem
         content, status, date = read_record(file_name, parts, fields)
         sections = [] if content == root.heading else [Section((), content, 1)]
-        namespace = REJECTED if status.kind == "rejected" else DECISIONS
-        return Document(sections, namespace, tags, aliases, date, status, description, lists)
+        return Document(sections, DECISIONS, tags, aliases, date, status, description, lists)
     written = (parse_date_ms(fields.get(name, "")) for name in ("date", "created"))
     date = next(filter(None, written), None) or file_name_date_ms(stem)
     namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE
@@ -346,7 +345,7 @@ def section_date_ms(section: Section) -> int | None:
 
 def is_decision_record(text: str, file_name: str) -> bool:
     """Return whether a document is a decision record by its folder, name or headings. file_name: with its folders."""
-    return read_document(text, file_name).namespace in (DECISIONS, REJECTED)
+    return read_document(text, file_name).namespace == DECISIONS
 
 
 def _short_values(values: list[str], max_length: int) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def brief(
                 raise nothing_found(f"no brief for an agent: {why}")
             terminal.say(f"none of it is given now: {why}")
         delivery = hook_session.preview_start(call)
-        scored = list(briefs.rank_memories(call)) if explain or as_json else []
+        scored = briefs.rank_memories(call) if explain or as_json else []
     next_items = [item for item in scored if item.memory.id not in delivery.ids][:MAX_NEXT]
     if as_json:
         terminal.json(

@@ -214,7 +214,7 @@ def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
     refused = sum(not problem.is_entry for problem in report.problems)
     parts = (
         (True, f"{'would add' if dry_run else 'added'} {report.added}"),
-        (report.set_aside, f"{report.set_aside} of them superseded or rejected by their own words"),
+        (report.set_aside, f"{report.set_aside} of them hidden by their own words"),
         (report.replaced, f"{'would replace' if dry_run else 'replaced'} {report.replaced}"),
         (report.archived, f"{'would archive' if dry_run else 'archived'} {report.archived}"),
         (report.skipped, f"already there {report.skipped}"),

@@ -63,7 +63,6 @@ CLIENT = Client(
         },
         max_bytes=10_000,
         keeps_start=True,
-        shows_messages=True,
         sees_person=is_on_terminal,
     ),
     "sessions/*/*/*/rollout-*.jsonl",

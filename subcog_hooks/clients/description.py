@@ -39,10 +39,9 @@ class Contract:
     each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
     the session; keeps_start: a resumed session still has the text of its start; drops_calls: it has lost those of its tool
-    calls; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction before every
-    request, so that only a person's counts; was_compacted: returns at the next prompt whether an announced compaction has come
-    about; heeds_permission: a hook may allow a command; sees_person: returns whether a person has typed a prompt, None where
-    the client can neither stop a prompt nor show why.
+    calls; announces_all: it announces a compaction before every request, so that only a person's counts; was_compacted: returns
+    at the next prompt whether an announced compaction has come about; heeds_permission: a hook may allow a command;
+    sees_person: returns whether a person has typed a prompt, None where the client can neither stop a prompt nor show why.
     """
 
     events: Mapping[str, str]
@@ -54,7 +53,6 @@ class Contract:
     begins_at_prompt: bool = False
     keeps_start: bool = False
     drops_calls: bool = False
-    shows_messages: bool = False
     announces_all: bool = False
     was_compacted: Callable[[Mapping[str, object]], bool] | None = None
     heeds_permission: bool = False

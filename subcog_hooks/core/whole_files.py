@@ -1,21 +1,11 @@
-"""Files that are written whole or not at all: first beside the target, under a unique name, then moved into its place.
-
-The leftover of a killed writer is removed by the next write of the same file. A file that is being written is locked; on
-Windows it is open, and so cannot be removed.
-"""
+"""Files that are written whole or not at all: first beside the target, under a unique name, then moved into its place."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 import time
-
-from subcog_hooks.core.files import open_regular
-
-if sys.platform != "win32":
-    import fcntl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +32,9 @@ class WholeFile:
     def __enter__(self) -> Self:
         """Begin the file. Raises OSError."""
         folder, name = os.path.split(self.target)
-        _remove_left(folder, name)
-        while True:
-            descriptor, self.path = tempfile.mkstemp(_SUFFIX, f"{name}.", folder)
-            self.file = open(descriptor, "w", encoding="utf-8", newline="")
-            _lock(descriptor, waits=True)
-            if os.path.exists(self.path):
-                return self
-            self.file.close()  # another process has removed it as a leftover, before it was locked
+        descriptor, self.path = tempfile.mkstemp(_SUFFIX, f"{name}.", folder)
+        self.file = open(descriptor, "w", encoding="utf-8", newline="")
+        return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Put the file in place, or remove it. Raises OSError."""
@@ -64,38 +49,6 @@ class WholeFile:
             self.file.close()
             if os.path.lexists(self.path):
                 os.unlink(self.path)
-
-
-def _remove_left(folder: str, name: str) -> None:
-    leftover = re.compile(rf"{re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
-    try:
-        names = os.listdir(folder or ".")
-    except OSError:
-        return
-    for path in (os.path.join(folder, entry) for entry in names if leftover.fullmatch(entry)):
-        try:
-            descriptor = open_regular(path)
-            try:
-                is_left = _lock(descriptor)
-            finally:
-                os.close(descriptor)
-            if is_left:
-                os.unlink(path)
-        except OSError:
-            continue  # it is gone by now, or another's
-
-
-def _lock(descriptor: int, *, waits: bool = False) -> bool:
-    """Take the lock of an open file until it is closed. Return whether no other process has it.
-
-    waits: for another process, which has taken the file for a leftover.
-    """
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        except OSError:
-            return False
-    return True
 
 
 def replace_file(source: str, target: str) -> None:

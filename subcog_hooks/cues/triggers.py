@@ -4,10 +4,7 @@ A store keeps the literals of each trigger beside their keys, so that only trigg
 Trying ten thousand patterns would cost a second, looking up a prompt's keys a millisecond.
 
 The literals come from the standard library's parser, which never runs a pattern. A pattern that only RE2 understands requires
-nothing. A part of a pattern is described by its skeletons: every match of it, case-folded, is one of them, with any text in
-place of blanks. `colou?r \\d+` has the skeletons "color " and "colour ". Skeletons are multiplied where parts follow one
-another, united for alternatives, and replaced by a blank where they grow too many. RE2's own prefilter reads patterns in this
-way (Cox 2010, "Regular expression matching in the wild"), but its Python wrapper does not show it.
+nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ from __future__ import annotations
 import itertools
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,163 +171,60 @@ def _describe_error(error: re2.error) -> tuple[str, str]:
 
 
 MIN_LITERAL, MIN_WIDE_LITERAL = 3, 2  # characters of a literal, in ASCII and beyond it, where two may be a word
-MAX_BRANCHES = 64  # literals of one pattern, each a row of the store
-MAX_REQUIRED = 8  # literals searched in a text before its pattern is tried, .1 µs each; trying takes 50 µs
-EITHER, MAX_ALTERNATIVES = "|", 8  # the sign between alternative literals, and their maximum number
+MAX_BRANCHES = 64  # literals of one set, each a row of the store
+MAX_REQUIRED = 8  # sets searched in a text before its pattern is tried, .1 µs each; trying takes 50 µs
+EITHER = "|"  # the sign between the literals of a set
 MAX_LITERAL = 64  # characters; the first ones suffice
-MAX_PRODUCT = 16  # skeletons of parts in a row; the parts behind them find a larger pattern as well
-MAX_SKELETON = 200  # characters
-MAX_COPIES = 4  # copies of a counted repeat: (ha){3} is hahaha
-MAX_CLASS = 8  # characters of a class that are distinguished
-
-_NOTHING, _BLANK = ("",), (" ",)
-_REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT"))
 
 
-@record
-class _PatternPart:
-    """A part of a pattern: its skeletons, and `best`: every match has one of these literals, () for none."""
+def required_literals(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """Return sets of literals such that every match of `pattern` has one of each set, the best set first; () if unsure.
 
-    skeletons: tuple[str, ...]
-    best: tuple[str, ...] = ()
+    A literal is a case-folded run of letters and digits: at least three characters, two if one is beyond ASCII. The best set
+    has the longest shortest literal. Letters that match case-insensitively are folded to the same letter, too.
 
-    def strongest_literals(self) -> tuple[str, ...]:
-        return _better_literals(self.best, _skeleton_literals(self.skeletons))
-
-
-def any_of_literals(pattern: str) -> tuple[str, ...]:
-    """Return literals such that every match of `pattern` has at least one of them, () if none is certain.
-
-    A literal is a case-folded run of letters and digits: at least three characters, two if one is beyond ASCII. Of several
-    sets, the result is the set with the longest shortest literal, at most 64 literals. Letters that match case-insensitively
-    are folded to the same letter, too.
-
-    >>> any_of_literals("kubectl (apply|delete)"), any_of_literals(r"\\bdata(base|bases)? (migration|schema)s?")
-    (('kubectl',), ('migration', 'schema'))
-    >>> any_of_literals("can't|cannot"), any_of_literals("gr[ae]y")
-    (('can',), ('gray', 'grey'))
-    >>> any_of_literals("(foo)?.*"), any_of_literals("foo|.x"), any_of_literals(r"\\pLfoo")
-    ((), (), ())
+    >>> required_literals("kubectl (apply|delete) -f prod")
+    (('kubectl',), ('apply', 'delete'), ('prod',))
+    >>> required_literals("(force)?[- ]?push(ing|ed)?"), required_literals("gr[ae]y"), required_literals("foo|.x")
+    ((('push',),), (), ())
     """
-    shortened = dict.fromkeys([literal[:MAX_LITERAL] for literal in _read_pattern(pattern).strongest_literals()])
-    return tuple([literal for literal in shortened if not any(other in literal for other in shortened if other is not literal)])
-
-
-def all_of_literals(pattern: str) -> tuple[str, ...]:
-    """Return case-folded runs of letters and digits that every match of `pattern` has.
-
-    The longest come first, at most 8: a text without one of them is no match, and its pattern is not tried. The last entry may
-    be several literals with | between: a match has at least one of them.
-
-    >>> all_of_literals("kubectl (apply|delete) -f prod")
-    ('kubectl', 'prod', 'apply|delete')
-    >>> all_of_literals("force[- ]?push(ing|ed)?"), all_of_literals("(a+)+")
-    (('force', 'push'), ())
-    """
-    skeletons = _read_pattern(pattern).skeletons
-    runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
-    shared = [run for run in runs if len(run) >= MIN_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
-    others = ([run[:MAX_LITERAL] for run in skeleton.split() if run[:MAX_LITERAL] not in shared] for skeleton in skeletons)
-    one_of = dict.fromkeys([max([run for run in runs if len(run) >= MIN_LITERAL], key=len, default="") for runs in others])
-    is_certain = bool(shared) and 1 < len(one_of) <= MAX_ALTERNATIVES and all(one_of)
-    last = [EITHER.join(one_of)] if is_certain else []
-    return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
-
-
-def _read_pattern(pattern: str) -> _PatternPart:
-    """Return a pattern as a part; a blank for one that the standard library cannot read, or reads in another way than RE2."""
     import warnings
     from re import _parser, error, search  # type: ignore[attr-defined]  # RE2 shows no tree of its own.
 
     pattern = plain_text(pattern)
     if search(r"\[\[:|\{0\d|\{,", pattern):  # a class by its name, and braces that are no repeats, in RE2 alone
-        return _PatternPart(_BLANK)
+        return ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `[[` may mean something else one day.
-            return _part_of(_parser.parse(pattern))
+            return tuple(_literals_of_tree(_parser.parse(pattern))[:MAX_REQUIRED])
     except (error, OverflowError, RecursionError, ValueError):
-        return _PatternPart(_BLANK)
-
-
-def _part_of(tree: Any) -> _PatternPart:  # the parser's own kind of list
-    """Return the part of a tree: pairs of an operator and its operand. Raises ValueError."""
-    skeletons: tuple[str, ...] = _NOTHING
-    best: tuple[str, ...] = ()
-    for operator, operand in tree:
-        part = _part_of_node(str(operator), operand)
-        best = _better_literals(best, part.best)
-        product = _combine_skeletons(skeletons, part.skeletons)
-        if not product:
-            best = _better_literals(best, _skeleton_literals(skeletons))
-            product = _combine_skeletons(_BLANK, part.skeletons)
-        if not product:
-            best = _better_literals(best, _skeleton_literals(part.skeletons))
-            product = _BLANK
-        skeletons = product
-    return _PatternPart(skeletons, best)
-
-
-def _part_of_node(operator: str, operand: Any) -> _PatternPart:
-    if operator == "LITERAL":
-        return _PatternPart((fold_characters(chr(operand)),))
-    if operator == "AT":
-        return _PatternPart(_NOTHING)
-    if operator in ("ANY", "NOT_LITERAL"):
-        return _PatternPart(_BLANK)
-    if operator == "IN":
-        is_plain = all(str(kind) == "LITERAL" for kind, _ in operand)
-        members = dict.fromkeys(fold_characters(chr(code)) for _, code in operand) if is_plain else {}
-        return _PatternPart(tuple(members) if 0 < len(members) <= MAX_CLASS else _BLANK)
-    if operator == "BRANCH":
-        return _unite([_part_of(tree) for tree in operand[1]])
-    if operator == "SUBPATTERN":
-        return _part_of(operand[-1])
-    if operator in _REPEATS:
-        min_count, max_count, tree = operand
-        return _repeat_part(_part_of(tree), min_count, max_count)
-    raise ValueError(f"RE2 has no {operator}")
-
-
-def _combine_skeletons(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    """Return each left skeleton before each right one, () if they would be too many."""
-    if len(left) > 1 and len(right) > 1 and len(left) * len(right) > MAX_PRODUCT:
         return ()
-    product = tuple(dict.fromkeys([a + b for a in left for b in right]))
-    return product if max(map(len, product)) <= MAX_SKELETON else ()
 
 
-def _unite(parts: list[_PatternPart]) -> _PatternPart:
-    if len(parts) == 1:
-        return parts[0]
-    skeletons = tuple(dict.fromkeys([skeleton for part in parts for skeleton in part.skeletons]))
-    required = [part.strongest_literals() for part in parts]
-    best = tuple(dict.fromkeys([literal for literals in required for literal in literals])) if all(required) else ()
-    return _PatternPart(skeletons if len(skeletons) <= MAX_BRANCHES else _BLANK, best if len(best) <= MAX_BRANCHES else ())
+def _literals_of_tree(tree: Any) -> list[tuple[str, ...]]:  # the parser's own kind of list
+    """Return the sets of literals of a tree, pairs of an operator and its operand. Others than these end a run of letters."""
+    sets: list[tuple[str, ...]] = []
+    run = ""
+    for operator, operand in (*tree, ("END", None)):
+        kind = str(operator)
+        if kind == "LITERAL":
+            run += fold_characters(chr(operand))
+        elif kind != "AT":  # An anchor takes no letter.
+            sets += [(literal[:MAX_LITERAL],) for literal in run.split()]
+            run = ""
+        if kind == "BRANCH":
+            branches = [_literals_of_tree(branch)[:1] for branch in operand[1]]
+            if all(branches):
+                sets.append(tuple(dict.fromkeys(literal for [best] in branches for literal in best)))
+        elif kind == "SUBPATTERN" or (kind in ("MAX_REPEAT", "MIN_REPEAT") and operand[0] > 0):
+            sets += _literals_of_tree(operand[-1])
+    certain = [literals for literals in dict.fromkeys(sets) if len(literals) <= MAX_BRANCHES and all(map(_is_long, literals))]
+    return sorted(certain, key=lambda literals: (-min(map(len, literals)), len(literals)))
 
 
-def _repeat_part(part: _PatternPart, min_count: int, max_count: int) -> _PatternPart:
-    """Return a part repeated several times. max_count: a very large number for no upper bound."""
-    if max_count == 0:
-        return _PatternPart(_NOTHING)
-    if not min_count:
-        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if max_count == 1 else _BLANK)
-    copies = min(min_count, MAX_COPIES) if len(part.skeletons) == 1 else 1
-    end = "" if max_count == copies else " "
-    skeletons = tuple([skeleton * copies + end for skeleton in part.skeletons])
-    return _PatternPart(skeletons if max(map(len, skeletons)) <= MAX_SKELETON else part.skeletons, part.best)
-
-
-def _skeleton_literals(skeletons: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the longest run of each skeleton, () if a skeleton has none that is long enough."""
-    runs = [max(skeleton.split(), key=len, default="") for skeleton in skeletons]
-    enough = all(len(run) >= MIN_LITERAL or (len(run) >= MIN_WIDE_LITERAL and not run.isascii()) for run in runs)
-    return tuple(dict.fromkeys(runs)) if enough and len(runs) <= MAX_BRANCHES else ()
-
-
-def _better_literals(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the better of two sets of literals: its shortest literal is longer, or the set is smaller."""
-    return max(left, right, key=lambda literals: (min(map(len, literals), default=0), -len(literals)))
+def _is_long(literal: str) -> bool:
+    return len(literal) >= (MIN_LITERAL if literal.isascii() else MIN_WIDE_LITERAL)
 
 
 def fold_characters(text: str) -> str:

@@ -24,9 +24,7 @@ MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
 MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
 LINES_SHARE = 4  # Lines beside memories take at most a quarter of the room.
 MAX_COMMAND = 200  # characters of the path that opens a memory
-MAX_NAMED = 2  # colleagues in the first line; each line names its own.
 
-_OWN_NOTES = "the user's own notes"
 _LAST_LINE = "</subcog-memories>"
 _LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_LABEL = 64
@@ -113,7 +111,7 @@ def render_block(
     """
     extra = "".join(f' {name}="{_label(value)}"' for name, value in attributes.items())
     notes = [entry.noted for entry in entries]
-    begin = _first_line(len(entries) if is_brief else 0, extra, _longest_source_phrase(notes))
+    begin = _first_line(len(entries) if is_brief else 0, extra, notes)
     whole = min(max_units, hard_cap)
     lines = _pointer_lines(pointers, whole // LINES_SHARE) if entries else {}
     hint = _command_attribute(command, has_episodes=any(line.id.startswith(EPISODE_PREFIX) for line in pointers))
@@ -133,9 +131,8 @@ def render_block(
             ids.append(line.id)
             if text != line.text:
                 cut_ids.append(line.id)
-    source = _source_phrase([entry.noted for entry in entries if entry.id in ids])
     extra += _whole_attribute(whole_command) if cut_ids else ""
-    head = _first_line(len(ids) if is_brief else 0, extra, source) if ids else "<subcog-memories>"
+    head = _first_line(len(ids) if is_brief else 0, extra, notes) if ids else "<subcog-memories>"
     hinted = f"{head[:-1]}{hint}>"
     lines = lines or _pointer_lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _LAST_LINE))))
     if not ids and not lines:
@@ -176,7 +173,7 @@ def _pointer_lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:
 
 def frame_units(entries: int, notes: Sequence[str] = ()) -> int:
     """Return the UTF-16 units around the entries of a brief. notes: the entries' authors."""
-    return len(_first_line(entries, "", _longest_source_phrase(notes))) + len(_LAST_LINE) + 1
+    return len(_first_line(entries, "", notes)) + len(_LAST_LINE) + 1
 
 
 def content_units(content: str, max_units: int) -> int:
@@ -189,32 +186,14 @@ def head_units(entry: Entry) -> int:
     return len(_entry_head(entry)) + 1
 
 
-def _first_line(entries: int, extra: str, source: str) -> str:
-    """Return the first line. entries: number of a brief's entries, 0 for no brief; extra: rendered attributes."""
+def _first_line(entries: int, extra: str, notes: Sequence[str]) -> str:
+    """Return the first line.
+
+    entries: number of a brief's entries, 0 for no brief; extra: rendered attributes; notes: the entries' authors.
+    """
+    source = "notes of the user and colleagues" if any(map(colleague_in, notes)) else "the user's own notes"
     more = f"; {entries} now, others when they matter" if entries else ""
     return f'<subcog-memories source="{source}, recalled by subcog{more}"{extra}>'
-
-
-def _source_phrase(notes: Sequence[str]) -> str:
-    """Return a phrase for the authors of a block's notes: the user, colleagues by name, or both. notes: each note's author.
-
-    >>> _source_phrase(["", "noted by an agent"]), _source_phrase(["by ada, a colleague"])
-    ("the user's own notes", 'notes by ada, a colleague')
-    >>> _source_phrase(["", "by ada, a colleague", "by bob, a colleague"])
-    "the user's own notes and notes by ada and bob, colleagues"
-    """
-    names = list(dict.fromkeys(filter(None, map(colleague_in, notes))))
-    if not names:
-        return _OWN_NOTES
-    by = f"{' and '.join(names)}, {'colleagues' if len(names) > 1 else 'a colleague'}"
-    theirs = f"notes by {by if len(names) <= MAX_NAMED else f'{len(names)} colleagues'}"
-    return theirs if all(map(colleague_in, notes)) else f"{_OWN_NOTES} and {theirs}"
-
-
-def _longest_source_phrase(notes: Sequence[str]) -> str:
-    """Return the longest phrase that `_source_phrase` can give for some of these notes."""
-    theirs = sorted(set(filter(colleague_in, notes)), key=len)[-MAX_NAMED:]
-    return _source_phrase([*theirs, *(note for note in notes if not colleague_in(note))])
 
 
 def to_hook_output(event: str, context: str) -> bytes:

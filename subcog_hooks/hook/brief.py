@@ -1,8 +1,7 @@
 """The brief of a session: its most useful memories for any task, as many as fit. Nothing is written here.
 
 A memory's score is a sum: its relevance to earlier prompts of the project, its kind, its age rank, its share of the branch's
-words, and a penalty for agents' notes. Standing memories rank first, facts and states last. Memories for another place or time,
-by their own words, are left out.
+words, and a penalty for agents' notes. Standing memories rank first, facts and states last.
 
 The weights of the first three parts and the shares of the groups are chosen on the histories of six people, by the number of
 helped prompts, leaving out each person in turn. They had their own memories alone, or among 250 of other work: a careful
@@ -13,19 +12,16 @@ nothing there, nor did recently changed files.
 
 from __future__ import annotations
 
-import sys
 from math import log
 
 from subcog_hooks.core.records import record
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
-from subcog_hooks.hook.payload import text_of
 from subcog_hooks.store import lookups, project, sessions
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL, is_from_instructions
-from subcog_hooks.text import standing_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.lookups import Outline
@@ -139,20 +135,11 @@ def _branch_shares(words: Sequence[str], memories: Sequence[Outline]) -> dict[st
     return {id_: min(MAX_BRANCH_SHARE, share) for id_, share in shares.items()}
 
 
-def rank_memories(call: HookCall) -> Iterator[BriefScore]:
-    """Yield the scores of the memories that could be in the brief of a session here, the highest first. Raises StoreError.
-
-    Memories that are for another place or time by their own words are left out. A text is read only when its turn comes.
-    """
-    root = call.here.root if call.here else ""
-    branch = (project.find_branch(root) if root else None) or ""
-    here = standing_rules.Surroundings(
-        sys.platform, branch, text_of(call.payload, "cwd"), root, standing_rules.iso_day(call.now_ms)
-    )
+def rank_memories(call: HookCall) -> list[BriefScore]:
+    """Return the scores of the memories that could be in the brief of a session here, the highest first. Raises StoreError."""
+    branch = (project.find_branch(call.here.root) if call.here else None) or ""
     # Equal totals come by age, then in the order of storing, which is a document's.
-    for score in sorted(score_memories(call, branch), key=lambda s: (-s.total, -s.memory.created_at, s.memory.seq)):
-        if not standing_rules.is_elsewhere(score.memory.content, score.memory.created_at, here):
-            yield score
+    return sorted(score_memories(call, branch), key=lambda s: (-s.total, -s.memory.created_at, s.memory.seq))
 
 
 def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memory] = ()) -> list[Outline]:

@@ -9,7 +9,7 @@ from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
-from subcog_hooks.store.memory import REJECTED, IdMaker, now_ms
+from subcog_hooks.store.memory import IdMaker, now_ms
 from subcog_hooks.store.state import MADE_ANEW, State, discard
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
@@ -141,12 +141,7 @@ class HookCall:
         return self._facts
 
     def holds(self, memory: Memory) -> bool:
-        """Return whether all conditions of a memory hold, and its option is named if it was rejected. Raises StoreError."""
-        if memory.namespace == REJECTED:
-            from subcog_hooks.hook import facts  # Few verdicts are rejected.
-
-            if not facts.names_option(memory.content, self.payload):
-                return False
+        """Return whether all conditions of a memory hold. Raises StoreError."""
         if not memory.when:
             return True
         from subcog_hooks.cues import conditions  # Few memories have conditions.

@@ -14,12 +14,11 @@ from subcog_hooks.hook.block import (
     Entry,
     Pointer,
     RenderedBlock,
-    add_message,
     render_block,
     to_hook_output,
 )
 from subcog_hooks.hook.choose import injected_judgements, pointer_judgements
-from subcog_hooks.hook.payload import MAX_BYTES, PROMPT_EVENT
+from subcog_hooks.hook.payload import MAX_BYTES
 from subcog_hooks.store import sessions
 from subcog_hooks.store.verdicts import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.choose import Judgement, Offer, Verdict
     from subcog_hooks.recall.hits import Hit
 
-RECEIPT_SETTING = "surfacing.receipt"
 SESSION_UNITS_SETTING = "surfacing.session_characters"
 BYTES_OF_UNIT = 3  # of UTF-8 in a UTF-16 unit, at most
 MIN_UNITS = 200  # A session with fewer units left gets no memories.
@@ -75,9 +73,7 @@ def _hand_over(
             return SPENT, judgements, NOTHING_RENDERED
         block = _render_offer(call, offer, judgements, min(offer.max_units, units_left), latest[1])
         if block.text:
-            output = to_hook_output(event, block.text)
-            shows_receipt = call.settings[RECEIPT_SETTING] and event == PROMPT_EVENT
-            write(add_message(output, _receipt_text(block)) if shows_receipt else output)
+            write(to_hook_output(event, block.text))
     except BaseException:
         if has_lock:
             call.state.roll_back()
@@ -86,16 +82,6 @@ def _hand_over(
     if has_lock:
         _commit_ledger(call, offer, block, is_repeat=is_repeat)
     return _outcome_of_block(block, offer, judgements), judgements, block
-
-
-def _receipt_text(block: RenderedBlock) -> str:
-    """Return the line for the person about a block.
-
-    >>> _receipt_text(RenderedBlock("", ("a",), ("b", "c")))
-    'subcog: 1 note, 2 lines'
-    """
-    counts = ((len(block.ids), "note"), (len(block.pointed), "line"))
-    return "subcog: " + ", ".join([f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count])
 
 
 def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[Judgement]) -> str:

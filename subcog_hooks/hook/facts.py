@@ -1,4 +1,4 @@
-"""The facts of a call that conditions ask for, and the options of rejected decisions that its text names."""
+"""The facts of a call that conditions ask for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook.payload import PROMPT_EVENT, input_of, session_of, text_of
+from subcog_hooks.hook.payload import PROMPT_EVENT, session_of, text_of
 from subcog_hooks.store import project, sessions, state_values
 
 TYPE_CHECKING = False
@@ -60,42 +60,3 @@ def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
     if platform := _PLATFORMS.get(sys.platform):
         facts["platform"] = platform
     return facts
-
-
-MIN_PART = 5  # letters of a name that may be part of a longer one
-MAX_TITLE = 200  # characters
-MAX_TEXT = 20_000  # characters of a prompt or of a tool's input
-_GENERAL = frozenset(  # words of titles that are no option
-    "use using do not don adopt store keep move migrate replace introduce add switch support run build write make allow have"
-    " split merge create remove drop put let enable disable implement the for and in to of with on by from into as at our all"
-    " adr mdr rfc decision record".split()
-)
-
-
-def names_option(content: str, payload: Mapping[str, object]) -> bool:
-    """Return whether a hook's payload names the option of a rejected decision: a name in its title, else each of its words.
-
-    >>> names_option("1. Use Kafka for the event bus", {"prompt": "shall we send the orders through kafka?"})
-    True
-    >>> names_option("1. Use Kafka for the event bus", {"prompt": "which event bus do we use?"})
-    False
-    >>> names_option("Use Go", {"prompt": "shall we write it in go?"}), names_option("Use NATS", {"prompt": "add signatures"})
-    (True, False)
-    """
-    words = [word for word in _words_of(content[:MAX_TITLE].partition("\n")[0]) if word.lower() not in _GENERAL]
-    names = [word.lower() for word in words if not word.islower() and not word.isdecimal()]
-    fields = input_of(payload)
-    edits = fields.get("edits")
-    values = [payload.get("prompt"), *fields.values()]
-    for edit in edits if isinstance(edits, list) else ():
-        values += edit.values() if isinstance(edit, dict) else ()
-    text = "\n".join([value[:MAX_TEXT] for value in values if isinstance(value, str)]).lower()
-    text_words = frozenset(_words_of(text))
-    if names:  # A long name may be part of another, as kafka is of kafkajs.
-        return any(name in text if len(name) >= MIN_PART else name in text_words for name in names)
-    return bool(words) and text_words.issuperset(words)
-
-
-def _words_of(text: str) -> list[str]:
-    """Return the words of two letters or digits, or more."""
-    return [word for word in "".join([char if char.isalnum() else " " for char in text]).split() if len(word) > 1]

@@ -328,8 +328,7 @@ def _answer_client(
         if "permissionDecision" in fields:
             outputs.append(translator.write_permission(event, str(fields["permissionDecisionReason"])))
         elif isinstance(text, str):
-            receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
-            rendered = translator.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
+            rendered = translator.write(event, "\n".join([*texts, text]))
             output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
             texts.append(text)
             outputs.append(rendered)

@@ -1,4 +1,4 @@
-"""Store a note that the person has typed as a prompt, without an order behind it, and compose the confirmation.
+"""Store a note that the person has typed as a prompt, and compose the confirmation.
 
 The imports take a tenth of a second, most of it for the redaction of secrets: they are loaded for a certain note only.
 """
@@ -17,9 +17,8 @@ from subcog_hooks.store.memory import USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 from subcog_hooks.text import actions
-from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import cut, one_line
-from subcog_hooks.text.standing_rules import ORDERS, is_standing
+from subcog_hooks.text.standing_rules import is_standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,60 +26,10 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
-_AT_ONCE = frozenset("now please next then ok okay so great thanks".split())  # words before an order that is meant once
-_SMALL = frozenset("and also just".split())
-_ONCE_VERBS = frozenset(
-    "fix implement continue refactor explain debug investigate summarise summarize tell show find look finish help".split()
-)
-_REQUESTS = (
-    "can you",
-    "could you",
-    "would you",
-    "will you",
-    "let's",
-    "let us",
-    "go ahead",
-    "go on",
-    "i want you to",
-    "i need you to",
-)
-_STANDING = frozenset(
-    "always never every each whenever when before after if unless until must should only instead all any no not".split()
-)
-
-
-def split_note(text: str) -> tuple[str, str]:
-    """Return a note without the sentences from an order or a question to the agent on, and those sentences.
-
-    >>> split_note("We deploy on Tuesdays. Now fix the login bug.")
-    ('We deploy on Tuesdays.', 'Now fix the login bug.')
-    >>> split_note("We use pnpm. Run just tidy before you commit. Never use npm.")
-    ('We use pnpm. Run just tidy before you commit. Never use npm.', '')
-    """
-    sentences = split_sentences(text)
-    for index, sentence in enumerate(sentences[1:], 1):
-        if _is_for_agent(sentence):
-            return " ".join(sentences[:index]), " ".join(sentences[index:])
-    return text, ""
-
-
-def _is_for_agent(sentence: str) -> bool:
-    words = [bare for word in sentence.lower().split() if (bare := word.strip("\"'`*_()[]{}<>.,;:!?-"))]
-    is_at_once = False
-    while words and words[0] in _AT_ONCE | _SMALL:
-        is_at_once |= words[0] in _AT_ONCE
-        del words[0]
-    if sentence.endswith("?") or " ".join(words).startswith(_REQUESTS):
-        return True
-    if not words or not _STANDING.isdisjoint(words):
-        return False
-    return words[0] in _ONCE_VERBS or (is_at_once and words[0] in ORDERS)
-
-
 MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
 MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.
 MAX_EXCERPT_UNITS = 160  # UTF-16 units of a memory in the confirmation
-MAX_ORDER_UNITS = 500  # UTF-16 units of the part that is for the agent
+MAX_REST_UNITS = 500  # UTF-16 units of the part behind a stored note
 MAX_EARLIER = 5  # newest memories that a note may begin with
 GLUED_SECONDS = 300  # the age up to which a note may still stand in the client's input
 STORE_WAIT_MS = 1_000.0  # for another writing process
@@ -93,11 +42,10 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     prepare: sets the message for the case that the process is ended while the note is being stored.
     """
     now = now_ms()
-    note, order = split_note(text)
     memory, removed = redact_note(
         Memory(
             id=IdMaker().new(),
-            content=note,
+            content=text,
             scope="project" if owner else "user",
             project=owner,
             created_at=now,
@@ -113,8 +61,6 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
         similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
         prepare(UNCERTAIN_MESSAGE)
         store.add([memory])
-    if order:
-        similar_lines.append(f"not stored, since it is for the agent; send it by itself: {_excerpt(order, MAX_ORDER_UNITS)}")
     return "\n".join(_confirmation_lines(memory, describe_removed(removed), similar_lines))
 
 
@@ -139,7 +85,7 @@ def _glued_message(text: str, memory: Memory, store: Store) -> str:
     for earlier in store.select(audience, MAX_EARLIER):
         seconds = (memory.created_at - earlier.created_at) // 1_000
         if earlier.trust == USER and seconds <= GLUED_SECONDS and memory.content.startswith(earlier.content):
-            rest = _excerpt(text[len(earlier.content) :], MAX_ORDER_UNITS)
+            rest = _excerpt(text[len(earlier.content) :], MAX_REST_UNITS)
             return (
                 f"subcog: not stored: it begins with {earlier.id}, stored {seconds} seconds ago\n"
                 f"for the agent? Send the rest by itself: {rest}"

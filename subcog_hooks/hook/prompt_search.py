@@ -190,7 +190,7 @@ def _offer_hits(
     """
     call, settings = reading.call, reading.call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
-    pipeline.weigh_for_prompt(hits, examined, position, numbers)
+    pipeline.weigh_for_prompt(hits, examined, position)
     discount_absent(hits, call)
     memories = numbers.small
     bar = min(float(settings["surfacing.min_relevance"]), float(settings["surfacing.maybe_relevance"]) or 1.0)

@@ -14,7 +14,6 @@ from subcog_hooks.core import light_json, log
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ProviderError, StoreBusy, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.cues.conditions import READING
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import text_of
@@ -60,7 +59,6 @@ MAX_CHOSEN = 6  # notes that the model may name
 NEARNESS = 0.25
 AT_END_MS = 500.0  # Writing down the answer may take this time.
 WRITE_WAIT_MS = 1_000.0  # for another writing process
-MAX_SILENT_CALLS = 200  # latest silent calls that are searched for read files
 
 
 def start_if_unanswered(reading: PromptReading, verdict: Verdict) -> None:
@@ -108,7 +106,6 @@ def main() -> None:
     home = Home.find()
     _thread.start_new_thread(_end_in_time, (home,))
     detached.yield_to_others()
-    log.keep_reserve(home)
     task = light_json.loads(os.read(0, detached.MAX_INPUT_BYTES).decode())
     assert isinstance(task, dict)
     take_look(task, home)
@@ -212,49 +209,22 @@ class LateAnswer:
             _drop_answer(self._call, self._waiting, verdict.outcome)
 
 
-def find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
-    """Return the answer that waits for the session of this call, None where the session has seen all of it. Raises StoreError.
-
-    touched_file: the file that the call is about to put before the model, from the project's root; "" for none.
-    """
+def find_late_answer(call: HookCall) -> LateAnswer | None:
+    """Return the answer that waits for the session of this call, None where it has all of it. Raises StoreError."""
     waiting = past_runs.find_waiting_answer(call.state, call.session, call.now_ms)
     if waiting is None:
         return None
     given = call.given_ids()
-    seen_files = _read_files(call, waiting.at_ms) | {touched_file}
-    seen_files.discard("")
     memories = call.store.by_ids([id_ for id_, _ in waiting.findings if id_ not in given])
     hits = [
         Hit(memory, 0.0, relevance, {SECOND_LOOK: position}, {})
         for position, (id_, relevance) in enumerate(waiting.findings, 1)
-        if (memory := memories.get(id_)) and call.eligible.allows(memory) and _file_of(memory) not in seen_files
+        if (memory := memories.get(id_)) and call.eligible.allows(memory)
     ]
     if not hits:
         _drop_answer(call, waiting, "the session has it")
         return None
     return LateAnswer(call, waiting, hits)
-
-
-def _read_files(call: HookCall, since_ms: int) -> set[str]:
-    """Return the files that the session has read since then, as far as silent calls tell."""
-    silent_calls = past_runs.find_latest_silent_calls(call.home, MAX_SILENT_CALLS)
-    return {
-        file
-        for silent_call in silent_calls
-        if silent_call.session == call.session and silent_call.tool == READING and silent_call.at_ms >= since_ms
-        for file in silent_call.about
-    }
-
-
-def _file_of(memory: Memory) -> str:
-    """Return the file that a memory was imported from, from the project's root; "" for none.
-
-    >>> from subcog_hooks.store.memory import Memory
-    >>> _file_of(Memory(id="a", content="x", source="docs/adr/0001.md:12")), _file_of(Memory(id="a", content="x"))
-    ('docs/adr/0001.md', '')
-    """
-    file, _, line = memory.source.rpartition(":")
-    return file if line.isdigit() else ""
 
 
 def _drop_answer(call: HookCall, waiting: WaitingAnswer, reason: str) -> None:

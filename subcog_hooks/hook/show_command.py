@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.core.errors import StoreError, SubcogError
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_agent, find_home
 
@@ -99,7 +99,6 @@ def print_memories(words: Sequence[str]) -> int | None:
     if not text:
         return None
     os.write(1, f"{text}\n".encode("utf-8", "replace"))
-    _start_teaching()
     return 0
 
 
@@ -136,30 +135,6 @@ def _open_episodes(ids: Sequence[str], folder: str) -> str:
         if any(id_ not in episodes or audience_of("project", episodes[id_].project) not in audiences for id_ in ids):
             return ""
         return "\n".join(render_exchange(open_exchange(store, episodes[id_])) for id_ in ids)
-
-
-def _start_teaching() -> None:
-    """Start the background jobs where openings may teach, and no process runs the jobs. A failure costs nothing."""
-    from subcog_hooks.hook import detached
-    from subcog_hooks.settings import defaults, loading
-    from subcog_hooks.store import learned
-    from subcog_hooks.store.home_files import is_held
-    from subcog_hooks.store.memory import now_ms
-    from subcog_hooks.store.state import State
-
-    home, _ = find_home()
-    try:
-        if not detached.may_start() or not loading.load(home)[defaults.LEARN]:
-            return
-        state = State.open(home, OPENING_WAIT_MS)
-        try:
-            is_due = learned.is_teaching_due(state, now_ms())
-        finally:
-            state.close()
-        if is_due and not is_held(home.jobs_lock):
-            detached.start_process(home, [detached.BACKGROUND_COMMAND])
-    except (SubcogError, OSError):
-        return  # The next session starts the jobs.
 
 
 def _open_memories(ids: Sequence[str], folder: str, session: str, now_ms: int) -> list[Memory]:

@@ -111,7 +111,7 @@ def _decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     channels = search.run_channels()
     if search.note:
         call.log(search.note)
-    late = _find_late_answer(call, target.file if tool == READING else "")
+    late = _find_late_answer(call)
     need = tool_search.need_of_call(tool, tool_input, target, replaced_text(tool_input))
     told, lines = tool_search.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if not float(settings["surfacing.maybe_relevance"]):
@@ -151,16 +151,16 @@ def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[
     return True
 
 
-def _find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
+def _find_late_answer(call: HookCall) -> LateAnswer | None:
     """Return the waiting answer of a second look at the session's prompt, None for none. Raises StoreError.
 
-    touched_file: the file that the call puts before the model. A subagent gets no answer: the session would not see it.
+    A subagent gets no answer: the session would not see it.
     """
     if not sessions.has_second_look(call.state, call.session) or text_of(call.payload, "agent_id"):
         return None
     from subcog_hooks.hook import second_look  # Few prompts have a second look.
 
-    return second_look.find_late_answer(call, touched_file)
+    return second_look.find_late_answer(call)
 
 
 def _note_permission_mode(payload: dict[str, object], home: Home) -> None:

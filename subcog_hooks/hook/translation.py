@@ -123,11 +123,8 @@ class Translator:
         failed = [{**call, "hook_event_name": FAILURE_EVENT, "error": error}] if error else []
         return failed if call["hook_event_name"] == FAILURE_EVENT else [call, *failed]
 
-    def write(self, event: str, text: str, message: str = "") -> bytes:
-        """Return the output that hands a text to the model. Raises OSError for a text too long.
-
-        event: the client's; message: for the person, "" for none.
-        """
+    def write(self, event: str, text: str) -> bytes:
+        """Return the output that hands a text to the model. event: the client's. Raises OSError for a text too long."""
         if self.contract.escapes:
             import re  # 4 ms, and few clients escape
 
@@ -135,11 +132,8 @@ class Translator:
             text = re.sub(r"<(/?)subcog-memories([^<>]*)>", r"[\1subcog-memories\2]", text)
         if len(text.encode()) > self.contract.max_bytes:
             raise OSError(f"{self.name} cuts a text of more than {self.contract.max_bytes} bytes")
-        output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.contract.shows_messages else {}
-        if self.contract.form == NESTED:
-            output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
-        else:
-            output[self.contract.form] = text
+        nested: light_json.Json = {"hookEventName": event, "additionalContext": text}
+        output = {"hookSpecificOutput": nested} if self.contract.form == NESTED else {self.contract.form: text}
         return light_json.dumps(output).encode("ascii") + b"\n"
 
     def write_permission(self, event: str, reason: str) -> bytes:

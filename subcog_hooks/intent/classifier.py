@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.core import light_json
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM, MAX_CONFIDENCE, MAX_TOPICS, NONE, TYPES, Intent
-from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_objects, object_schema
+from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_object, object_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,6 @@ MAX_END = 2_000  # characters of a long prompt's head, and of its tail, that the
 CUT = "\n[...]\n"
 MAX_TOPIC = 60  # characters
 MAX_REASONING = 200  # characters that are kept; eight words are asked for, since each one takes the model time
-_MIN_PERCENT, _MAX_PERCENT = 10.0, 100.0  # a percentage without the sign
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
 ANSWER_SCHEMA = object_schema(
@@ -125,6 +124,8 @@ ANSWER_SCHEMA = object_schema(
         "reasoning": {**TEXT, "description": "why this intent_type, in at most eight words"},
     }
 )
+
+ANSWER_NAMES = ("intent_type", "confidence", "topics", "reasoning")
 
 SYSTEM = """\
 You classify what a developer has typed to a coding agent. The agent has notes from earlier sessions: decisions, conventions, \
@@ -172,51 +173,34 @@ def answer_to_text(answer: Intent) -> str:
     >>> answer_to_text(Intent("howto", 0.8, ("deploy",), reasoning="asks for steps"))
     '{"intent_type":"howto","confidence":0.8,"topics":["deploy"],"reasoning":"asks for steps"}'
     """
-    names = ("intent_type", "confidence", "topics", "reasoning")
     values = (answer.type, answer.confidence, answer.topics, answer.reasoning)
-    return light_json.dumps(dict(zip(names, values, strict=True)))
+    return light_json.dumps(dict(zip(ANSWER_NAMES, values, strict=True)))
 
 
 def parse_answer(text: str) -> Intent | None:
-    """Return the first usable answer in an LLM's text, None without one.
+    """Return the answer in an LLM's text, None without a usable one.
 
-    Tolerated, beside the forms of `find_objects`: a label in another case or with other signs; a confidence in percent, from 10
-    to 100; topics missing, as one text, too many, too long. Not tolerated, since the keywords then know better: another label;
-    another confidence, as between 1 and 10, which may be of 10 or of 100; an incomplete object.
-
-    >>> found = parse_answer('Sure!  ```json\\n{"intent_type": "How-To", "confidence": 85, "topics": "deploy, staging"}```')
+    >>> found = parse_answer('```json\\n{"intent_type": "howto", "confidence": 0.85, "topics": ["deploy"]}```')
     >>> found.type, found.confidence, found.topics
-    ('howto', 0.85, ('deploy', 'staging'))
+    ('howto', 0.85, ('deploy',))
     """
-    return next(filter(None, map(_read_answer, find_objects(text))), None)
-
-
-def _read_answer(fields: dict[str, object]) -> Intent | None:
-    written = fields.get("intent_type")
-    label = "".join(filter(str.isalpha, written.lower())) if isinstance(written, str) else ""
-    confidence = _read_confidence(fields.get("confidence"))
-    if label not in TYPES or confidence is None:
+    fields = find_object(text)
+    label, confidence, topics, reasoning = (fields.get(name) for name in ANSWER_NAMES)
+    if not isinstance(label, str) or label not in TYPES:
         return None
-    topics = fields.get("topics")
-    texts = topics.split(",") if isinstance(topics, str) else topics if isinstance(topics, list) else ()
-    printable = [_printable(text[: 4 * MAX_TOPIC]) for text in texts if isinstance(text, str)]
-    reasoning = fields.get("reasoning")
+    if (
+        not isinstance(confidence, int | float) or isinstance(confidence, bool) or not 0 <= confidence <= 1
+    ):  # NaN is not either.
+        return None
+    texts = [text for text in topics if isinstance(text, str)] if isinstance(topics, list) else []
+    printable = [_printable(text[: 4 * MAX_TOPIC]) for text in texts]
     return Intent(
         label,
-        confidence,
+        round(float(confidence), _DIGITS),
         distinct_topics(topic for topic in printable if 0 < len(topic) <= MAX_TOPIC),
         source=LLM,
         reasoning=_printable(reasoning[: 4 * MAX_REASONING])[:MAX_REASONING] if isinstance(reasoning, str) else "",
     )
-
-
-def _read_confidence(value: object) -> float | None:
-    """Return a confidence, 0.0 to 1.0; None without one, or for an unclear scale."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    if _MIN_PERCENT <= value <= _MAX_PERCENT:
-        value /= _MAX_PERCENT
-    return round(float(value), _DIGITS) if 0 <= value <= 1 else None  # NaN is not either.
 
 
 def _printable(text: str) -> str:

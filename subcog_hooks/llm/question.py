@@ -1,4 +1,4 @@
-"""A question to an LLM, the shape and the lenient reading of its answer, and the address to ask. No network here."""
+"""A question to an LLM, the shape and the reading of its answer, and the address to ask. No network here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 
 SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
 MAX_ANSWER = 64_000  # characters of an answer; 3,000 tokens are 15,000, and more with escaped letters
-MAX_STARTS = 20  # opening braces where an object may begin; parsing from each is quadratic
-MAX_DEPTH = 4  # nested objects
 
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -49,46 +47,14 @@ class Question:
     longest: int = SHORT_ANSWER
 
 
-def find_objects(text: str) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects in an answer, an outer one before its inner ones.
-
-    Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string.
-    """
-    for value in _json_values(text.rpartition("</think>")[2][:MAX_ANSWER]):
-        yield from _objects_in(value, MAX_DEPTH)
-
-
-def _json_values(text: str) -> Iterator[object]:
-    """Yield the JSON values in a text: the whole of it, or each that begins with a brace."""
+def find_object(text: str) -> dict[str, object]:
+    """Return the JSON object in an answer, {} without one. Fences, prose and reasoning around its braces are ignored."""
+    answer = text.rpartition("</think>")[2][:MAX_ANSWER]
     try:
-        value = light_json.loads(text)
-        whole = [light_json.loads(value[:MAX_ANSWER]) if isinstance(value, str) else value]
+        value = light_json.loads(answer[answer.find("{") : answer.rfind("}") + 1])
     except ValueError:
-        whole = []
-    yield from whole
-    if whole:
-        return
-    import json  # 4 ms, only for an answer with something around it
-
-    decoder = json.JSONDecoder(strict=False)
-    start = text.find("{")
-    for _ in range(MAX_STARTS):
-        if start < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, start)
-            yield value
-        except (ValueError, RecursionError):
-            end = start + 1
-        start = text.find("{", end)
-
-
-def _objects_in(value: object, depth: int) -> Iterator[dict[str, object]]:
-    if depth and isinstance(value, dict):
-        yield value
-    if depth and isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _objects_in(inner, depth - 1)
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def find_list(text: str, name: str) -> list[object] | None:
@@ -97,7 +63,8 @@ def find_list(text: str, name: str) -> list[object] | None:
     >>> find_list('Here: ```{"memories": []}```', "memories"), find_list('{"memories": 3}', "memories")
     ([], None)
     """
-    return next((value for fields in find_objects(text) if isinstance(value := fields.get(name), list)), None)
+    value = find_object(text).get(name)
+    return value if isinstance(value, list) else None
 
 
 def read_numbers(text: str, count: int) -> list[int] | None:

@@ -38,13 +38,12 @@ DEPTH = 100  # memories of a channel's list
 _SETTINGS = (  # Their last parts are the fields of `Tuning`.
     *("fusion.mode", "fusion.alpha", "fusion.small", "fusion.large", "fusion.rrf_k", "fusion.tags", "fusion.pattern"),
     *("fusion.state", *(f"fusion.{kind}" for kind in TYPE_SHARES), "recency.decay", "recency.floor"),
-    *("search.min_similarity", "diversity.mmr"),
+    "search.min_similarity",
 )
 _NUMBERS: dict[str, Value] = {  # the usual value of each field
     **{name.partition(".")[2]: DEFAULTS[name] for name in _SETTINGS},
     "agreement": AGREEMENT_BONUS,
     "near_duplicate": NEAR_DUPLICATE,
-    "prior": FAVOURED_FACTOR,
     "lexical_depth": DEPTH,
     "semantic_depth": DEPTH,
 }
@@ -54,7 +53,7 @@ class Tuning:
     """The numbers by which lists become one ranking: from the settings, or from an experiment.
 
     alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
-    share. Only the tests vary agreement, near_duplicate, prior and the depths.
+    share. Only tests vary agreement, near_duplicate and the depths.
     """
 
     mode: str
@@ -68,10 +67,8 @@ class Tuning:
     decay: float
     floor: float
     min_similarity: float
-    mmr: float
     agreement: float
     near_duplicate: float
-    prior: float
     lexical_depth: int
     semantic_depth: int
 
@@ -89,8 +86,8 @@ class Tuning:
 
     @property
     def by_relevance(self) -> bool:
-        """Whether relevance may order the first results, which another share of meaning than usual, or of mmr, excludes."""
-        return self.mode == RELEVANCE and self.alpha == ALPHA and self.mmr == 1.0
+        """Whether relevance may order the first results, which another share of meaning than usual excludes."""
+        return self.mode == RELEVANCE and self.alpha == ALPHA
 
 
 def tuning_from_settings(settings: Settings) -> Tuning:
@@ -228,16 +225,15 @@ FAVOURED = {  # namespaces by type of intent
 }
 
 
-def namespace_prior(namespace: str, intent: str, factor: float) -> float:
+def namespace_prior(namespace: str, intent: str) -> float:
     """Return the factor on the relevance of a memory in `namespace` for a prompt of this intent.
 
-    factor: for a namespace that suits the intent, below 2.0; others have 1.0. So no memory passes another with twice its
-    relevance.
+    It is below 2.0, so no memory passes another with twice its relevance.
 
-    >>> namespace_prior("patterns", "howto", 1.5), namespace_prior("config", "howto", 1.5)
-    (1.5, 1.0)
+    >>> namespace_prior("patterns", "howto"), namespace_prior("config", "howto")
+    (1.1, 1.0)
     """
-    return factor if namespace in FAVOURED.get(intent, ()) else 1.0
+    return FAVOURED_FACTOR if namespace in FAVOURED.get(intent, ()) else 1.0
 
 
 MAX_COMPARED_TEXT = 4_000  # characters of a memory
@@ -339,26 +335,3 @@ def _is_near_copy(words: WordSet, other: WordSet) -> bool:
     if not _can_be_similar(len(words), len(other), NEAR_COPY) or similarity(words, other) < NEAR_COPY:
         return False
     return not any(c.isdigit() for word in words ^ other for c in word)
-
-
-def diversify_order(texts: Sequence[str], scores: Sequence[float], share: float) -> list[int]:
-    """Return the positions of the texts by maximal marginal relevance, scaled by relevance.
-
-    Carbonell and Goldstein 1998. The next text has the best `score * (1 - (1 - share) * likeness)`. Likeness is its greatest
-    similarity to a text chosen before. A text loses in proportion to its score, so a poor text never comes first for being
-    unlike. A share of 1.0 keeps the order; texts behind the first WINDOW keep their position.
-    """
-    order = list(range(len(texts)))
-    if share >= 1.0:
-        return order
-    remaining = order[:WINDOW]
-    words = [words_and_pairs(texts[position]) for position in remaining]
-    likeness = [0.0] * len(remaining)
-    chosen: list[int] = []
-    while remaining:
-        best = max(remaining, key=lambda position: (scores[position] * (1.0 - (1.0 - share) * likeness[position]), -position))
-        remaining.remove(best)
-        chosen.append(best)
-        for position in remaining:
-            likeness[position] = max(likeness[position], similarity(words[position], words[best]))
-    return [*chosen, *order[WINDOW:]]

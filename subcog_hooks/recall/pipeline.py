@@ -163,7 +163,7 @@ def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, i
         alike.discount_marked(hits, marks_of_hits, prompt, index())
 
 
-def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tuning: Tuning) -> None:
+def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int) -> None:
     """Weigh the hits by the intent: by its confidence, and by the namespaces that suit its type.
 
     prompt_number: of the prompt in its session, from 1. It does not change hits that the prompt names, and those of cues.
@@ -175,7 +175,7 @@ def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tu
         else:
             hit.terms = logit.with_prompt_number(relevance.with_intent(hit.terms, intent.confidence), number)
         hit.probability = logit.probability(hit.terms)
-        hit.prior = fusion.namespace_prior(hit.memory.namespace, intent.type, tuning.prior)
+        hit.prior = fusion.namespace_prior(hit.memory.namespace, intent.type)
     lift_headings(hits)
 
 
@@ -201,14 +201,9 @@ def _relevance_key(hit: Hit) -> tuple[bool, int, float, bool, float, int, str]:
 
 
 def remove_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:
-    """Return the hits in their order, without near-duplicates of a better hit.
-
-    The setting diversity.mmr also moves similar hits apart.
-    """
+    """Return the hits in their order, without near-duplicates of a better hit."""
     texts = [hit.memory.content for hit in hits]
-    distinct = [hits[position] for position in fusion.distinct_positions(texts, tuning.near_duplicate)]
-    order = fusion.diversify_order([hit.memory.content for hit in distinct], [hit.relevance for hit in distinct], tuning.mmr)
-    return [distinct[position] for position in order]
+    return [hits[position] for position in fusion.distinct_positions(texts, tuning.near_duplicate)]
 
 
 def memories_by_score(

@@ -169,7 +169,6 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     read_at_ms = now_ms()
     may_be_shown = _visibility_test(request, store, read_at_ms)
     end = offset + limit
-    needed = end if tuning.mmr >= 1.0 else max(end, fusion.WINDOW)
     ordered: list[ScoredMemory] = []
     fusions: list[_Fusion] = []
     candidates = gather_candidates(request, sources, deadline)
@@ -187,14 +186,14 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         }
         fusions.append((scores, candidates, alpha))
         placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
-        max_distinct = None if request.is_explained else max(needed, pipeline.REORDERED)
+        max_distinct = None if request.is_explained else max(end, pipeline.REORDERED)
         places = [*islice(fusion.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)]
         distinct = [ordered[position] for position in places]
-        has_page = len(distinct) >= needed
+        has_page = len(distinct) >= end
         if deeper == 1:
             last = places[pipeline.REORDERED - 1] if len(places) >= pipeline.REORDERED else len(ordered)
             first_hits = _hits_by_relevance(distinct[: pipeline.REORDERED], ordered[: last + 1], candidates, request, sources)
-        if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
+        if candidates.is_complete or (len(distinct) > end if request.is_explained else has_page):
             break
         deeper *= 4
         further = gather_candidates(request, sources, deadline, deeper)
@@ -206,7 +205,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     if first_hits:
         distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
         alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
-    order = _order_of_results(distinct, page_candidates, sources)
+    order = _order_of_results([memory for memory, _, _ in distinct], page_candidates, sources)
     page = [distinct[position] for position in order[offset:end]]
     page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: fusion.WINDOW]])
     answer = pipeline.build_answer(
@@ -223,15 +222,13 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     return answer
 
 
-def _order_of_results(scored: Sequence[ScoredMemory], candidates: Candidates, sources: Sources) -> list[int]:
-    """Return the positions of memories with similar ones apart, as the setting diversity.mmr and near copies ask for.
+def _order_of_results(memories: Sequence[Memory], candidates: Candidates, sources: Sources) -> list[int]:
+    """Return the positions of memories, with near copies apart.
 
     Of a query without a known word, memories near in meaning alone come last: that is a guess upon a guess.
     """
-    memories, scores = [memory for memory, _, _ in scored], [score for _, score, _ in scored]
-    order = fusion.diversify_order([memory.content for memory in memories], scores, sources.tuning.mmr)
-    first = [sources.texts.words_of(memories[position]).has for position in order[: fusion.SPREAD]]
-    order = [order[position] for position in fusion.spread_copies(first)] + order[len(first) :]
+    first = [sources.texts.words_of(memory).has for memory in memories[: fusion.SPREAD]]
+    order = [*fusion.spread_copies(first), *range(len(first), len(memories))]
     if (terms := candidates.query.terms) and all(term.instead for term in terms):
         order.sort(key=lambda position: candidates.cosine_alone(memories[position].seq) is not None)
     return order

@@ -62,7 +62,7 @@ PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha b
     "lexical-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 0.0},
 }
 # The sections whose settings have variables: they tune. No variable chooses a model, a provider, an address or what is kept.
-TUNED_SECTIONS = ("surfacing", "search_intent", "project", "fusion", "recency", "search", "diversity")
+TUNED_SECTIONS = ("surfacing", "search_intent", "project", "fusion", "recency", "search")
 
 EVERYTHING = "*"  # stands for all keys, where a file cannot be read
 _FORM = "values problems left_out sources"

@@ -139,7 +139,7 @@ def memory_from_document(
         raise InvalidMemory("its id cannot be used here", "it is left out")
     if memory.triggers or memory.paths:
         memory = memory.with_changes(
-            triggers=tuple(filter(triggers.any_of_literals, memory.triggers)),
+            triggers=tuple(filter(triggers.required_literals, memory.triggers)),
             paths=tuple([glob for glob in memory.paths if not globs.matches_most_files(glob)]),
         )
     local_fields = _document(memory)

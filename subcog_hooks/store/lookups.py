@@ -10,7 +10,7 @@ from math import log
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.records import record
-from subcog_hooks.store.memory import PINNING_PRIORITY, REJECTED, USER, author_phrase
+from subcog_hooks.store.memory import PINNING_PRIORITY, USER, author_phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def find_triggers(
     return [
         Trigger(seq, pattern, priority, literals_by_number[number])
         for number, seq, pattern, priority, required in patterns
-        if all(any(map(stands, wanted.split("|"))) for wanted in required.split())
+        if all(any(map(stands, literals.split("|"))) for literals in required.split())
     ]
 
 
@@ -207,10 +207,7 @@ def _placeholders(values: Collection[object]) -> str:
 
 MAX_CONTENT_READ = 6_000  # characters of a memory's text: no line of a brief is made from more
 
-_UNCONDITIONAL = (
-    f"namespace <> '{REJECTED}'"
-    " AND triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
-)
+_UNCONDITIONAL = "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
 _COLUMNS = "namespace, scope, created_at, trust, source, standing, updated_at"
 _OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), {_COLUMNS}"
 _ROW_COLUMNS = f"seq, id, content, {_COLUMNS}, triggers, paths, conditions, expires_at"

@@ -16,7 +16,6 @@ NAMESPACES = (  # the suggested ones, for completion and help; others are allowe
     *("progress", "apis", "config", "security", "performance", "testing"),
 )
 DEFAULT_NAMESPACE = "learnings"
-REJECTED = "rejected"  # the namespace of decisions against an option
 BACKGROUND = "\n\n---\n\n"  # between a record's decision and the text that led to it
 SCOPES = ("project", "user", "org")
 ACTIVE, PENDING = "active", "pending"  # of STATUSES; the second waits for the person's answer

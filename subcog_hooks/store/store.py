@@ -251,11 +251,11 @@ class Store(StoreReader):
         from subcog_hooks.cues import triggers
 
         for pattern in dict.fromkeys(memory.triggers):
-            literals = triggers.any_of_literals(pattern)
-            row = (memory.seq, pattern, memory.priority, " ".join(triggers.all_of_literals(pattern)))
+            literals = triggers.required_literals(pattern)
+            row = (memory.seq, pattern, memory.priority, " ".join(map(triggers.EITHER.join, literals)))
             self._connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
             number = self._connection.last_insert_rowid()
-            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
+            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for best in literals[:1] for literal in best]
             self._connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
 
 

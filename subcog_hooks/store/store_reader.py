@@ -103,10 +103,10 @@ CREATE TABLE triggers (
   seq INTEGER NOT NULL,  -- of the memory, as below
   pattern TEXT NOT NULL,
   priority INTEGER NOT NULL,
-  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has; of some with | between, one
+  required TEXT NOT NULL  -- sets of literals, with blanks between; each match has one of each set, with | between
 ) STRICT;
 CREATE INDEX triggers_by_memory ON triggers (seq);
--- Each match of a trigger has one of its literals; key '' and literal '' where it has none. A query has thousands of keys:
+-- Each match of a trigger has one of these literals; key '' and literal '' where it has none. A query has thousands of keys:
 -- filtering the rows by audience takes half the time of a look-up of each key for each audience.
 CREATE TABLE trigger_keys (
   key TEXT NOT NULL, literal TEXT NOT NULL, trigger INTEGER NOT NULL, audience INTEGER NOT NULL,

@@ -13,19 +13,17 @@ _C1_TO_ESCAPES = {code: "\x1b" + chr(code - 0x40) for code in (0x90, 0x98, 0x9B,
 _ESCAPES = frozenset(map(chr, _C1_TO_ESCAPES)) | {"\x1b"}
 _DROP_CONTROLS = dict.fromkeys(map(ord, _CONTROLS))
 
-_OTHER_PICTOGRAPHS = frozenset("©®‼⁉™ℹ〰〽㊗㊙")  # pictographs outside the blocks of symbols
-_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # invisible, but some scripts and emoji need them
 _INVISIBLE = _CONTROLS | frozenset(
     map(
         chr,
-        (  # Unicode's Default_Ignorable_Code_Point below plane 14 without _JOINERS, annotations, noncharacters
+        (  # Unicode's Default_Ignorable_Code_Point below plane 14 with annotations and noncharacters
             *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0),
             *range(0x180B, 0x1810),
-            *(0x200B, 0x200E, 0x200F),
+            *range(0x200B, 0x2010),
             *range(0x202A, 0x202F),
             *range(0x2060, 0x2070),
             *range(0xFDD0, 0xFDF0),
-            *range(0xFE00, 0xFE0E),
+            *range(0xFE00, 0xFE10),
             *range(0xFFF0, 0xFFFC),
             *(0xFFFE, 0xFFFF),
             *range(0x1BCA0, 0x1BCA4),
@@ -78,16 +76,13 @@ _MAX_FOLDS = 4  # &amp;amp;amp;lt; is the deepest quotation in honest text
 _MAX_MARKUP = 2_000  # signs "<" or "&" in a text
 
 _ELLIPSIS = " …"
-_EXTENDERS = frozenset("\u200c\u200dﾞﾟ\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
-_REGIONALS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_MAX_CLUSTER = 64  # characters; a longer cluster (hundreds of accents on a letter) is cut inside
+_MAX_MARKS = 64  # characters; a longer run of marks (hundreds of accents on a letter) is cut inside
 
 
 def one_line(text: str) -> str:
     """Return `text` in one line without invisible characters: controls, escape sequences, bidi marks, zero-width characters.
 
-    Line breaks and runs of white space are one space each, the ends are stripped, a lone surrogate is U+FFFD. Joiners
-    and emoji selectors stay where a script or an emoji needs them. Idempotent.
+    Line breaks and runs of white space are one space each, the ends are stripped, a lone surrogate is U+FFFD. Idempotent.
 
     >>> one_line("a\\x1b[31m red\\u200b\\n\\tline ")
     'a red line'
@@ -131,7 +126,7 @@ def utf16_units(text: str) -> int:
 def cut(text: str, units: int) -> str:
     """Return `text`, or its beginning with " …" behind it, in at most `units` UTF-16 code units.
 
-    The cut is between words if a gap is near, else between a reader's characters; "…" alone if none fits.
+    The cut is between words if a gap is near, else between letters with their marks; "…" alone if none fits.
 
     >>> cut("the implicit flow was dropped", 20)
     'the implicit flow …'
@@ -159,8 +154,6 @@ def _one_line_of_unicode(text: str) -> str:
     unseen = _invisible_in(characters)
     if unseen:
         text = text.translate(dict.fromkeys(map(ord, unseen)))
-    if not characters.isdisjoint(_JOINERS):
-        text = _with_needed_joiners(text)
     return " ".join(text.split())
 
 
@@ -202,41 +195,6 @@ def _without_escapes(text: str) -> str:
             rest = tail.lstrip("!\"#$%&'()*+,-./")
             pieces.append(rest[1:] if "0" <= rest[:1] <= "~" else tail)
     return "".join(pieces)
-
-
-def _with_needed_joiners(text: str) -> str:
-    characters: list[str] = []
-    last = " "
-    for position, character in enumerate(text, 1):
-        if character in _JOINERS and not _is_needed_joiner(character, last, text[position : position + 1]):
-            continue
-        characters.append(character)
-        last = character
-    return "".join(characters)
-
-
-def _is_needed_joiner(joiner: str, last: str, following: str) -> bool:
-    if joiner in "\ufe0e\ufe0f":
-        return _is_pictograph(last) or (last in "0123456789#*" and following == "\u20e3")
-    if _takes_joiners(last) and _takes_joiners(following):
-        return True
-    return joiner == "\u200d" and (last == "\ufe0f" or _is_pictograph(last)) and _is_pictograph(following)
-
-
-def _is_pictograph(character: str) -> bool:
-    if character in _OTHER_PICTOGRAPHS:
-        return True
-    return "\u2190" <= character <= "\u21ff" or "\u2300" <= character <= "\u2bff" or "\U0001f000" <= character <= "\U0001faff"
-
-
-def _takes_joiners(character: str) -> bool:
-    """Return whether the block uses joiners: Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or later Indic."""
-    return (
-        "\u0620" <= character <= "\u109f"
-        or "\u1780" <= character <= "\u18af"
-        or "\u1a20" <= character <= "\u1cff"
-        or "\U00011000" <= character <= "\U00011fff"
-    )
 
 
 def _has_harness_tag(text: str) -> bool:
@@ -339,7 +297,7 @@ def _plain_letters(text: str) -> str:
     text = normalize("NFKD", text.translate(_UNUSUAL))
     characters = set(text)
     marks = {character for character in characters if category(character)[0] == "M"}
-    dropped = _invisible_in(characters) | characters & _JOINERS | characters & {_BLANK} | marks
+    dropped = _invisible_in(characters) | characters & {_BLANK} | marks
     if not _twins:
         _twins.update({ord(twin): plain for plain, twins in read_rows(__file__, "lookalikes.tsv") for twin in twins})
         _twins.update(dict.fromkeys(map(ord, _OPENERS), "<"))
@@ -347,40 +305,16 @@ def _plain_letters(text: str) -> str:
 
 
 def _fitting_length(text: str, units: int) -> int:
-    """Return the number of characters of `text`, in whole clusters, that fit into `units` UTF-16 code units."""
+    """Return the number of characters of `text`, letters with all their marks, that fit into `units` UTF-16 code units."""
     if text.isascii():
         return units
+    from unicodedata import category  # 0.2 ms, and only when text beyond ASCII is cut
+
     data = text[:units].encode("utf-16-le")[: 2 * units]
     if data and 0xD8 <= data[-1] <= 0xDB:  # It is the first half of a pair.
         data = data[:-2]
     end = len(data.decode("utf-16-le"))
-    for start in range(end, max(end - _MAX_CLUSTER, 0), -1):
-        if not _is_joined(text, start):
+    for start in range(end, max(end - _MAX_MARKS, 0), -1):
+        if category(text[start])[0] != "M":
             return start
-    return 0 if end <= _MAX_CLUSTER else end
-
-
-def _is_joined(text: str, index: int) -> bool:
-    """Return whether text[index - 1] and text[index] are inseparable: grapheme clusters of UAX 29, and Indic conjuncts."""
-    from unicodedata import category, combining  # 0.2 ms, and only when text beyond ASCII is cut
-
-    last, following = text[index - 1], text[index]
-    if following.isascii():
-        return False
-    if category(following)[0] == "M" or following in _EXTENDERS or last == "\u200d":
-        return True
-    if combining(last) == 9:  # It is a virama.
-        return category(following) == "Lo"
-    if following in _REGIONALS:  # Two make a flag.
-        return (index - len(text[:index].rstrip(_REGIONALS))) % 2 == 1
-    return _is_hangul_joined(last, following)
-
-
-def _is_hangul_joined(last: str, following: str) -> bool:
-    is_syllable = "가" <= last <= "힣"
-    has_final = is_syllable and (ord(last) - 0xAC00) % 28 > 0
-    if "\u1100" <= last <= "\u115f" or "\ua960" <= last <= "\ua97c":  # It is a leading consonant.
-        return "\u1100" <= following <= "\u11a7" or "가" <= following <= "힣" or "\ua960" <= following <= "\ua97c"
-    if "\u1160" <= last <= "\u11a7" or (is_syllable and not has_final):  # It ends in a vowel.
-        return "\u1160" <= following <= "\u11ff"
-    return (has_final or "\u11a8" <= last <= "\u11ff") and "\u11a8" <= following <= "\u11ff"
+    return 0 if end <= _MAX_MARKS else end

@@ -38,17 +38,10 @@ AGES: Rows = {
     "old": {"content": "The crane is locked in a storm of force 8.", "created_at": "2020-01-01"},
     "new": {"content": "Somebody asked whether the crane has a manual.", "created_at": "2026-01-01"},
 }
-REPEATS: Rows = {
-    "first": {"content": "Berths are let by the week, from Saturday to Saturday, in the summer season of the marina."},
-    "again": {"content": "Berths are let by the week, from Saturday to Saturday, in the summer season of the marina!"},
-    "alike": {"content": "Berths are let by the week, from Saturday to Saturday, in the winter season of the marina."},
-    "apart": {"content": "Whoever lets berths by the week needs a form."},
-}
 HARBOUR: Rows = {
     "master": {"content": "Ask the harbour master.", "triggers": ["berth for"]},
     "tide": {"content": "A berth for ships that draw much falls dry.", "when": {"tide": "low"}},
 }
-BERTHS = "berths let by the week"
 
 
 class Case(NamedTuple):
@@ -83,7 +76,6 @@ PINNED = {
     "search.timeout_ms": "60000",
     "search.min_similarity": "0.25",
     "search.limit": "10",
-    "diversity.mmr": "1.0",
 }
 ADAPTIVE = ("fusion.alpha", "adaptive")
 MANY_WORDS = "".join(f" kitten{i}" for i in range(400))  # to look them all up takes milliseconds
@@ -121,7 +113,6 @@ CASES = (
     Case("search.timeout_ms", "1", KITTENS, QUERY + MANY_WORDS, shows="degraded"),
     Case("search.timeout_ms", "1", KITTENS, QUERY + MANY_WORDS, shows="note"),
     Case("search.limit", "1", KITTENS),  # not recall's own, but of the section
-    Case("diversity.mmr", "0.5", REPEATS, BERTHS),
 )
 
 
@@ -174,5 +165,5 @@ def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkey
 
 
 def test_every_setting_of_recall_is_in_the_table() -> None:
-    recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "diversity", "search")}
+    recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "search")}
     assert recall == {case.key for case in CASES} == PINNED.keys()

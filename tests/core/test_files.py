@@ -1,9 +1,8 @@
-"""A file is put in place whole: beside other writers of the same file, and where a writer was killed."""
+"""A file is put in place whole, also beside other writers of the same file."""
 
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from subcog_hooks.core.files import read_rows, read_weights, read_words
 from subcog_hooks.core.whole_files import WholeFile
 
 WRITES = """
-import os, signal, sys
+import sys
 from subcog_hooks.core.whole_files import WholeFile
 with WholeFile(sys.argv[1]) as whole:
     whole.file.write("half of it")
@@ -61,17 +60,6 @@ def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -
     assert first.returncode == 0
     assert target.read_text(encoding="utf-8") == "half of it"
     assert os.listdir(tmp_path) == ["config.toml"]
-
-
-def test_leftover_of_a_killed_writer_goes_with_the_next(tmp_path: Path) -> None:
-    target = tmp_path / "config.toml"
-    (tmp_path / "config.toml.old.subcog").write_text("somebody's own", encoding="utf-8")
-    with start_writer(target) as killed:
-        killed.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
-    assert len(os.listdir(tmp_path)) == 2
-    with WholeFile(str(target)) as whole:
-        whole.file.write("all of it")
-    assert sorted(os.listdir(tmp_path)) == ["config.toml", "config.toml.old.subcog"]
 
 
 def test_a_file_that_is_being_read_is_replaced_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

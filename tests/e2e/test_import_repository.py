@@ -83,18 +83,16 @@ def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     assert bare.run("import", "--from", "adr", cwd=shop).stdout.startswith(b"added 0, already there")
 
 
-def test_a_rejected_option_comes_only_where_it_is_named(bare: Machine, shop: Path) -> None:
+def test_a_rejected_record_is_hidden(bare: Machine, shop: Path) -> None:
     (shop / "docs" / "adr").mkdir(parents=True)
     rejected = OUTBOX.replace("Outbox in PostgreSQL", "Use Kafka for the event bus").replace(
         "Accepted", "Rejected, it lost events"
     )
     (shop / "docs" / "adr" / "0001-kafka.md").write_text(rejected)
     done = bare.run("import", "--from", "adr", "--wait", cwd=shop)
-    assert done.stdout == b"added 1, 1 of them superseded or rejected by their own words\n"
-    assert bare.answer(bare.asking("Which event bus do we use for the table outbox?", "s", shop)) == ""
-    block = bare.answer(bare.asking("Why do we not send the events of the outbox table through Kafka?", "s", shop))
-    assert "[rejected 2026-03-02 " in block
-    assert "Status: Rejected, it lost events" in block
+    assert done.stdout == b"added 1, 1 of them hidden by their own words\n"
+    assert bare.stored() == {}
+    assert bare.answer(bare.asking("Why do we not send the events of the outbox table through Kafka?", "s", shop)) == ""
 
 
 def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, shop: Path) -> None:

@@ -125,8 +125,9 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
 @posix
 def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
     assert f"[maybe {ANSWER}]" in pointing.answer(pointing.asking(RELATED, SESSION))
-    pointing.environment[SWITCH_OFF] = "1"  # The command starts the process that learns, however busy the machine is.
     assert opened(pointing, ANSWER).code == 0
+    pointing.environment[SWITCH_OFF] = "1"  # The next session starts the process that learns, however busy the machine is.
+    pointing.begun("startup", "next")
     wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LONGEST_S)
     assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED, "another"))
     assert RELATED.encode() not in pointing.run("export", "-").stdout
@@ -197,23 +198,6 @@ def test_no_other_projects_or_forgotten_note_is_opened(pointing: Machine) -> Non
     pointing.run("forget", ANSWER)
     for hidden in (id_, ANSWER):
         assert not opened(pointing, hidden).stdout.startswith(b"<subcog-memories")
-
-
-# ---- a receipt for the person ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("options", [(), ("--client", "qwen")])
-def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, options: tuple[str, ...]) -> None:
-    told, related = pointing.asking(f"What did we decide: {QUESTION}", "one"), pointing.asking(RELATED, "two")
-    (pointing.folder / ".subcog.toml").write_text("[surfacing]\nreceipt = true\n")  # which a project cannot switch on
-    without = [pointing.hook(payload, *options).stdout for payload in (told, related)]
-    assert b"systemMessage" not in b"".join(without)
-    (pointing.home / "state.db").unlink()
-    pointing.run("config", "set", "surfacing.receipt", "true")
-    outputs = [json.loads(pointing.hook(payload, *options).stdout) for payload in (told, related)]
-    receipts = [output.pop("systemMessage", None) for output in outputs]
-    assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 1 line"])
-    assert outputs == [json.loads(stdout) for stdout in without]
 
 
 # ---- orders ---------------------------------------------------------------------------------------------------------------

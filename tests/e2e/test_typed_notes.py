@@ -153,15 +153,3 @@ def test_a_prompt_glued_to_a_stored_note_is_not_stored(attended: Machine) -> Non
     assert stored(attended) == [first]
     reason_of(attended.prompt("remember: The harbour crane is yellow"))
     assert len(stored(attended)) == 2
-
-
-def test_a_note_ends_where_an_order_to_the_agent_begins(attended: Machine) -> None:
-    for note, order in (
-        ("Tests need a running Docker.", "Now fix the login bug."),
-        ("Berths are numbered from the pier.", "Why are they not in the map?"),
-        ("We use pnpm. Run just tidy before you commit. Never use npm.", ""),
-        ("Deploys are on Tuesdays. Ask Ada when it is urgent. Fix flaky tests before anything else.", ""),
-    ):
-        reason = reason_of(attended.prompt(f"remember: {note} {order}".strip()))
-        assert (f"not stored, since it is for the agent; send it by itself: {order}" in reason) is bool(order)
-        assert note in {memory["content"] for memory in stored(attended)}

@@ -290,10 +290,9 @@ def test_a_first_line_that_names_colleagues_has_its_room(notes: list[str], max_u
     entries = [Entry("context", MAY_11, f"id{position}", FLAKY, noted) for position, noted in enumerate(notes)]
     rendered = render_block(entries, attributes=HOWTO, max_units=max_units, is_brief=is_brief)
     assert units(rendered.text) <= max(0, max_units)
-    source = rendered.text.partition(", recalled by subcog")[0]
-    shown = [entry.noted for entry in entries if entry.id in rendered.ids]
-    assert ("the user's own notes" in source) == any(not noted.endswith("a colleague") for noted in shown)
-    assert ("notes by" in source) == any(noted.endswith("a colleague") for noted in shown)
+    if rendered.ids:
+        source = rendered.text.partition(", recalled by subcog")[0]
+        assert ("and colleagues" in source) == any(noted.endswith("a colleague") for noted in notes)
 
 
 POOL = "Connections of the pool are never shared between threads, whatever the driver's documentation says about that."

@@ -26,9 +26,6 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     store.add([make(f"kittens months ERROR SQLSTATE 23P{i:02} kittens months", id=f"table-{i:02}") for i in range(20)])
     store.add([make(f"Our {i} kittens nap upon a warm server rack, coldest months.", id=f"story-{i:02}") for i in range(20)])
     store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office.", id="pilot")])
-    store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office!", id="again")])
-    store.add([make("The pilot boat is fuelled on tuesdays at the east pier by the harbour office.", id="alike")])
-    store.add([make("The pilot boat of the harbour was last fuelled by hand.", id="radio")])
     store.add([make("Buoys are painted on land by hand.", id="patterns", namespace="patterns")])
     store.add([make("By hand, buoys are painted on land.", id="config", namespace="config")])
     follow(home, store)
@@ -62,18 +59,6 @@ def kinds(ids: list[str]) -> set[str]:
 def test_the_share_of_meaning_decides_what_is_looked_at(ask: Ask, home: Home, fusion: str, kind: str) -> None:
     tune(home, fusion=fusion)
     assert kinds(ask()) == {kind}
-
-
-PILOT = "When and where is the pilot boat fuelled, and by which office of the harbour?"
-
-
-def test_like_memories_are_kept_apart_when_that_is_set(ask: Ask, home: Home) -> None:
-    tune(home, diversity="mmr = 1.0")
-    close = ask(PILOT)
-    tune(home, diversity="mmr = 0.5")
-    spread = ask(PILOT)
-    assert close[0] == spread[0]
-    assert set(close[:2]) == {"pilot", "alike"} != set(spread[:2])
 
 
 def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home: Home) -> None:

@@ -75,18 +75,11 @@ def test_an_answer_is_found_in_what_surrounds_it() -> None:
         f"\ufeff  {GOOD}\n\n",
         f"```json\n{GOOD}\n```",
         f"```{GOOD}```",
-        f"Sure! Here is the JSON you asked for:\n\n{GOOD}\n\nLet me know if {{anything}} is unclear.",
-        f"{GOOD}{GOOD}",
+        f"Sure! Here is the JSON you asked for:\n\n{GOOD}\n\nLet me know if anything is unclear.",
         f'{{"intent_type": "none", "confidence": 1.0}} I mean: </think>{GOOD}',
         f"<think>The user {{wants}} to know how.</think>\n{GOOD}",
         f"[{GOOD}]",
-        f'{{"result": {GOOD}}}',
-        f'{{"a": {{"b": [{GOOD}]}}}}',
-        json.dumps(GOOD),
         GOOD.replace(", ", ",\n\t"),
-        '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy",\n"staging"], "reasoning": "a\nb"}',
-        f'{{"intent_type": "unsure"}} {GOOD}',
-        "{" * 5 + GOOD,
     ]
     assert [(text, actual) for text in cases if (actual := read(text)) != ("howto", 0.8, ("deploy", "staging"))] == []
 
@@ -106,45 +99,27 @@ def test_what_is_no_answer_is_none() -> None:
     assert [(text, actual) for text in cases if (actual := parse_answer(text)) is not None] == []
 
 
-def test_a_label_may_be_spelled_in_several_ways() -> None:
-    cases = [
-        *((label, label) for label in TYPES),
-        ("HowTo", "howto"),
-        ("how-to", "howto"),
-        ("HOW_TO", "howto"),
-        (" Troubleshoot. ", "troubleshoot"),
-    ]
-    failures = [
-        (label, kind, actual)
-        for label, kind in cases
-        if (actual := read(answer_text(intent_type=label))) != (kind, 0.8, ("deploy",))
-    ]
-    assert failures == []
-
-
 def test_an_unknown_label_is_no_answer() -> None:
-    cases = ["refactoring", "howto|location", "", "7", None, 7, True, ["howto"], {"howto": 1}, "x" * 9999]
+    cases = ["refactoring", "How-To", "howto|location", "", "7", None, 7, True, ["howto"], {"howto": 1}, "x" * 9999]
     assert [(label, actual) for label in cases if (actual := parse_answer(answer_text(intent_type=label))) is not None] == []
 
 
-def test_a_confidence_may_be_written_in_several_ways() -> None:
-    cases = [*((0.8, 0.8), (1, 1.0), (0, 0.0), (80, 0.8), (100.0, 1.0), (10, 0.1), (0.123456789, 0.1235))]
-    found = [read(answer_text(confidence=written)) for written, _ in cases]
-    assert found == [("howto", confidence, ("deploy",)) for _, confidence in cases]
+def test_a_confidence_is_a_share_of_four_digits() -> None:
+    found = [read(answer_text(confidence=written)) for written in (1, 0, 0.123456789)]
+    assert found == [("howto", confidence, ("deploy",)) for confidence in (1.0, 0.0, 0.1235)]
 
 
 def test_without_a_confidence_there_is_no_answer() -> None:
-    cases: list[object] = [None, True, "high", "", "0.8", [], {}, -0.1, 1.2, 2, 8, 9.99, 101, 1e308, 10**400]
+    cases: list[object] = [None, True, "high", "", "0.8", [], {}, -0.1, 1.2, 2, 85, 101, 1e308, 10**400]
     cases += [float("nan"), float("inf"), "nan", "-inf", "1e999"]
     assert [written for written in cases if parse_answer(answer_text(confidence=written)) is not None] == []
 
 
-def test_topics_may_be_written_in_several_ways() -> None:
+def test_topics_are_the_first_distinct_short_texts() -> None:
     cases: list[tuple[object, tuple[str, ...]]] = [
         (None, ()),
         ([], ()),
-        ("deploy", ("deploy",)),
-        ("deploy, staging", ("deploy", "staging")),
+        ("deploy", ()),
         (["a", "A", " a ", "b"], ("a", "b")),
         ([["a"], {"name": "b"}, 101, True, None, "E0308"], ("E0308",)),
         (list("abcdefgh"), tuple("abcde")),

@@ -55,7 +55,7 @@ class Held(Deadline):
 
 def tuning_of(**numbers: object) -> Tuning:
     """A tuning with everything off that is not named, so that a test shows one thing at a time."""
-    values: dict[str, object] = {"alpha": 0.6, "tags": 0.0, "agreement": 0.0, "decay": 0.0, "near_duplicate": 1.0, "mmr": 1.0}
+    values: dict[str, object] = {"alpha": 0.6, "tags": 0.0, "agreement": 0.0, "decay": 0.0, "near_duplicate": 1.0}
     return Tuning(**{**values, "min_similarity": 0.25, **numbers})  # type: ignore[arg-type]  # a test's own numbers
 
 

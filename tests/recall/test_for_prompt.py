@@ -238,7 +238,7 @@ def test_five_patterns_and_three_states_at_most(shelf: Shelf) -> None:
 
 def test_too_many_triggers_are_tried_by_priority_with_a_note(shelf: Shelf) -> None:
     number = exact.MAX_TRIED
-    shelf.add({}, *(memory("x", id=f"m{i}", triggers=("deploy +it",), priority=50) for i in range(number)))
+    shelf.add({}, *(memory("x", id=f"m{i}", triggers=("deploy +late",), priority=50) for i in range(number)))
     shelf.add({"late": "x"}, triggers=("deploy",))
     matches, note = match_triggers("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
     assert (matches, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")

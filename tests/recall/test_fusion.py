@@ -4,19 +4,11 @@ import random
 from itertools import product
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import fusion, hits, logit
-from subcog_hooks.recall.fusion import (
-    add_list,
-    distinct_positions,
-    diversify_order,
-    reciprocal_ranks,
-    similarity,
-    weighted_sum,
-    words_and_pairs,
-)
+from subcog_hooks.recall.fusion import add_list, distinct_positions, reciprocal_ranks, similarity, weighted_sum, words_and_pairs
 from subcog_hooks.recall.hits import (
     HIGH,
     LABELS,
@@ -97,20 +89,6 @@ def test_a_rank_counts_those_that_score_better(scores: list[float]) -> None:
 
 
 texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
-shares = st.floats(0.0, 1.0)
-Ranked = list[tuple[str, float]]
-
-
-@st.composite
-def ranked_texts(draw: st.DrawFn) -> Ranked:
-    """Texts with their scores, best first."""
-    drawn = draw(texts)
-    scores = draw(st.lists(st.floats(0.0, 1.0), min_size=len(drawn), max_size=len(drawn)))
-    return list(zip(drawn, sorted(scores, reverse=True), strict=True))
-
-
-def order(of: Ranked, share: float) -> list[int]:
-    return diversify_order([text for text, _ in of], [score for _, score in of], share)
 
 
 def test_a_copy_is_left_out_and_another_number_is_no_copy() -> None:
@@ -160,47 +138,6 @@ def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
     a, b = words_and_pairs(of[0]), words_and_pairs(of[1])
     assert similarity(a, b) == similarity(b, a)
     assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
-
-
-def test_the_order_is_that_of_the_formula() -> None:
-    # share .7, behind the first: "a b" has .9 * (1 - .3) = .63, "a c" .8 * (1 - .3 / 5) = .752: it shares one of five words
-    # and pairs, "c d" .55; behind "a c", with which it shares one of five, "c d" has .55 * (1 - .3 / 5) = .517
-    of = [("a b", 1.0), ("a b", 0.9), ("a c", 0.8), ("c d", 0.55)]
-    assert order(of, 0.7) == [0, 2, 1, 3]
-    # share .35: "a b" has .9 * (1 - .65) = .315, "a c" .8 * (1 - .65 / 5) = .696, "c d" .55; behind "a c" .4785
-    assert order(of, 0.35) == [0, 2, 3, 1]
-    # share .1: "a b" has .09, "a c" .8 * (1 - .9 / 5) = .656
-    assert order([*of[:3], ("c d", 0.7)], 0.1) == [0, 3, 2, 1]
-
-
-@given(ranked_texts())
-def test_at_one_nothing_is_left_out_or_moved(of: Ranked) -> None:
-    assert order(of, 1.0) == list(distinct_positions([text for text, _ in of], 1.0)) == list(range(len(of)))
-
-
-@given(ranked_texts(), shares)
-def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: float) -> None:
-    places = order(of, share)
-    assert sorted(places) == list(range(len(of)))
-    assert places[:1] == [0][: len(of)]
-
-
-@given(ranked_texts(), shares)
-@example([("a b", 1.0), ("a b", 0.9), ("a b", 0.5)], 0.3)
-def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float) -> None:
-    places = order(of, share)
-    for text in {text for text, _ in of}:
-        scores = [of[position][1] for position in places if of[position][0] == text]
-        assert scores == sorted(scores, reverse=True)
-
-
-def test_hits_behind_the_window_keep_their_rank() -> None:
-    colours = "red green blue black white".split()
-    of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(80)]
-    short = order(of[:50], 0.5)
-    assert short != list(range(50))
-    for length in (51, 80):
-        assert order(of[:length], 0.5) == [*short, *range(50, length)]
 
 
 BOTH, ALL = (LEXICAL, SEMANTIC), (LEXICAL, SEMANTIC, LABELS)

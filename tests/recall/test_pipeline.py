@@ -153,7 +153,7 @@ def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
         assert answer.alpha == pytest.approx(alpha)
 
 
-def test_the_hooks_repeats_go_and_like_hits_move_apart(shelf: Shelf) -> None:
+def test_the_hooks_repeats_go(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
     shelf.add({"copy": "Crane on berth one!"})
     of = shelf.with_cosines({"a": 0.9, "copy": 0.88, "b": 0.85, "c": 0.8}, near_duplicate=1.0)
@@ -164,8 +164,6 @@ def test_the_hooks_repeats_go_and_like_hits_move_apart(shelf: Shelf) -> None:
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "copy", "b", "c"]
     of.tuning.near_duplicate = 0.95
     assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "b", "c"]
-    of.tuning.mmr = 0.6
-    assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "c", "b"]
 
 
 def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
@@ -252,9 +250,8 @@ def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: st
         ("", {}, ["words", "meaning", "both"]),
         (MORE, {"mode": "weighted"}, ["words", "meaning", "both"]),
         (MORE, {"alpha": 0.6}, ["words", "meaning", "both"]),
-        (MORE, {"mmr": 0.99}, ["words", "meaning", "both"]),
     ],
-    ids=["long", "short", "weighted", "alpha", "mmr"],
+    ids=["long", "short", "weighted", "alpha"],
 )
 def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: dict[str, object], order: list[str]) -> None:
     shelf.add({name: f"{beginning} {text} {name}" for name, text in TEXTS.items()})
@@ -275,9 +272,7 @@ def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> No
     assert [hit.relevance for hit in hits] == sorted((hit.relevance for hit in hits), reverse=True)
 
 
-OF_RANKING = [
-    name for name in KEYS if name.startswith(("fusion.", "recency.", "diversity.")) or name == "search.min_similarity"
-]
+OF_RANKING = [name for name in KEYS if name.startswith(("fusion.", "recency.")) or name == "search.min_similarity"]
 
 
 CHANGES = {  # key: a value that is not its default, and what else has to be set for it to count
@@ -294,7 +289,6 @@ CHANGES = {  # key: a value that is not its default, and what else has to be set
     "recency.decay": ("0.5", {}),
     "recency.floor": ("0.1", {"recency.decay": "0.5"}),
     "search.min_similarity": ("0.55", {}),
-    "diversity.mmr": ("0.5", {}),
 }
 
 
@@ -351,12 +345,12 @@ def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
     assert vars(by_settings) == vars(by_default)
 
 
-@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from(sorted(FAVOURED)), st.floats(1.0, 1.9))
-def test_it_never_overcomes_twice_the_relevance(relevance: float, other: float, intent: str, factor: float) -> None:
-    lifted = combined_relevance(relevance, namespace_prior(FAVOURED[intent][0], intent, factor))
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from(sorted(FAVOURED)))
+def test_it_never_overcomes_twice_the_relevance(relevance: float, other: float, intent: str) -> None:
+    lifted = combined_relevance(relevance, namespace_prior(FAVOURED[intent][0], intent))
     assert relevance - 1e-4 <= lifted <= 1.0
     if other >= 2 * relevance:
-        assert lifted <= combined_relevance(other, namespace_prior("elsewhere", intent, factor)) + 1e-4
+        assert lifted <= combined_relevance(other, namespace_prior("elsewhere", intent)) + 1e-4
 
 
 SMALL, LARGE = 500, 5_000  # S2's

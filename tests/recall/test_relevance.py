@@ -22,7 +22,7 @@ from subcog_hooks.recall.relevance import (
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
-from tests.recall.shelf import Shelf, ids, memory, recall_for, tuning_of
+from tests.recall.shelf import Shelf, ids, memory, recall_for
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
 
@@ -188,7 +188,7 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     hits = recall_for(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
     of = []
     for sure in (0.0, 0.5, 0.9, 0.0):
-        pipeline.weigh_for_prompt(hits, Intent("general", sure), 1, tuning_of())
+        pipeline.weigh_for_prompt(hits, Intent("general", sure), 1)
         of.append(hits[0].relevance)
     assert of[0] < of[1] < of[2]
     assert of[3] == of[0]  # of the last intent alone
@@ -274,7 +274,7 @@ def weigh_hits(shelf: Shelf, prompt: str, prompt_number: int = 1, *, sure: float
     """The shelf's hits at a prompt with this number, by id; their cosine is .5, of "far" .3."""
     of = shelf.with_cosines({row.id: 0.3 if row.id == "far" else 0.5 for row in shelf.store.all(("active",))})
     hits = recall_for(of, prompt, PROJECT).hits
-    pipeline.weigh_for_prompt(hits, Intent("general", sure), prompt_number, tuning_of())
+    pipeline.weigh_for_prompt(hits, Intent("general", sure), prompt_number)
     return {hit.memory.id: hit for hit in hits}
 
 
@@ -299,7 +299,7 @@ def test_a_note_is_short_and_of_the_project(stored: Memory, *, is_expected: bool
 def test_what_was_not_compared_by_meaning_is_weighed_as_ever(shelf: Shelf) -> None:
     shelf.add(None, of_shop(id="carts"))
     (hit,) = recall_for(shelf.by_words(), "how long do carts live", PROJECT).hits
-    pipeline.weigh_for_prompt([hit], Intent("general", 0.9), 1, tuning_of())
+    pipeline.weigh_for_prompt([hit], Intent("general", 0.9), 1)
     assert names(hit) == set(relevance.WORDS_ALONE)
 
 

@@ -50,7 +50,7 @@ QUERIES = (
 TUNINGS = {
     "by default": Tuning(),
     "rrf": Tuning(mode="rrf", alpha=0.5),
-    "all of it": Tuning(alpha="adaptive", agreement=0.2, decay=0.01, mmr=0.7, near_duplicate=0.9, tags=0.3),
+    "all of it": Tuning(alpha="adaptive", agreement=0.2, decay=0.01, near_duplicate=0.9, tags=0.3),
     "short lists": Tuning(lexical_depth=4, semantic_depth=4, near_duplicate=1.0),
 }
 
@@ -220,15 +220,14 @@ def paged_sources(homes: Homes) -> Iterator[Sources]:
 @given(
     size=st.integers(3, 40),
     mode=st.sampled_from(MODES),
-    mmr=st.sampled_from([1.0, 0.7, 0.5]),
     near_duplicate=st.sampled_from([1.0, 0.95, 0.6]),
     depth=st.sampled_from([3, 10, 400]),
 )
 @settings(max_examples=25, deadline=None)
 def test_pages_never_overlap_and_together_are_the_long_page(
-    paged_sources: Sources, size: int, mode: str, mmr: float, near_duplicate: float, depth: int
+    paged_sources: Sources, size: int, mode: str, near_duplicate: float, depth: int
 ) -> None:
-    paged_sources.tuning = tuning_of(mmr=mmr, near_duplicate=near_duplicate, lexical_depth=depth, semantic_depth=depth)
+    paged_sources.tuning = tuning_of(near_duplicate=near_duplicate, lexical_depth=depth, semantic_depth=depth)
     text = "kitten naps in winter"
     together: list[tuple[str, float]] = []
     while page := find(paged_sources, text, size, len(together), mode=mode).hits:
@@ -264,7 +263,7 @@ def of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
             }
         )
         shelf.add({}, memory("The kubernetes file of the café.", id="cafe", tags=("café", "c++", "the of")))
-        yield shelf.by_meaning_too(tags=0.1, agreement=0.2, decay=0.01, mmr=0.7, near_duplicate=0.9)
+        yield shelf.by_meaning_too(tags=0.1, agreement=0.2, decay=0.01, near_duplicate=0.9)
         shelf.close()
 
 

@@ -124,7 +124,6 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
         "surfacing.log_prompts",
         LEARN,
         SECOND_LOOK,
-        "surfacing.receipt",
         *("sessions.keep", "sessions.lines"),
     }
     share = {name for name in KEYS if name.startswith("share.")}

@@ -303,8 +303,14 @@ def setenv(monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | No
 
 def test_exactly_the_tuning_settings_have_variables() -> None:
     personal = (
-        *("llm.", "embedding.", "capture.", "share.", "second_look.", "sessions.", "surfacing.log_prompts", "surfacing.learn"),
-        "surfacing.receipt",
+        "llm.",
+        "embedding.",
+        "capture.",
+        "share.",
+        "second_look.",
+        "sessions.",
+        "surfacing.log_prompts",
+        "surfacing.learn",
     )
     assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
         name: "SUBCOG_" + name.replace(".", "_").upper() for name in sources.VARIABLES.values()

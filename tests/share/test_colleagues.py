@@ -192,21 +192,15 @@ def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path,
     assert ada.exported()[id_]["created_at"] == before
 
 
-def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team: Team) -> None:
+def test_the_head_of_a_block_says_that_colleagues_wrote_it(ada: Person, team: Team) -> None:
     ada.begin()
+    ada.run("remember", "The cache is warmed at start.")
+    assert head(ada.run_apart("brief")) == "the user's own notes, recalled by subcog; 1 now, others when they matter"
     insert(team, "b1", content="The pool has 20 connections.", namespace="patterns")
     ada.run("share", "sync")
-    assert head(ada.run_apart("brief")) == "notes by bob, a colleague, recalled by subcog; 1 now, others when they matter"
-    team.run(ROW, "eve", (SHOP, "e1", '{"content": "The queue is drained at the end."}'))
-    ada.run("share", "sync")
-    assert head(ada.run_apart("brief")).startswith("notes by eve and bob, colleagues, recalled")
-    ada.run("remember", "The cache is warmed at start.")
-    assert head(ada.run_apart("brief")).startswith("the user's own notes and notes by eve and bob, colleagues, recalled")
-    team.run(ROW, "stranger", (SHOP, "s1", '{"content": "The lift is checked in May."}'))
-    ada.run("share", "sync")
-    assert head(ada.run_apart("brief")).startswith("the user's own notes and notes by 3 colleagues, recalled")
+    assert head(ada.run_apart("brief")).startswith("notes of the user and colleagues, recalled by subcog; 2 now")
     question = {"prompt": "How many connections does the pool have?", "hook_event_name": "UserPromptSubmit"}
-    assert hook(ada, "s", **question).startswith('<subcog-memories source="notes by bob, a colleague, recalled by subcog"')
+    assert "notes of the user and colleagues, recalled by subcog" in hook(ada, "s", **question)
 
 
 def head(done: Done) -> str:

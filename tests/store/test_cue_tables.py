@@ -104,7 +104,7 @@ WORDS = st.text("abß1é東", min_size=3, max_size=9)
 def test_every_matching_trigger_is_found(store: Store, make: Maker, patterns: set[str], text: str) -> None:
     memory = make(triggers=())
     store.purge([each.id for each in store.all(STATUSES)])
-    keyed = [pattern for pattern in sorted(patterns) if triggers.any_of_literals(pattern)]
+    keyed = [pattern for pattern in sorted(patterns) if triggers.required_literals(pattern)]
     for start in range(0, len(keyed), 200):
         store.add([memory.with_changes(id=f"m{start}", triggers=tuple(keyed[start : start + 200]))])
     matching = {pattern for pattern in keyed if triggers.compile_trigger(pattern).search(text)}

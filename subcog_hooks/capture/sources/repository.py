@@ -21,7 +21,7 @@ from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.cues import globs
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import REJECTED, UNDATED
+from subcog_hooks.store.memory import UNDATED
 from subcog_hooks.store.project import Project
 
 SOURCES = {  # the rule files of each tool: globs from the repository's root
@@ -143,7 +143,7 @@ def read_decision_records(here: Project, only: str | None, first_commit_ms: Call
     """Read the decision records of a project. only: one folder instead of the usual places. Raises UsageError."""
     reading = SourceReading(ADR, f"{here.identity}/", repository=here.identity)
     reading.is_whole = False  # records are archived by their files, as all Markdown
-    reading.folder, reading.namespaces = only or here.root, (DECISIONS, REJECTED)
+    reading.folder, reading.namespaces = only or here.root, (DECISIONS,)
     reading.missing = (f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
     if only and not os.path.isdir(only):
         raise UsageError(*reading.missing)

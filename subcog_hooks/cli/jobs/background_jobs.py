@@ -231,7 +231,6 @@ def _run_job(home: Home, job: Job) -> LastRun:
 
 def _record_start(home: Home) -> None:
     """Record that work has started, so that the next session continues it if this process is killed."""
-    log.keep_reserve(home)
     record = home_files.read_record(home)
     record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
     home_files.write_record(home, record)

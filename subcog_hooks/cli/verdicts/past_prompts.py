@@ -41,7 +41,7 @@ def _find_coming_to(prompt: RecordedVerdict, sources: Sources) -> list[str]:
     text = "\n".join((query_text(prompt.prompt), *prompt.borrowed))
     scope = Filter(audiences=audiences_of(*filter(None, [prompt.project])))
     hits = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), pipeline.PROMPT_CANDIDATES).hits
-    pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1, sources.tuning)
+    pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1)
     pipeline.discount_marked_hits(hits, text, sources.store, lambda: sources.index)
     relevant = [hit for hit in pipeline.sort_by_relevance(hits) if hit.relevance >= prompt.settings.needed]
     return [hit.memory.id for hit in relevant[: prompt.settings.max_memories]]
