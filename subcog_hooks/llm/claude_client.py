@@ -159,17 +159,16 @@ def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, second
     finally:
         code = _end_client(process, lifeline)
         reader.join(READING_S)
-    if process.stdout and not reader.is_alive():
-        process.stdout.close()
     return bytes(printed), code, is_late
 
 
 def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: Lifeline) -> None:
     assert process.stdout is not None
-    while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), ANSWER_PIECE)):
-        printed += piece
-    if len(printed) > MAX_ANSWER:
-        lifeline.cut()
+    with process.stdout as output:
+        while len(printed) <= MAX_ANSWER and (piece := os.read(output.fileno(), ANSWER_PIECE)):
+            printed += piece
+        if len(printed) > MAX_ANSWER:
+            lifeline.cut()
 
 
 def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:

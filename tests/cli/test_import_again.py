@@ -211,7 +211,7 @@ def test_equal_headings_do_not_exchange_their_texts(subcog: Run, quay: Path) -> 
     subcog("edit", gate, "--trigger", "april")
     subcog("forget", lock)
     write_fixes(quay, RADIO_FIX, LOCK_FIX, GATE_FIX)
-    assert subcog("import", file).out.startswith("added 1 ")
+    assert subcog("import", file).out.startswith("added 1")
     assert (active_ids(subcog, "lock"), active_ids(subcog, "gate"), len(active_ids(subcog, "radio"))) == ([], [gate], 1)
     (row,) = [row for row in subcog("export").rows if row.get("triggers")]
     assert "gate" in row["content"]

@@ -133,7 +133,7 @@ def test_an_id_that_no_command_can_name_is_renamed(subcog: Run) -> None:
     rows = write([{"id": id_, "content": f"Asked for by the id {id_}."} for id_ in ("--help", "..", "v1..2")])
     for _ in range(2):  # the second time nothing is new
         done = subcog("import", rows)
-    assert done.out == "already there 3\n"
+    assert done.out == "added 0, already there 3\n"
     assert "no command can name the id --help; it is renamed-" in done.err
     assert [id_.partition("-")[0] for id_ in sorted(subcog("list", "--ids").out.split())] == ["renamed", "renamed", "v1..2"]
 

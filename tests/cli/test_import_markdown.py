@@ -144,12 +144,12 @@ def test_a_copy_of_a_section_is_stored_once(subcog: Run, tmp_path: Path) -> None
         (tmp_path / folder / "notes.md").write_text(SECTIONS)
     for name in ("AGENTS.md", "CLAUDE.md"):
         (tmp_path / name).write_text("## Build\n\n" + COPIED.format("mill"))
-    assert subcog("import", "a").out.startswith("added 2 ")
+    assert subcog("import", "a").out.startswith("added 2")
     assert subcog("import", "b").out == "added 0, already there 2\n"
-    assert subcog("import", "AGENTS.md").out.startswith("added 1 ")
+    assert subcog("import", "AGENTS.md").out.startswith("added 1")
     assert subcog("import", "CLAUDE.md").out == "added 0, already there 1\n"
     (tmp_path / "staging.md").write_text("# Staging\n\n" + COPIED.format("mill"))
-    assert subcog("import", "staging.md").out.startswith("added 1 ")
+    assert subcog("import", "staging.md").out.startswith("added 1")
 
 
 def test_a_copy_comes_once_its_original_is_gone(subcog: Run, tmp_path: Path) -> None:

@@ -126,9 +126,10 @@ def shown_to_the_agent(document: Path) -> list[str]:
 
 
 def handed_over(printed: str) -> list[str]:
-    """The texts for the agent in what the hook, or `doctor`, has printed."""
+    """The texts for the agent in what the hook, or `block`, has printed."""
     lines = [line for line in printed.splitlines() if line.startswith('{"hookSpecificOutput"')]
-    return [json.loads(line)["hookSpecificOutput"]["additionalContext"] for line in lines]
+    by_hook = [json.loads(line)["hookSpecificOutput"]["additionalContext"] for line in lines]
+    return by_hook + re.findall(r"^<subcog-memories.*?^</subcog-memories>$", printed, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("document", TOPICS, ids=lambda document: document.stem)
