@@ -30,7 +30,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
     ("README.md", "the network"): ["uv tool install ."],
     ("README.md", "Claude Code, in a clone"): ["claude plugin marketplace add ./", "claude plugin install subcog@subcog"],
     ("searching.md", "the model's files"): [
-        "subcog models pull BAAI/bge-small-en-v1.5 --from bge-small   # without --from: where to download them",
+        "subcog models pull BAAI/bge-small-en-v1.5 --from bge-small",
         "subcog models use BAAI/bge-small-en-v1.5",
         "subcog models use minilm",
         "subcog models remove BAAI/bge-small-en-v1.5",
