@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 GROUND_TRUTH = os.path.join(ROOT, "tests", "eval", "ground_truth")
 MODEL = os.path.join(ROOT, "subcog_hooks", "embed", "minilm")
+TALKED = "2026-03-02T10:00:00+00:00"
 NEWER_PYTHONS = ("python3.14", "python3.13", "python3.12")  # for basic-memory
 NEEDLESS = 40  # prompts about other people's work
 EACH_QUESTION = 4  # of LoCoMo's held-out conversations is asked
@@ -174,7 +175,7 @@ class SubcogSessions(SubcogSearch):
         for memory in memories:
             turns = re.findall(r"^(\w+): (.*(?:\n(?!\w+: ).*)*)", memory["content"], re.MULTILINE)
             named = [(f"{memory['id']}-{number}", *turn) for number, turn in enumerate(turns)]
-            write_transcript(os.path.join(self.home, ".claude"), memory["id"], "talks", named)
+            write_transcript(os.path.join(self.home, ".claude"), memory["id"], "talks", TALKED, named)
         self.run("subcog", "config", "set", "sessions.keep", "transcript")
         self.run("subcog", "import", "--from", "sessions", "--wait")
 

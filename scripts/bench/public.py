@@ -123,9 +123,10 @@ def _measure_past_sessions(subcog: Subcog, conversations: Conversations, counted
         home, config = os.path.join(folder, "home"), os.path.join(folder, "claude")
         exchanges: dict[str, str] = {}
         for (project, day), group in groupby(conversations.memories, lambda turn: (turn["project"], turn["created_at"][:10])):
-            said = [(turn["id"], turn["content"].partition(": ")) for turn in group]
+            memories = list(group)
+            said = [(turn["id"], turn["content"].partition(": ")) for turn in memories]
             turns = [(name, speaker, text) for name, (speaker, _, text) in said]
-            exchanges |= write_transcript(config, f"{project}-{day}", project, turns)
+            exchanges |= write_transcript(config, f"{project}-{day}", project, memories[0]["created_at"], turns)
         show_progress("reading past sessions")
         _run(subcog, home, "config", "set", "sessions.keep", "transcript")
         _run(subcog, home, "import", "--from", "sessions", config, "--wait")

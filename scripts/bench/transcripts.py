@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from scripts.bench.figures import write_rows
 
@@ -10,16 +11,16 @@ OLD_S = 1_700_000_000  # seconds since the epoch: a transcript untouched for hou
 Turn = tuple[str, str, str]  # id, speaker, text
 
 
-def write_transcript(config: str, session: str, project: str, turns: Sequence[Turn]) -> dict[str, str]:
+def write_transcript(config: str, session: str, project: str, began: str, turns: Sequence[Turn]) -> dict[str, str]:
     """Write a talk into a folder of Claude Code's; return for each turn the id of the typed one that begins its exchange.
 
-    The first speaker types, the others answer.
+    The first speaker types, the others answer. began: a time in ISO 8601, with its zone.
     """
     common = {"sessionId": session, "cwd": f"/{project}", "version": "2.1.329", "isSidechain": False, "userType": "external"}
     rows, typed_ids = [], {}
     typed = ""
     for number, (name, speaker, text) in enumerate(turns):
-        at = f"2026-03-02T10:{number // 60:02}:{number % 60:02}.000Z"
+        at = (datetime.fromisoformat(began) + timedelta(seconds=number)).isoformat()
         row = {**common, "uuid": name, "parentUuid": turns[number - 1][0] if number else None, "timestamp": at}
         if speaker == turns[0][1]:
             typed = name

@@ -22,7 +22,7 @@ def test_only_a_whole_status_line_hides_a_record(bare: Machine) -> None:
         (folder / f"{number:0>4}-record.md").write_text(text, encoding="utf-8")
     for option in ("--dry-run", "--wait"):
         counted = bare.run("import", "adr", option).stdout.splitlines()[-1]
-        assert counted.endswith(b" 4, 2 of them superseded or rejected by their own words")
+        assert counted.endswith(b" 4, 2 of them hidden by their own words")
     for status in ("active", "superseded", "archived"):
         listed = bare.run("list", "--jsonl", "--status", status).stdout.decode()
         assert {title for title in RECORDS if title in listed} == {title for title in RECORDS if RECORDS[title][1] == status}

@@ -138,7 +138,7 @@ def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: P
     checked = " ".join(person.type("subcog doctor").split())  # its lines are wrapped
     assert "embedded just now" in checked
     assert "hook in the user settings" in checked
-    assert KEYS in checked, "it tries a prompt on the newest memory"
+    assert "hook ran in" in checked
     assert not [word for word in (" BAD ", "pending", "twice") if word in checked]
 
     assert person.ask(ASKED, NOTE).count(BLOCK) == 1
