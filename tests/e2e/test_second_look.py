@@ -268,7 +268,6 @@ def test_a_model_that_is_late_or_wrong_gives_nothing(paid: Machine, server: LlmS
     assert look.outcome == FAILED
     assert look.reason.startswith("openai: ")
     assert called(paid) == []
-    assert b"1 of the last 1 second look failed, the last: openai: " in paid.run("doctor").stdout
     assert b"failed: openai: " in paid.run("why", look.looked_at).stdout
 
 
