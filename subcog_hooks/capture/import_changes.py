@@ -200,14 +200,9 @@ def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) ->
     """Fill in the counts and remarks that follow from the new and changed memories."""
     locations = {row.memory.id: location for location, row in chunk}
     plan.added, plan.replaced = len(plan.new), len(plan.changed)
-    plan.set_aside = sum(_has_ended(memory) for memory in plan.new.values())
+    plan.set_aside = sum(memory.status in HIDDEN_STATUSES.values() for memory in plan.new.values())
     for memory in (*plan.new.values(), *plan.changed.values()):
         plan.first.append((locations[memory.id], memory.content))
-
-
-def _has_ended(memory: Memory) -> bool:
-    """Return whether a document says that it holds no longer."""
-    return memory.status in HIDDEN_STATUSES.values()
 
 
 def section_file(section: Memory) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0 stops all background processes, over any setting.
+SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0 stops all background processes, over any setting; 1 does not let other sessions go first.
 BACKGROUND_COMMAND = "at-rest"  # It runs the background jobs.
 _MAX_NICE = 19  # `nice` takes no more.
 # A pipe takes these bytes at once, where no more pipes are open than usual; on Windows it takes a page.

@@ -225,9 +225,9 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
 
 
 def mark_lost_versions(exchange: Exchange, project: str) -> None:
-    """Mark memories of a project to be sent again whose versions the server has lost, as it was restored from a backup.
+    """Mark the records of a project whose versions a restore from a backup has removed from the server. They are sent again.
 
-    It has lost the latest versions that this home has seen, so the search ends at a batch that is whole there.
+    A restore removes the newest versions. So the comparison begins with the newest records, and ends at a batch without a loss.
     """
     below = sys.maxsize
     while records := exchange.state.latest_records(project, below, BATCH_MEMORIES):

@@ -95,7 +95,7 @@ def _find_marked_verdict(state: State, id_: str, choice: PromptChoice) -> Record
 
 
 def _unmark(id_: str, decision: str) -> None:
-    """Remove the marks of a memory, or those of one decision, which need not be recorded any more."""
+    """Remove the marks of a memory: all, or those of one verdict, which may have left the record."""
     context.require_store(id_)
     with context.writing() as store:
         memory = context.find_memory(store, id_)
@@ -156,7 +156,7 @@ def _require_person(memory: Memory) -> None:
 
 
 def _unlearn(id_: str, decision: str) -> None:
-    """Remove the questions that a memory learned, or those that it learned from the prompt of one decision."""
+    """Remove the learned questions of a memory: all, or those learned from one verdict's prompt."""
     context.require_store(id_)
     needs = _needs_at(decision) if decision else None
     with context.writing() as store:
