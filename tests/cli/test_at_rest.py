@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import psutil
 import pytest
 
@@ -20,6 +22,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.store import home_files
 from subcog_hooks.store.home_files import DONE, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun, ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
@@ -138,6 +141,16 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
         assert (run.outcome, run.result) == (RUN_FAILED, message)
         assert f"{name} failed at rest: {message}" in Path(log.log_path(home)).read_text()
     assert background_jobs.find_due(home, jobs) == []  # for ten minutes
+
+
+@pytest.mark.parametrize("name", ["learned questions", "questions by a model", "unanswered proposals"])
+def test_a_job_is_due_where_a_locked_state_hides_its_work(home: Home, name: str) -> None:
+    (job,) = (job._replace(is_wanted=lambda _: True) for job in background_jobs.JOBS if job.name == name)
+    State.open(home, 100).close()
+    with closing(apsw.Connection(home.state_db)) as other:
+        other.pragma("locking_mode", "exclusive")
+        other.execute("BEGIN EXCLUSIVE")
+        assert background_jobs.find_due(home, [job]) == [job]
 
 
 def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:

@@ -1,5 +1,6 @@
 """Conversations with other coding agents, real and offline: resumed sessions, and sessions beside Claude Code's."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -61,9 +62,12 @@ def test_notes_that_gemini_drops_on_resume_come_again(other_client: OtherClient,
 
 @pytest.mark.parametrize("other_client", ["codex", "gemini", "qwen", "copilot"], indirect=True)
 def test_a_note_typed_on_a_terminal_asks_no_model(other_client: OtherClient, bare: Machine) -> None:
-    answers = in_time(  # a client that starts slowly may not hear what is typed
-        lambda: drive(other_client, bare, [f"remember: {KEYS}", "<wait:2>"], *TERMINAL), lambda _: bool(bare.stored())
-    )
+    waits = itertools.count(0, 12)  # seconds; a client that starts slowly does not hear what is typed
+
+    def type_note() -> Answers:
+        return drive(other_client, bare, [f"<wait:{next(waits)}>", f"remember: {KEYS}", "<wait:2>"], *TERMINAL)
+
+    answers = in_time(type_note, lambda _: bool(bare.stored()))
     assert answers.requests == []
     assert f"remembered as {bare.stored()[KEYS]['id']}" in " ".join(answers.shown[0].split())
 

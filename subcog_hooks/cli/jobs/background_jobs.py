@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, suppress
+from contextlib import closing
 from importlib import import_module
 from typing import NamedTuple
 
@@ -129,7 +129,8 @@ class Job(NamedTuple):
 
     name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
     in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
-    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done.
+    always true if it cannot tell, may raise StoreError; run: does the work at the pace, and returns a summary, "" for nothing
+    done.
     """
 
     name: str
@@ -167,7 +168,16 @@ def _is_due(job: Job, home: Home, record: JobRecord) -> bool:
     last = record.runs.get(job.name)
     # A time in the future comes from a clock that was put back.
     is_over = last is None or not 0 <= now_ms() - last.ended_ms < wait_s(job, last) * 1000
-    return is_over and job.is_due(home)
+    return is_over and _has_work(job, home)
+
+
+def _has_work(job: Job, home: Home) -> bool:
+    try:
+        return job.is_due(home)
+    except StoreBusy:  # It cannot tell. Nobody else would start the job once the other process ends.
+        return True
+    except StoreError:
+        return False
 
 
 def wait_s(job: Job, last: LastRun) -> float:
@@ -250,9 +260,9 @@ def _record_end(home: Home, jobs: Sequence[Job]) -> None:
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
     """Return the seconds until a session has to start a job, None where a command will start it."""
     if last is None:
-        return 0.0 if job.is_due(home) else None
+        return 0.0 if _has_work(job, home) else None
     if last.outcome == DONE and not job.every_s:
-        return WAIT_S if job.is_due(home) else None
+        return WAIT_S if _has_work(job, home) else None
     return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))
 
 
@@ -271,8 +281,8 @@ def describe_calls(home: Home) -> list[str]:
 
 
 def has_due_lessons(home: Home) -> bool:
-    """Return whether openings may teach, or questions learned from prompts have to be checked again."""
-    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+    """Return whether openings may teach, or questions learned from prompts have to be checked again. Raises StoreError."""
+    with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
         if state is None or learned.is_teaching_due(state, now_ms()):
             return state is not None
         if learned.has_taught(state):
@@ -286,19 +296,17 @@ def has_due_lessons(home: Home) -> bool:
 
 
 def has_unasked_changes(home: Home) -> bool:
-    """Return whether the store has changed since a model was last asked about all memories."""
+    """Return whether the store has changed since a model was last asked about all memories. Raises StoreError."""
     if not os.path.exists(home.memories_db):
         return False
-    with suppress(StoreError), Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
+    with Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
         return learned.find_progress(state).asked_revision != store.revision()
-    return False
 
 
 def has_old_proposals(home: Home) -> bool:
-    """Return whether a proposal is so old that it is dropped where it still waits."""
-    with suppress(StoreError), context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+    """Return whether a proposal is so old that it is dropped where it still waits. Raises StoreError."""
+    with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
         return state is not None and bool(learned.find_old_proposals(state, now_ms()))
-    return False
 
 
 def _wants_questions(settings: Settings) -> bool:
