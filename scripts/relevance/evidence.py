@@ -25,8 +25,7 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_store import VectorStore
-from subcog_hooks.text.prompt_needs import needs_of
-from subcog_hooks.text.typed_prompt import query_text
+from subcog_hooks.text.typed_prompt import needs_of, query_text
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
 DEPTH = 10  # candidates of a prompt, best first by score

@@ -197,7 +197,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
 
 
 def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) -> None:
-    """Fill in the counts and remarks that follow from the new and changed memories."""
+    """Fill in the counts and first texts that follow from the new and changed memories."""
     locations = {row.memory.id: location for location, row in chunk}
     plan.added, plan.replaced = len(plan.new), len(plan.changed)
     plan.set_aside = sum(memory.status in HIDDEN_STATUSES.values() for memory in plan.new.values())

@@ -170,8 +170,10 @@ def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
         complaint = completed.stderr.decode("utf-8", "replace")[:300]
         yield bad(f"the hook ended with {completed.returncode}: {complaint}", EXIT_CONFIG)
     try:
-        json.loads(completed.stdout or b"{}")
+        answer = json.loads(completed.stdout or b"{}")
     except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
         yield bad("the registered command prints more than the hook's JSON; `subcog init` registers it anew", EXIT_CONFIG)
         return
     yield good(f"hook ran in {took_ms:.0f} ms" + (", without the LLM" if has_llm else ""))

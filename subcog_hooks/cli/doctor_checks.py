@@ -14,16 +14,7 @@ from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.core.errors import (
-    EXIT_CONFIG,
-    EXIT_MODEL,
-    ConfigError,
-    ModelError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreTooNew,
-)
+from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_MODEL, ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError
 from subcog_hooks.core.files import is_open_to_others
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models, pull
@@ -266,7 +257,7 @@ def check_state(home: Home) -> Iterator[Remark]:
             state.commit()
         paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
-    except (StoreCorrupt, StoreTooNew) as error:
+    except StoreCorrupt as error:
         discard(home)
         yield note(f"{error.message}; {MADE_ANEW}")
         return
@@ -315,10 +306,10 @@ def check_background_jobs(home: Home, settings: Settings) -> Iterator[Remark]:
             continue
         last = record.runs.get(job.name)
         if last is None:
-            if job.is_due(home) and not is_at_work:
+            if background_jobs.has_work(job, home) and not is_at_work:
                 yield note(f"at rest, {job.name}: not run yet; it starts with the next session or command")
             continue
-        if last.outcome != DONE and not job.is_due(home):
+        if last.outcome != DONE and not background_jobs.has_work(job, home):
             continue  # A command has done the work since.
         message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
 
-from subcog_hooks.cli.batch import answer_lines
 from subcog_hooks.cli.command_table import Texts
 from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal.inputs import answer_lines
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from subcog_hooks.cli import batch, results
+from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import SearchOptions
 from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
 from subcog_hooks.cli.terminal import author, context, inputs
@@ -160,7 +160,7 @@ def _run_batch(options: SearchOptions, template: Request, store: EpisodeStore | 
         return {**fields, "results": [exchange.fields() for exchange in exchanges]}
 
     with lasting_sources(store, settings, template.mode, fast=options.fast) if store else nullcontext() as current_sources:
-        batch.answer_lines(str(options.batch), "query", answer_query, optional="project")
+        inputs.answer_lines(str(options.batch), "query", answer_query, optional="project")
     return 0 if has_found else EXIT_NOTHING_FOUND
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from subcog_hooks.cli import batch, past_sessions, results
+from subcog_hooks.cli import past_sessions, results
 from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
 from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
 from subcog_hooks.cli.terminal import context, inputs
@@ -190,7 +190,7 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
         return results.batch_fields(answer, explain=template.is_explained)
 
     with lasting_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as current_sources:
-        batch.answer_lines(source, "query", answer_query, optional="project")
+        inputs.answer_lines(source, "query", answer_query, optional="project")
     return 0 if has_found else EXIT_NOTHING_FOUND
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.clients import NAMES
+from subcog_hooks.clients import NAMES, SERVED
 from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
@@ -158,8 +158,9 @@ def find_client(name: str) -> Client | None:
     """Return the client of this name, None for one that the table does not have."""
     if name not in NAMES:
         return None
-    module = f"subcog_hooks.clients.{name.replace('-', '_')}"
-    client = __import__(module, fromlist=["CLIENT"]).CLIENT  # `importlib` takes .3 ms to load.
+    file = "served" if name in SERVED else name
+    module = __import__(f"subcog_hooks.clients.{file}", fromlist=["CLIENT"])  # `importlib` takes .3 ms to load.
+    client = module.CLIENTS[SERVED.index(name)] if name in SERVED else module.CLIENT
     assert isinstance(client, Client)
     return client
 

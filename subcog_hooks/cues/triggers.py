@@ -1,7 +1,7 @@
 """Triggers: the regular expressions of memories, in RE2's syntax: their checks, their matching, and keys to find them.
 
-A store keeps the literals of each trigger beside their keys, so that only triggers with a literal in the prompt are tried.
-Trying ten thousand patterns would cost a second, looking up a prompt's keys a millisecond.
+A store keeps the literals of each trigger beside their keys, so that only triggers with a literal in the prompt, or without
+any, are tried. Trying ten thousand patterns would cost a second, looking up a prompt's keys a millisecond.
 
 The literals come from the standard library's parser, which never runs a pattern. A pattern that only RE2 understands requires
 nothing.

@@ -15,11 +15,10 @@ from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import EPISODE_PREFIX, SESSION_SOURCE, hash_content
-from subcog_hooks.text.failures import find_failures
-from subcog_hooks.text.prompt_needs import split_sentences
+from subcog_hooks.text.pasted import find_failures
 from subcog_hooks.text.sanitise import one_line
 from subcog_hooks.text.simple_commands import find_commands, program_name
-from subcog_hooks.text.typed_prompt import prepare_prompt
+from subcog_hooks.text.typed_prompt import prepare_prompt, split_sentences
 from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 
 MAX_ASKED, MAX_OUTCOME = 300, 700  # characters

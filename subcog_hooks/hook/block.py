@@ -8,15 +8,14 @@ from subcog_hooks.core.light_json import dumps, loads, quote
 from subcog_hooks.core.records import record
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import BACKGROUND, EPISODE_PREFIX, UNDATED, colleague_in
-from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
+from subcog_hooks.text.typed_prompt import split_sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.light_json import Json
-
 
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB.
 MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
@@ -255,11 +254,6 @@ def _entry_head(entry: Entry) -> str:
     relevance = "" if entry.relevance is None else f", relevance {min(1.0, max(0.0, entry.relevance)):.2f}"
     noted = f", {entry.noted}" if entry.noted else ""
     return f"[{_label(entry.namespace)} {day} {_label(entry.id)}{relevance}{noted}] "
-
-
-def make_harmless(text: str) -> str:
-    """Return a text as one harmless line without secrets, of its first thousands of characters."""
-    return _harmless_line(text, 2 * _RAW_MARGIN)
 
 
 def _harmless_line(content: str, bound: int) -> str:

@@ -14,7 +14,7 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.settings.defaults import SESSION_LINES
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.verdicts import REPEATED, SPENT
-from subcog_hooks.text.failures import find_failures
+from subcog_hooks.text.pasted import find_failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

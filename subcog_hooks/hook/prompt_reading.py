@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from subcog_hooks.hook.payload import text_of
+from subcog_hooks.intent import topics
 from subcog_hooks.intent.keywords import MAX_TOPICS
-from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import EVERYTHING
 from subcog_hooks.store import sessions
-from subcog_hooks.text.typed_prompt import query_text
+from subcog_hooks.text.typed_prompt import needs_of, query_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,23 +73,19 @@ class PromptReading:
             return []
         if not prepared.failures and not any(end in prepared.text for end in _INNER_ENDS):
             return []
-        from subcog_hooks.text.prompt_needs import needs_of  # The import takes .2 ms, and many prompts are one sentence.
-
         return needs_of(prepared)
 
     def topics(self, rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
         """Return the prompt's own topics and the borrowed ones. rarity: as for intent.topics."""
-        own = extract_topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
+        own = topics.extract_topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
         if not self.borrowed:
             return own
-        from subcog_hooks.intent import follow_up  # Borrowing has loaded it.
-
-        return (*follow_up.own_topics(own), *self.borrowed)[:MAX_TOPICS]
+        return (*topics.own_topics(own), *self.borrowed)[:MAX_TOPICS]
 
     def own_topics(self) -> tuple[str, ...]:
         """Return the topics of the prompt's own words. They take .3 ms for 2,000 characters, so they are computed once."""
         if self._own_topics is None:
-            self._own_topics = extract_topics(self.detected.reading.words())
+            self._own_topics = topics.extract_topics(self.detected.reading.words())
         return self._own_topics
 
 
@@ -99,14 +95,12 @@ def borrow_topics(reading: PromptReading) -> None:
     own = reading.own_topics()
     if len(own) > MAX_FOLLOW_UP_TOPICS:
         return
-    from subcog_hooks.intent import follow_up  # Few prompts have so few topics.
-
-    if not follow_up.is_follow_up(words.words(), own, words.intent.confidence):
+    if not topics.is_follow_up(words.words(), own, words.intent.confidence):
         return
     earlier = reading.earlier()
-    if earlier is not None and (borrowed := follow_up.borrowed_topics(own, earlier)):
+    if earlier is not None and (borrowed := topics.borrowed_topics(own, earlier)):
         min_confidence = float(reading.call.settings["search_intent.min_confidence"])
-        words.intent.confidence = follow_up.follow_up_confidence(words.intent.confidence, earlier, min_confidence)
+        words.intent.confidence = topics.follow_up_confidence(words.intent.confidence, earlier, min_confidence)
         reading.borrowed = borrowed
         reading.detected.is_follow_up = True
 

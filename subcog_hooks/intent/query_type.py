@@ -6,7 +6,7 @@ A text has the first of its lines' types in S1's order. Words are looked up in t
 
 from itertools import pairwise
 
-from subcog_hooks.text.prompt_needs import lines_outside_code, quoted_phrases
+from subcog_hooks.text.typed_prompt import lines_outside_code, quoted_phrases
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"
 ENTITY = "entity"  # Oak Ridge laboratories, parse_args

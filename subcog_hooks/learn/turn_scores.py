@@ -9,8 +9,7 @@ from math import exp
 
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.files import read_rows, read_weights
-from subcog_hooks.text.prompt_needs import split_sentences
-from subcog_hooks.text.typed_prompt import is_typed, prepare_prompt
+from subcog_hooks.text.typed_prompt import is_typed, prepare_prompt, split_sentences
 
 TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # the kinds of turns
 CALL_FAILED, CALL_REFUSED = "failed", "refused"  # outcomes of the tool call before a turn

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories; five is also the limit of pinned memories
 MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters at the beginning and the end of a longer text
-MAX_TRIED = 200  # triggers with a literal in the text; matching a compiled trigger takes 30 to 100 µs
+MAX_TRIED = 200  # triggers with a literal in the text, or without any; matching a compiled trigger takes 30 to 100 µs
 MIN_MATCHING_MS = 40.0  # enough for 400 compiled patterns, even where waiting has used up the deadline
 MAX_JUDGED = 1_000  # memories with conditions, 5 µs each
 MAX_MATCHING = 50  # matching memories that are read

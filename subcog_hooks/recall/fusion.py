@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 LABELS_IN_WEIGHTED = 0.1
 LABELS_IN_RRF = 0.5
 MANY_LABELS, MANY_LABELS_FACTOR = 3, 1.5  # So many labels in one query count half as much again.
-PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # starting values; the sweep did not move them
+PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # starting values; measuring did not move them
 PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # of S3
 # The largest bonus for agreement, as a share of the score. A larger bonus, up to S1's 0.2, gains on locomo and loses on devmem
 # with the neural query.
 AGREEMENT_BONUS = 0.05
-# The namespace decides between memories of similar relevance. In the sweep no answer is lost up to 1.5, and precision falls at
+# The namespace decides between memories of similar relevance. No answer is lost up to 1.5, and precision falls at
 # 1.9.
 FAVOURED_FACTOR = 1.1
 # A text with this similarity repeats another. Long texts may differ in a word. Two short texts that differ in one word,
-# such as a port, both stay. The sweep finds no difference from 0.85 to 1.0.
+# such as a port, both stay. From 0.85 to 1.0 no figure differs.
 NEAR_DUPLICATE = 0.95
 DEPTH = 100  # memories of a channel's list
 

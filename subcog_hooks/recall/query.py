@@ -129,10 +129,10 @@ def _is_glue(term: Term, function_words: AbstractSet[str]) -> bool:
 def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     if text.isascii() and '"' not in text:
         return []
-    from subcog_hooks.text import prompt_needs  # .2 ms, and few prompts have quotes
+    from subcog_hooks.text import typed_prompt  # .2 ms, and few prompts have quotes
 
     # Phrases in a script without spaces have no order of words.
-    spaced = [phrase for phrase in prompt_needs.quoted_phrases(text) if not languages.unspaced_runs(phrase)]
+    spaced = [phrase for phrase in typed_prompt.quoted_phrases(text) if not languages.unspaced_runs(phrase)]
     return list(filter(None, [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]))
 
 

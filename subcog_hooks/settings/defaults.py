@@ -49,7 +49,7 @@ def _read_default(text: str, kind: str) -> Value:
 
 DEFAULTS: dict[str, Value] = {name: _read_default(text, kind.partition(" ")[0]) for name, text, _, kind, _ in ROWS}
 
-ALPHA = DEFAULTS["fusion.alpha"]  # the value of S4 and of the sweep
+ALPHA = DEFAULTS["fusion.alpha"]  # the value of S4, and the best when measured
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is
 # within .004 of the best nDCG@10 of .1 to .9; a name that asks for .9 costs locomo .04.
 TYPE_SHARES = {kind: DEFAULTS[f"fusion.{kind}"] for kind in ("exact_quote", "entity", "conceptual", "factual", "exploratory")}

@@ -227,7 +227,8 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
 def mark_lost_versions(exchange: Exchange, project: str) -> None:
     """Mark the records of a project whose versions a restore from a backup has removed from the server. They are sent again.
 
-    A restore removes the newest versions. So the comparison begins with the newest records, and ends at a batch without a loss.
+    A restore removes the newest versions. So the comparison begins with the newest records, and ends at a batch
+    that is as on the server.
     """
     below = sys.maxsize
     while records := exchange.state.latest_records(project, below, BATCH_MEMORIES):
@@ -235,10 +236,10 @@ def mark_lost_versions(exchange: Exchange, project: str) -> None:
         revisions = {id_: int(revision) for id_, revision in rows}
         below = records[-1].revision or 0
         lost = [record for record in records if (record.revision or 0) > revisions.get(record.id, 0)]
-        if not lost:
+        if all(record.revision == revisions.get(record.id) for record in records):
             return
         for record in lost:
-            record.revision, record.missed, record.vectors = revisions.get(record.id), True, ""
+            record.revision, record.missed = revisions.get(record.id), True
         exchange.state.put_records(lost)
 
 

@@ -146,6 +146,8 @@ class Sync(Exchange):
         has_fetched = False
         for project in self.projects:
             until = last_revisions[project] or 0
+            if self.state.progress(project)[0] > until:  # The server was restored.
+                self.state.note_progress(project, "fetched", until)
             while (after := self.state.progress(project)[0]) < until:
                 values = {"project": project, "after": after, "until": until, "limit": BATCH_MEMORIES, "bytes": BATCH_BYTES}
                 rows = self.server.execute(_CHANGED_SINCE, values).fetchall()
@@ -304,6 +306,7 @@ class Sync(Exchange):
             if record.revision is None and memory.trust == TEAM:
                 record.author = row.author
             record.revision, record.shared, record.sending, record.missed = row.revision, server_digest, "", False
+            record.vectors = ""  # A colleague may have sent it anew after a restore, without the vectors of its author.
             record.local, record.seq = server_documents.local_digest(memory), memory.seq
             batch.kept.append(record)
             return

@@ -44,7 +44,7 @@ CREATE TABLE known (
   local TEXT NOT NULL DEFAULT '',  -- fingerprint of the memory here, '' for none
   shared TEXT NOT NULL DEFAULT '',  -- fingerprint of its document on the server, '' for a deleted one
   sending TEXT NOT NULL DEFAULT '',  -- of a document that may have got there without an answer
-  missed INTEGER NOT NULL DEFAULT 0,  -- a later version there gave way to what was changed here meanwhile
+  missed INTEGER NOT NULL DEFAULT 0,  -- to be sent: a version there gave way to it, or a restore has lost it
   author TEXT NOT NULL DEFAULT '',  -- the colleague who wrote it, '' for this home
   withheld TEXT NOT NULL DEFAULT '{}',
   vectors TEXT NOT NULL DEFAULT '',  -- content hash whose vectors are on the server

@@ -29,7 +29,7 @@ LOCK_WAIT_MS = 5_000  # for another process that changes the same file
 MAX_BYTES = 1024 * 1024  # of a file
 MAX_IMPORTS = 500  # the latest are kept
 MAX_RESULT = 300  # characters
-DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: the machine is busy
+DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: no model can be asked now
 FARTHEST_S = 86_400.0  # seconds; a session starts the jobs at least this often
 UNDER_WAY = 0  # the next time while jobs run, or after they were killed
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Pages. A hook reads the whole WAL of earlier hooks (.3 ms for 64 pages, 2 ms for 640) and adds some ten. Emptying it takes 5
 # to 30 ms on a disk that syncs.
 LONG_WAL = 256
-MADE_ANEW = "it is deleted and made anew, without the ledger and a pause"
+MADE_ANEW = "it is made anew, without the ledger, flags and a pause"
 BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
 _SUFFIXES = ("", "-wal", "-shm")  # the files of a database
@@ -154,8 +154,7 @@ class State:
     def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
-        A file that is damaged, too old or another program's is deleted and made anew: nothing in it is the only copy. tell: is
-        called with a message about it.
+        A file that is damaged, too old or another program's is made anew. tell: is called with a message about it.
         """
         path = home.state_db
         try:
@@ -264,14 +263,25 @@ class State:
 
 
 def discard(home: Home) -> None:
-    """Delete an unusable state.db. Raises StoreCorrupt when that fails."""
+    """Delete an unusable state.db; another program's is renamed. Raises StoreCorrupt when that fails."""
+    is_others = _is_of_another_program(home.state_db)
     for suffix in _SUFFIXES:
+        path = home.state_db + suffix
         try:
-            os.unlink(home.state_db + suffix)
+            os.replace(path, f"{home.state_db}.other{suffix}") if is_others else os.unlink(path)
         except FileNotFoundError:
             pass
         except OSError:
             raise StoreCorrupt(f"{home.state_db} is damaged and cannot be deleted", "delete it; it is made anew") from None
+
+
+def _is_of_another_program(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            header = file.read(72)
+    except OSError:
+        return False
+    return header.startswith(b"SQLite format 3") and int.from_bytes(header[68:], "big") != database.APPLICATION_ID
 
 
 def _shorten_log(connection: apsw.Connection, name: str, pages: int) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
 
-VECTORS_FORMAT = 1  # raised whenever the tables change: each version of subcog has its own file
+VECTORS_FORMAT = 2  # raised whenever the tables change: each version of subcog has its own file
 PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions
 FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
 LAST_KEY = PASSAGES - 1

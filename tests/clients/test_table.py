@@ -1,6 +1,5 @@
 """Every agent of the table has all of its parts, and the modules that need them use these."""
 
-import importlib
 import json
 import re
 import shlex
@@ -12,7 +11,7 @@ import pytest
 
 from subcog_hooks import clients
 from subcog_hooks.cli.agents import other_agents
-from subcog_hooks.clients import LEARNED, NAMES
+from subcog_hooks.clients import LEARNED, NAMES, SERVED
 from subcog_hooks.clients.description import (
     COMPACTED,
     GROUPS,
@@ -45,13 +44,13 @@ OTHERS = {"version": 1, "hooks": {"other": [{"command": "date"}]}}
 
 def test_the_table_names_every_file_of_an_agent() -> None:
     files = {path.stem for path in Path(clients.__file__).parent.glob("*.py")} - SHARED
-    assert sorted(name.replace("-", "_") for name in NAMES) == sorted(files)
+    assert sorted({*NAMES} - {*SERVED} | {"served"}) == sorted(files)
     assert [client.name for client in list_clients()] == list(NAMES)
 
 
 @each_client
 def test_an_agent_has_every_part(client: Client) -> None:
-    assert client is importlib.import_module(f"subcog_hooks.clients.{client.name.replace('-', '_')}").CLIENT
+    assert find_client(client.name) is client
     assert client.settings.form in other_agents.FORMS
     if client.contract is None:
         assert (client.settings.form in (SERVER, YAML), client.settings.key != "", client.is_tried) == (True, True, False)

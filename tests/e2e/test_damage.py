@@ -231,11 +231,13 @@ def test_damaged_or_deleted_state_heals_by_itself(machine: Machine, subtests: py
                 for file in machine.home.glob("state.db*"):
                     file.unlink()
             else:
-                spoil(machine.home / "state.db", damage, with_log=with_log)
+                held = spoil(machine.home / "state.db", damage, with_log=with_log)
                 assert_harmless(machine.prompt(QUESTION))
             session = f"{damage} {with_log}"
             assert machine.recall(QUESTION, session) == [ANSWER]
             assert_silent(machine.prompt(QUESTION, session))
+            if damage.startswith("another program's"):
+                assert content_of(machine.home / "state.db.other") == held
 
 
 # ---- a damaged index ------------------------------------------------------------------------------------------------------

@@ -5,9 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.follow_up import borrowed_topics, follow_up_confidence, is_follow_up, own_topics
 from subcog_hooks.intent.keywords import MAX_TOPICS
-from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, extract_topics
+from subcog_hooks.intent.topics import (
+    LONGEST_TOPIC,
+    MAX_ASKED,
+    borrowed_topics,
+    extract_topics,
+    follow_up_confidence,
+    is_follow_up,
+    own_topics,
+)
 from subcog_hooks.store.sessions import LastPrompt
 
 anything = st.text(st.characters(exclude_categories=()))

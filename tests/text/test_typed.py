@@ -4,9 +4,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.failures import MAX_LINE, error_message
-from subcog_hooks.text.prompt_needs import MAX_PARTS, is_question, separate_needs, split_sentences
-from subcog_hooks.text.typed_prompt import MAX_ALONE, MAX_TYPED_END, ends_of, is_typed, prepare_prompt, runs_between_signs
+from subcog_hooks.text.pasted import MAX_LINE, error_message
+from subcog_hooks.text.typed_prompt import (
+    MAX_ALONE,
+    MAX_PARTS,
+    MAX_TYPED_END,
+    ends_of,
+    is_question,
+    is_typed,
+    prepare_prompt,
+    runs_between_signs,
+    separate_needs,
+    split_sentences,
+)
 from tests.e2e.machine import DATA
 
 ASK = "why does this happen?"

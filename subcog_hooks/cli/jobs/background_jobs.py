@@ -45,6 +45,7 @@ NOTHING_NEW = "nothing new"
 WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
 DUE_CHECK_WAIT_MS = 50.0
 TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
+TEACH_EVERY_S = learned.TEACH_EVERY_MS / 1000
 
 
 class Clock:
@@ -168,10 +169,11 @@ def _is_due(job: Job, home: Home, record: JobRecord) -> bool:
     last = record.runs.get(job.name)
     # A time in the future comes from a clock that was put back.
     is_over = last is None or not 0 <= now_ms() - last.ended_ms < wait_s(job, last) * 1000
-    return is_over and _has_work(job, home)
+    return is_over and has_work(job, home)
 
 
-def _has_work(job: Job, home: Home) -> bool:
+def has_work(job: Job, home: Home) -> bool:
+    """Return whether there may be work for a job now, whenever its last run was."""
     try:
         return job.is_due(home)
     except StoreBusy:  # It cannot tell. Nobody else would start the job once the other process ends.
@@ -260,9 +262,9 @@ def _record_end(home: Home, jobs: Sequence[Job]) -> None:
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
     """Return the seconds until a session has to start a job, None where a command will start it."""
     if last is None:
-        return 0.0 if _has_work(job, home) else None
+        return 0.0 if has_work(job, home) else None
     if last.outcome == DONE and not job.every_s:
-        return WAIT_S if _has_work(job, home) else None
+        return WAIT_S if has_work(job, home) else None
     return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))
 
 
@@ -403,7 +405,14 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         has_old_proposals,
         _run_later("proposals.waiting.end_unwanted"),
     ),
-    Job("learned questions", 0.0, 60.0, _always, has_due_lessons, _run_later("proposals.memory_questions.teach_in_background")),
+    Job(
+        "learned questions",
+        TEACH_EVERY_S,
+        60.0,
+        _always,
+        has_due_lessons,
+        _run_later("proposals.memory_questions.teach_in_background"),
+    ),
     Job(
         "questions by a model",
         0.0,

@@ -31,7 +31,7 @@ from subcog_hooks.store.store import Store
 
 IDLE_S = 600.0  # seconds without a request, after which the server ends
 POLL_S = 0.5
-MAX_BODY_BYTES = 1_000_000
+MAX_BODY_BYTES = 10_000
 TOKEN_BYTES = 32
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _read_body(self) -> dict[str, object]:
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal() and len(length) < 10 and int(length) <= MAX_BODY_BYTES):
-            raise UsageError(f"the change has no length, or more than {MAX_BODY_BYTES:,} bytes", "shorten the text")
+            raise UsageError(f"the change has no length, or more than {MAX_BODY_BYTES:,} bytes", "load the page again")
         try:
             body = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:

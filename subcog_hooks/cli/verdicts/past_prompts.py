@@ -17,7 +17,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
-from subcog_hooks.text import prompt_needs
+from subcog_hooks.text import typed_prompt
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
 
 MAX_OTHERS = 50  # prompts from which a learned question may take no memory
@@ -54,9 +54,9 @@ def needs_of(verdict: RecordedVerdict) -> list[str]:
     """
     prepared = prepare_prompt(verdict.prompt or "")
     typed = query_text(verdict.prompt or "", prepared)
-    parts = prompt_needs.separate_needs(typed)
+    parts = typed_prompt.separate_needs(typed)
     borrowed = [" ".join((typed, *verdict.borrowed))] if verdict.borrowed else []
-    texts = [*borrowed, *filter(prompt_needs.is_question, parts), typed, *parts, *prepared.failures]
+    texts = [*borrowed, *filter(typed_prompt.is_question, parts), typed, *parts, *prepared.failures]
     return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
 
