@@ -228,7 +228,8 @@ class _AskingRun:
         for proposal in written:
             repeat = repeats.get(proposal.id)
             old = _find_replaced(proposal, store)
-            if (proposal.expires_at or now_ms()) < now_ms() or (old and old.created_at >= proposal.turn.at_ms):
+            is_over = proposal.expires_at is not None and proposal.expires_at < now_ms()
+            if is_over or (old and old.created_at >= proposal.turn.at_ms):
                 report.outdated += 1
                 continue
             if repeat and not (old and old.id == repeat.id):
