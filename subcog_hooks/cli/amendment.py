@@ -19,7 +19,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.files import create_private_file, make_private_folder
 from subcog_hooks.core.paths import Home
-from subcog_hooks.cues import condition_checks
+from subcog_hooks.cues import condition_syntax
 from subcog_hooks.store import index_writer, memory_checks, sessions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
@@ -208,7 +208,7 @@ def _parse_field(name: str, text: str) -> object:
 
 def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
     if name == "when":
-        return condition_checks.parse_conditions(lines)
+        return condition_syntax.parse_conditions(lines)
     if name == "question":
         return memory_checks.questions_by(lines, origin, memory.questions)
     stored = {_one_line_entry(entry): entry for entry in reversed(getattr(memory, _REPEATED[name]))}

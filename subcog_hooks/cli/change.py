@@ -12,7 +12,7 @@ from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, proj
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
-from subcog_hooks.cues import condition_checks
+from subcog_hooks.cues import condition_syntax
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.redaction.redact import describe_removed
@@ -79,7 +79,7 @@ def edit(
         "keywords": _option_values(keyword),
         "triggers": _option_values(trigger),
         "paths": _option_values(path),
-        "when": condition_checks.parse_conditions(_option_values(when) or ()) if when is not None else None,
+        "when": condition_syntax.parse_conditions(_option_values(when) or ()) if when is not None else None,
         "standing": standing,
         "priority": priority,
         "trust": trust,

@@ -60,9 +60,9 @@ def doctor(
     if sum((memories, fix, as_json)) > 1:
         raise UsageError("--memories, --fix and --json exclude each other", "give one of them")
     if memories:
-        from subcog_hooks.cli import inventory  # only `--memories` needs it
+        from subcog_hooks.cli import doctor_memories  # only `--memories` needs it
 
-        inventory.print_findings()
+        doctor_memories.print_findings()
         return
     home, findings = context.home(), Findings(is_collected=as_json)
     if fix:

@@ -13,7 +13,7 @@ from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, p
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.cues import condition_checks
+from subcog_hooks.cues import condition_syntax
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import memory_checks
 from subcog_hooks.store.memory import (
@@ -137,7 +137,7 @@ def remember(
             keywords=tuple(keyword or ()),
             triggers=(*(trigger or ()), *(permission_rules.trigger_of(pattern) for _, pattern in patterns)),
             paths=tuple(path or ()),
-            when=condition_checks.parse_conditions(when or ()),
+            when=condition_syntax.parse_conditions(when or ()),
             questions=memory_checks.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,

@@ -9,15 +9,15 @@ from rich.console import RenderableType
 from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli import inventory
-from subcog_hooks.cli.inventory import Group, Inventory
+from subcog_hooks.cli import doctor_memories
+from subcog_hooks.cli.doctor_memories import Group, Inventory
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.page.report_page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.verdicts import activity
-from subcog_hooks.cli.verdicts.activity import Activity
+from subcog_hooks.cli.verdicts import metrics
+from subcog_hooks.cli.verdicts.metrics import Activity
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
@@ -51,13 +51,13 @@ def report(
         page_server.serve(partial(_build_page, is_served=True), _figure_rows)
         return
     with context.reading() as store:
-        happened = activity.read_activity(context.home(), store)
+        happened = metrics.read_activity(context.home(), store)
         if prometheus:
-            terminal.raw(activity.metrics_text(happened))
+            terminal.raw(metrics.metrics_text(happened))
             return
-        contents = inventory.inventory_of(store)
+        contents = doctor_memories.inventory_of(store)
     if as_json:
-        terminal.json({**activity.activity_record(happened), **_report_record(contents)}, indent=1)
+        terminal.json({**metrics.activity_record(happened), **_report_record(contents)}, indent=1)
     elif store is None and (html is not None or not happened.used.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
@@ -106,7 +106,7 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
     since = happened.used.since
     parts: list[RenderableType] = [
         Text(f"What happened since {day(since)}" if since is not None else "No prompt has come to the hook yet", style="bold"),
-        figures_table(activity.figure_rows(happened)),
+        figures_table(metrics.figure_rows(happened)),
         "",
         Text("What is there", style="bold"),
         figures_table(_figure_rows(contents)),

@@ -13,7 +13,7 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, UsageError, extra_remedy
-from subcog_hooks.cues import condition_checks
+from subcog_hooks.cues import condition_syntax
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import status_line
 from subcog_hooks.store import state_values
@@ -37,7 +37,7 @@ def set_(
 
     Example: subcog state set clinician_mode=true
     """
-    parsed_flags = [condition_checks.parse_flag(flag) for flag in flags]
+    parsed_flags = [condition_syntax.parse_flag(flag) for flag in flags]
     with context.open_state(terminal.say) as state:
         state.begin()
         for name, value in parsed_flags:
@@ -103,7 +103,7 @@ def clear(
     if bool(names) == everything:
         raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
     for name in names or ():
-        condition_checks.check_flag(name)
+        condition_syntax.check_flag(name)
     cleared: list[str] = []
     with context.existing_state(context.home(), tell=terminal.say) as state:
         if state:
@@ -127,7 +127,7 @@ def _flag_text(value: Value) -> str:
     """
     if not isinstance(value, str):
         return json.dumps(value)
-    _, parsed = condition_checks.parse_flag(f"flag={value}")
+    _, parsed = condition_syntax.parse_flag(f"flag={value}")
     return safe(value if parsed == value else json.dumps(value, ensure_ascii=False))
 
 

@@ -99,7 +99,7 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
 def _check_cues(memory: Memory) -> None:
     if not (memory.triggers or memory.paths or memory.when):
         return
-    from subcog_hooks.cues import condition_checks, globs, triggers
+    from subcog_hooks.cues import condition_syntax, globs, triggers
 
     for trigger in memory.triggers:
         if trigger not in _checked_triggers:
@@ -109,7 +109,7 @@ def _check_cues(memory: Memory) -> None:
             _checked_triggers.add(trigger)
     for path in memory.paths:
         globs.check_glob(path)
-    condition_checks.check_conditions(memory.when)
+    condition_syntax.check_conditions(memory.when)
 
 
 def check_id(value: str, field: str = "id") -> None:

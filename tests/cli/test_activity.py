@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.verdicts.activity import FAMILIES
+from subcog_hooks.cli.verdicts.metrics import FAMILIES
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from subcog_hooks.cli.inventory import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
+from subcog_hooks.cli.doctor_memories import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store

@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.cli.terminal import inputs
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.cues import condition_checks
+from subcog_hooks.cues import condition_syntax
 from tests.cli.conftest import MonkeyPatch
 
 
@@ -53,4 +53,4 @@ def test_conditions_have_their_shortest_form(subtests: pytest.Subtests) -> None:
         with subtests.test(when=when):
             assert inputs.condition_texts(when) == texts
             if not "".join(texts).startswith("{"):
-                assert condition_checks.parse_conditions(texts) == when
+                assert condition_syntax.parse_conditions(texts) == when

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.cues import condition_checks, conditions
-from subcog_hooks.cues.condition_checks import MAX_CONDITIONS, MAX_VALUES
+from subcog_hooks.cues import condition_syntax, conditions
+from subcog_hooks.cues.condition_syntax import MAX_CONDITIONS, MAX_VALUES
 from subcog_hooks.cues.conditions import MAX_TEXT, TOOLS
 
 
@@ -46,7 +46,7 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
     for when, message in cases:
         with subtests.test(when=when):
             with pytest.raises(InvalidMemory) as raised:
-                condition_checks.check_conditions(when)
+                condition_syntax.check_conditions(when)
             assert str(raised.value) == message
 
 
@@ -63,29 +63,29 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
     ],
 )
 def test_what_can_hold_is_taken(when: dict[str, object]) -> None:
-    condition_checks.check_conditions(when)
+    condition_syntax.check_conditions(when)
 
 
 def test_a_name_that_nobody_could_set_is_refused(subtests: pytest.Subtests) -> None:
     for name in ["", " ", "a b", "a=b", "7th", "-x", "a>", "x" * 65, "a\nb"]:
         with subtests.test(name=name), pytest.raises(InvalidMemory, match="a name has 1 to 64 letters"):
-            condition_checks.check_conditions({name: True})
+            condition_syntax.check_conditions({name: True})
 
 
 def test_a_glob_that_no_path_can_match_is_refused_with_its_fault() -> None:
     with pytest.raises(InvalidMemory) as raised:
-        condition_checks.check_conditions({"file": {"glob": "../x.py"}})
+        condition_syntax.check_conditions({"file": {"glob": "../x.py"}})
     message = "when has 'file': glob '../x.py': it goes up by ..; write it from the project's root, or beginning with / or ~/"
     assert str(raised.value) == message
 
 
 def test_too_much_is_refused() -> None:
     with pytest.raises(InvalidMemory, match="201 conditions"):
-        condition_checks.check_conditions({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
+        condition_syntax.check_conditions({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
     with pytest.raises(InvalidMemory, match="1 to 200 values"):
-        condition_checks.check_conditions({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
+        condition_syntax.check_conditions({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
     with pytest.raises(InvalidMemory, match="1,000 characters"):
-        condition_checks.check_conditions({"mood": "x" * (MAX_TEXT + 1)})
+        condition_syntax.check_conditions({"mood": "x" * (MAX_TEXT + 1)})
 
 
 def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None:
@@ -115,7 +115,7 @@ def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None
     ]
     for text, condition in cases:
         with subtests.test(text=text):
-            name, parsed = condition_checks.parse_condition(text)
+            name, parsed = condition_syntax.parse_condition(text)
             assert (name, parsed, type(parsed)) == (*condition, type(condition[1]))
 
 
@@ -139,17 +139,17 @@ def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> No
     for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(InvalidMemory) as raised:
-                condition_checks.parse_condition(text)
+                condition_syntax.parse_condition(text)
             assert message in str(raised.value)
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(branch|prompts|x)(=|~|!=|>=)[a-z0-9,\"/*]{0,9}", fullmatch=True))
 def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     try:
-        name, condition = condition_checks.parse_condition(text)
+        name, condition = condition_syntax.parse_condition(text)
     except InvalidMemory:
         return
-    condition_checks.check_conditions({name: condition})
+    condition_syntax.check_conditions({name: condition})
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     ],
 )
 def test_several_conditions_of_one_name_all_hold(texts: tuple[str, ...], when: dict[str, object]) -> None:
-    assert condition_checks.parse_conditions(texts) == when
+    assert condition_syntax.parse_conditions(texts) == when
 
 
 @pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!~B*")])
 def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        condition_checks.parse_conditions(texts)
+        condition_syntax.parse_conditions(texts)
     assert ": two conditions that cannot be joined; give one" in str(raised.value)
 
 
@@ -194,9 +194,9 @@ def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) 
 def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object] | None) -> None:
     if flag is None:
         with pytest.raises(UsageError):
-            condition_checks.parse_flag(text)
+            condition_syntax.parse_flag(text)
         return
-    name, value = condition_checks.parse_flag(text)
+    name, value = condition_syntax.parse_flag(text)
     assert (name, value, type(value)) == (*flag, type(flag[1]))
 
 
@@ -215,7 +215,7 @@ def test_what_is_no_flag_is_refused(subtests: pytest.Subtests) -> None:
     for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(UsageError) as raised:
-                condition_checks.parse_flag(text)
+                condition_syntax.parse_flag(text)
             assert message in str(raised.value)
 
 
@@ -266,7 +266,7 @@ def test_all_conditions_must_hold(subtests: pytest.Subtests) -> None:
     ]
     for when, holds in cases:
         with subtests.test(when=when):
-            condition_checks.check_conditions(when)
+            condition_syntax.check_conditions(when)
             assert conditions.conditions_hold(when, FACTS) is holds
 
 
@@ -291,14 +291,14 @@ def test_a_glob_of_a_path_knows_its_folders(subtests: pytest.Subtests) -> None:
     ]
     for when, holds in cases:
         with subtests.test(when=when):
-            condition_checks.check_conditions(when)
+            condition_syntax.check_conditions(when)
             assert conditions.conditions_hold(when, FACTS) is holds
 
 
 def test_a_glob_may_begin_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     when: dict[str, object] = {"cwd": {"glob": "~/work/**"}}
-    condition_checks.check_conditions(when)
+    condition_syntax.check_conditions(when)
     assert conditions.conditions_hold(when, {"cwd": "/home/ada/work/shop"})
     assert not conditions.conditions_hold(when, {"cwd": "/home/bob/work/shop"})
 
@@ -327,7 +327,7 @@ def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(subtests: pytes
     for condition in SENSELESS:
         with subtests.test(condition=condition):
             with pytest.raises(InvalidMemory):
-                condition_checks.check_conditions({"branch": condition})
+                condition_syntax.check_conditions({"branch": condition})
             assert not conditions.conditions_hold({"branch": condition}, FACTS)
             assert not conditions.conditions_hold({"branch": {"not": condition}}, FACTS)
 
@@ -361,7 +361,7 @@ def test_no_json_value_raises_or_holds_with_its_opposite(when: dict[str, object]
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
     try:
-        condition_checks.check_conditions(when)
+        condition_syntax.check_conditions(when)
     except InvalidMemory as error:
         refused = error.message
     else:
@@ -382,7 +382,7 @@ def test_an_invalid_glob_never_holds_nor_its_opposite(subtests: pytest.Subtests)
         with subtests.test(glob=glob):
             for condition in ({"glob": glob}, {"not": {"glob": glob}}):
                 with pytest.raises(InvalidMemory):
-                    condition_checks.check_conditions({"file": condition})
+                    condition_syntax.check_conditions({"file": condition})
                 assert not conditions.conditions_hold({"file": condition}, FACTS)
 
 
@@ -396,10 +396,10 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
     for _ in range(5_000):
         condition = {"not": condition}
     with pytest.raises(InvalidMemory, match="at most 4"):
-        condition_checks.check_conditions({"branch": condition})
+        condition_syntax.check_conditions({"branch": condition})
     assert not conditions.conditions_hold({"branch": condition}, FACTS)
     values: object = []
     for _ in range(5_000):
         values = [values]
     with pytest.raises(InvalidMemory, match="a list"):
-        condition_checks.check_conditions({"branch": values})
+        condition_syntax.check_conditions({"branch": values})

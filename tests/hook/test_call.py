@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.cues import condition_checks, conditions
+from subcog_hooks.cues import condition_syntax, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import call, facts, failed_call, main, prompt, session, tool
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
@@ -92,7 +92,7 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
         "permission_mode": "plan",
     }
     when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
-    condition_checks.check_conditions(when)
+    condition_syntax.check_conditions(when)
     assert conditions.conditions_hold(when, fact_values)
 
 
@@ -102,7 +102,7 @@ def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Proj
     payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     fact_values = facts.session_facts(payload, here, state, DAY)
     assert {*fact_values} == {*FACT_KINDS} - {"file"}  # which the tool's own hook knows
-    condition_checks.check_conditions(dict(fact_values))
+    condition_syntax.check_conditions(dict(fact_values))
     assert conditions.conditions_hold(dict(fact_values), fact_values)
 
 

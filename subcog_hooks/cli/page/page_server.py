@@ -16,10 +16,10 @@ from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import NamedTuple
 
-from subcog_hooks.cli import embedding, inventory
+from subcog_hooks.cli import doctor_memories, embedding
 from subcog_hooks.cli.agents import permission_rules
 from subcog_hooks.cli.amendment import amend, apply_edits, mark_forgotten
-from subcog_hooks.cli.inventory import Inventory
+from subcog_hooks.cli.doctor_memories import Inventory
 from subcog_hooks.cli.page.report_page import Page, card_fields, make_cards
 from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.terminal import author, context
@@ -52,7 +52,7 @@ def serve(build: Build, figures: Figures) -> None:
     """
     if author.is_agent():
         raise UsageError("the page changes memories, and an agent runs this command", "the person runs it in a terminal")
-    build(inventory.load_inventory())  # A store that cannot be read is told here, not in the browser.
+    build(doctor_memories.load_inventory())  # A store that cannot be read is told here, not in the browser.
     with _Server(build, figures) as server:
         terminal.result(server.origin + f"/{server.token}/")
         sys.stdout.flush()
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         if change is not None and path == "changes":
             return _Answer(HTTPStatus.OK, "application/json", to_json(_change(change, self.server.figures)))
         if change is None and not path:
-            page = self.server.build(inventory.load_inventory())
+            page = self.server.build(doctor_memories.load_inventory())
             return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
         return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
 
@@ -185,7 +185,7 @@ def _change(request: Mapping[str, object], figures: Figures) -> dict[str, object
         message = _make_change(store, store.get(id_), request)
     permission_rules.take_back_ended(context.home())
     embedding.start_background_jobs()
-    contents = inventory.load_inventory()
+    contents = doctor_memories.load_inventory()
     with context.reading() as store:
         changed = list(store.by_ids([id_]).values()) if store else []
     cards = [card_fields(card) for card in make_cards(changed, contents)]

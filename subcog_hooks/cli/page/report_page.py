@@ -11,7 +11,7 @@ from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
-from subcog_hooks.cli.inventory import Inventory
+from subcog_hooks.cli.doctor_memories import Inventory
 from subcog_hooks.cli.listing import cue_rows, priority_text
 from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import UsageError

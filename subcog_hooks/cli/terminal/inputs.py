@@ -14,7 +14,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.cues import condition_checks, globs
+from subcog_hooks.cues import condition_syntax, globs
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.hook import facts
 from subcog_hooks.store import state_values as user_flags
@@ -133,7 +133,7 @@ def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
     """
     given: dict[str, Value] = {}
     for text in texts:
-        name, value = condition_checks.parse_fact(text)
+        name, value = condition_syntax.parse_fact(text)
         if name in given:
             raise UsageError(f"{safe(name)} is stated twice", "a fact has one value")
         given[name] = value
@@ -185,7 +185,7 @@ def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
 def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
     """Return whether these texts are read as this condition; 1, 1.0 and true differ."""
     try:
-        return json.dumps(condition_checks.parse_conditions(texts)) == json.dumps({name: condition})
+        return json.dumps(condition_syntax.parse_conditions(texts)) == json.dumps({name: condition})
     except InvalidMemory:
         return False
 
