@@ -125,6 +125,22 @@ def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     assert work.runs == 0
 
 
+def test_work_that_comes_after_a_job_has_found_nothing_is_done(home: Home) -> None:
+    """A command that ends meanwhile starts no process, since one is at work."""
+    questions = Work(1, lambda _: "")
+
+    def come(_: JobPace) -> str:
+        questions.left = 1
+        return "one done"
+
+    later = Work(1, come)
+    background_jobs.run_due_jobs(home, [questions.job, later.job._replace(name="embedding")])
+    assert (questions.runs, questions.left, later.runs) == (2, 0, 1)
+    vain = Work(9, lambda _: "")
+    background_jobs.run_due_jobs(home, [vain.job])
+    assert vain.runs == 1
+
+
 def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
     failures = {"failing": (ConfigError("it is gone"), "it is gone"), "broken": (KeyError("x"), "an internal error: KeyError")}
 

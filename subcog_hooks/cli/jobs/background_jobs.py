@@ -217,7 +217,8 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
                         record = home_files.read_record(home)
                         record.runs[job.name] = last
                         is_recorded = home_files.write_record(home, record)  # otherwise the job stays due
-                        if last.outcome != DONE or last.result == NOTHING_NEW or not is_recorded:
+                        is_vain = last.result == NOTHING_NEW and has_work(job, home)
+                        if last.outcome != DONE or is_vain or not is_recorded:
                             taken.add(job.name)  # Left to another process.
                 _record_end(home, jobs)
         except StoreBusy:
