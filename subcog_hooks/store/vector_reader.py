@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
 
-VECTORS_FORMAT = 2  # raised whenever the tables change: each version of subcog has its own file
+VECTORS_FORMAT = 3  # raised whenever the tables change: each version of subcog has its own file
 PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions
 FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
 LAST_KEY = PASSAGES - 1
@@ -60,7 +60,7 @@ CREATE TABLE space (
   firsts_made_by TEXT NOT NULL    -- the same of the model that gives the provisional vectors
 ) STRICT;
 """
-VECTORS_SCHEMA = database.Schema(_SCRIPT, version=3, synchronous="NORMAL")
+VECTORS_SCHEMA = database.Schema(_SCRIPT, version=VECTORS_FORMAT, synchronous="NORMAL")
 
 
 class VectorsUnusable(StoreError):

@@ -14,6 +14,7 @@ import subcog_hooks
 from subcog_hooks.cli.search_sources import PENDING
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.store.vector_reader import VECTORS_FORMAT
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
 from tests.e2e.test_damage import locked, make_folder, run_sql
@@ -23,7 +24,7 @@ PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of it
 
 
 def vectors_of(machine: Machine) -> Path:
-    return machine.home / "index" / "vectors-1-minilm.db"
+    return machine.home / "index" / f"vectors-{VECTORS_FORMAT}-minilm.db"
 
 
 # ---- what only meaning finds ----------------------------------------------------------------------------------------------
