@@ -1,6 +1,5 @@
 """A real browser for tests: Chromium, driven over a pipe with the DevTools protocol. Nothing but the standard library."""
 
-import base64
 import json
 import os
 import select
@@ -67,10 +66,6 @@ class Browser:
         while not self.run(f"Boolean({condition})"):
             assert time.monotonic() < until, f"never true: {condition}"
 
-    def resize(self, width: int, height: int = 900) -> None:
-        """Give the page this size in pixels."""
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-
     def press(self, key: str) -> None:
         """Press "Enter" or "Tab"."""
         code, text = {"Enter": (13, "\r"), "Tab": (9, "")}[key]
@@ -92,10 +87,6 @@ class Browser:
         )
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-
-    def screenshot(self) -> bytes:
-        """Return the page as it looks, as PNG."""
-        return base64.b64decode(self._call("Page.captureScreenshot")["data"])
 
     def close(self) -> None:
         """End the browser."""

@@ -20,8 +20,6 @@ from typing import Any, Self
 
 Behaviour = Callable[["Handler"], None]
 
-ANTHROPIC_PATH = "/v1/messages"
-OPENAI_PATH = "/v1/chat/completions"
 DRIP_S = 0.05  # between two bytes
 
 

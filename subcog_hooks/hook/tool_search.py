@@ -35,7 +35,6 @@ _TO_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 CLEAR = 0.5  # From this relevance on, a hit comes before a rule about the command's action.
 TOLD = 0.5  # relevance from which the best hit is told, not pointed at
 MAX_RULES = 20  # newest rules about one action, of which a call brings one
-MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
 MAX_MATCHES = 30  # memories with matching globs that are loaded
 
 _FILE_FIELDS = ("file_path", "notebook_path")
