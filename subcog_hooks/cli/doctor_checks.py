@@ -14,7 +14,16 @@ from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_MODEL, ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError
+from subcog_hooks.core.errors import (
+    EXIT_CONFIG,
+    EXIT_MODEL,
+    ConfigError,
+    ModelError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreTooNew,
+)
 from subcog_hooks.core.files import is_open_to_others
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models, pull
@@ -257,7 +266,7 @@ def check_state(home: Home) -> Iterator[Remark]:
             state.commit()
         paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
-    except StoreCorrupt as error:
+    except (StoreCorrupt, StoreTooNew) as error:
         discard(home)
         yield note(f"{error.message}; {MADE_ANEW}")
         return

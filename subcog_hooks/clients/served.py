@@ -7,7 +7,7 @@ import sys
 
 from subcog_hooks.clients.description import CONFIG_VARIABLE, SERVER, YAML, Client, Settings
 
-IS_WINDOWS = os.name == "nt"
+_IS_WINDOWS = os.name == "nt"
 
 _WINDSURF = Settings(".codeium/windsurf", "mcp_config.json", SERVER, key="mcpServers")
 _WINDSURF_JETBRAINS = Settings(".codeium", "mcp_config.json", SERVER, key="mcpServers")
@@ -25,14 +25,19 @@ _ZED = Settings(
     "settings.json",
     SERVER,
     variable=CONFIG_VARIABLE,
-    below="Zed" if IS_WINDOWS else "zed",
+    below="Zed" if _IS_WINDOWS else "zed",
     has_comments=True,
     beside={"source": "custom"},
     key="context_servers",
 )
 _AMP = Settings(".config/amp", "settings.json", SERVER, has_comments=True, key="amp.mcpServers")  # the key has a dot
 _GOOSE = Settings(
-    ".config/goose", "config.yaml", YAML, variable="APPDATA" if IS_WINDOWS else "", below="Block/goose/config", key="extensions"
+    ".config/goose",
+    "config.yaml",
+    YAML,
+    variable="APPDATA" if _IS_WINDOWS else "",
+    below="Block/goose/config",
+    key="extensions",
 )
 
 CLIENTS = (

@@ -80,7 +80,7 @@ class PromptReading:
         own = topics.extract_topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
         if not self.borrowed:
             return own
-        return (*topics.own_topics(own), *self.borrowed)[:MAX_TOPICS]
+        return (*topics.drop_pointing_words(own), *self.borrowed)[:MAX_TOPICS]
 
     def own_topics(self) -> tuple[str, ...]:
         """Return the topics of the prompt's own words. They take .3 ms for 2,000 characters, so they are computed once."""

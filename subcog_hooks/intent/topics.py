@@ -123,10 +123,10 @@ _POINTING_AT_ONE = ("that", "this", "next", "first")
 _EMPTY_TOPICS = _POINTING | {"question", "ditto", "same"}  # words that are no topics
 
 
-def own_topics(topics: Sequence[str]) -> tuple[str, ...]:
+def drop_pointing_words(topics: Sequence[str]) -> tuple[str, ...]:
     """Return the topics of a prompt without the words that only point at something.
 
-    >>> own_topics(("second", "redis"))
+    >>> drop_pointing_words(("second", "redis"))
     ('redis',)
     """
     return tuple(topic for topic in topics if topic not in _EMPTY_TOPICS)
@@ -143,7 +143,7 @@ def is_follow_up(words: Sequence[str], topics: Sequence[str], confidence: float)
     >>> is_follow_up("and fix it".split(), ("fix",), 0.3), is_follow_up("What is a thunk ?".split(), ("thunk",), 0.6)
     (False, False)
     """
-    if len(own_topics(topics)) > MAX_OWN_TOPICS or confidence < NOTHING_SURELY:
+    if len(drop_pointing_words(topics)) > MAX_OWN_TOPICS or confidence < NOTHING_SURELY:
         return False
     lowered = [word.lower() for word in words]
     remaining = lowered

@@ -27,8 +27,7 @@ PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # of S3
 # The largest bonus for agreement, as a share of the score. A larger bonus, up to S1's 0.2, gains on locomo and loses on devmem
 # with the neural query.
 AGREEMENT_BONUS = 0.05
-# The namespace decides between memories of similar relevance. No answer is lost up to 1.5, and precision falls at
-# 1.9.
+# The namespace decides between memories of similar relevance. No answer is lost up to 1.5, and precision falls at 1.9.
 FAVOURED_FACTOR = 1.1
 # A text with this similarity repeats another. Long texts may differ in a word. Two short texts that differ in one word,
 # such as a port, both stay. From 0.85 to 1.0 no figure differs.

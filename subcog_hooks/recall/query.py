@@ -14,7 +14,7 @@ from subcog_hooks.core.records import record
 from subcog_hooks.store.index import ASKED, LABELS, SHORT, LexicalIndex
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.analysis import EXACT
-from subcog_hooks.text.typed_prompt import ends_of
+from subcog_hooks.text.typed_prompt import ends_of, quoted_phrases
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
@@ -129,10 +129,8 @@ def _is_glue(term: Term, function_words: AbstractSet[str]) -> bool:
 def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     if text.isascii() and '"' not in text:
         return []
-    from subcog_hooks.text import typed_prompt  # .2 ms, and few prompts have quotes
-
     # Phrases in a script without spaces have no order of words.
-    spaced = [phrase for phrase in typed_prompt.quoted_phrases(text) if not languages.unspaced_runs(phrase)]
+    spaced = [phrase for phrase in quoted_phrases(text) if not languages.unspaced_runs(phrase)]
     return list(filter(None, [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]))
 
 

@@ -146,8 +146,8 @@ class Sync(Exchange):
         has_fetched = False
         for project in self.projects:
             until = last_revisions[project] or 0
-            if self.state.progress(project)[0] > until:  # The server was restored.
-                self.state.note_progress(project, "fetched", until)
+            if self.state.progress(project)[0] > until:  # The server was restored, and its clock may be behind.
+                self.state.note_progress(project, "fetched", 0)
             while (after := self.state.progress(project)[0]) < until:
                 values = {"project": project, "after": after, "until": until, "limit": BATCH_MEMORIES, "bytes": BATCH_BYTES}
                 rows = self.server.execute(_CHANGED_SINCE, values).fetchall()

@@ -25,7 +25,7 @@ MIN_HASH_DIGITS = 7  # hexadecimal digits of a commit or an address
 _FAILURE_EDGES = "[](){}<>:,;|-*#\"'`="
 _HEX = frozenset("0123456789abcdef-")
 MAX_FAILURES = 2  # messages of one output; four found no more notes
-MAX_COMPARED = 10  # first lines of a kind, and last ones, whose messages are compared
+MAX_COMPARED = 10  # lines of a kind, at each end of an output, whose messages are compared
 MAX_LINE = 1_000  # characters of a line that are read
 FEW_WORDS = 4  # words; a shorter message is read with the lines below it
 MAX_BELOW = 2  # lines below a short message
@@ -34,7 +34,7 @@ _POSITIONS = ("at ", "file ", "-->", "|", "^", "~", "...")  # beginnings of line
 
 
 def find_failures(lines: Sequence[str]) -> list[str]:
-    """Return the messages by which an output says what failed, the likeliest first, at most MAX_FAILURES.
+    """Return the messages of the failures in an output, the likeliest first, at most MAX_FAILURES.
 
     These are the first and the last line that names an error, then the fullest lines with a word such as "failed"; without any,
     the fullest warnings.
@@ -87,7 +87,7 @@ def _message_at(position: int, lines: Sequence[str]) -> str:
 
 
 def _telling_words(message: str) -> set[str]:
-    """Return the words of a message, without the ones that every failure has."""
+    """Return the words of a message, without the common words of failures."""
     words = {word.strip(_FAILURE_EDGES + ".!?").lower() for word in message.split()}
     return {word for word in words if len(word) > 2 and word.isalpha() and word not in _WRAPPING}
 

@@ -159,6 +159,12 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home) -> None:
     assert background_jobs.find_due(home, jobs) == []  # for ten minutes
 
 
+def test_a_session_looks_for_lessons_every_half_an_hour(home: Home) -> None:
+    (every_s,) = (job.every_s for job in background_jobs.JOBS if job.name == "learned questions")
+    background_jobs.run_due_jobs(home, [Work(5, every_s=every_s).job])
+    assert [home_files.is_due(home, now_ms() + minutes * MINUTE_MS) for minutes in (29, 31)] == [False, True]
+
+
 @pytest.mark.parametrize("name", ["learned questions", "questions by a model", "unanswered proposals"])
 def test_a_job_is_due_where_a_locked_state_hides_its_work(home: Home, name: str) -> None:
     (job,) = (job._replace(is_wanted=lambda _: True) for job in background_jobs.JOBS if job.name == name)

@@ -10,10 +10,10 @@ from subcog_hooks.intent.topics import (
     LONGEST_TOPIC,
     MAX_ASKED,
     borrowed_topics,
+    drop_pointing_words,
     extract_topics,
     follow_up_confidence,
     is_follow_up,
-    own_topics,
 )
 from subcog_hooks.store.sessions import LastPrompt
 
@@ -153,7 +153,7 @@ def test_what_it_names_itself_is_not_borrowed() -> None:
 
 
 def test_words_that_only_point_are_no_topics() -> None:
-    assert own_topics(("other", "Redis", "second")) == ("Redis",)
+    assert drop_pointing_words(("other", "Redis", "second")) == ("Redis",)
 
 
 @pytest.mark.parametrize(

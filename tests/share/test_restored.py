@@ -121,3 +121,16 @@ def test_a_home_that_was_put_back_takes_the_teams_word(team: Team) -> None:
         there = member.memories()
         assert there[shared.id].content == "after"
         assert there[later.id].status == "active"
+
+
+def test_a_restored_server_whose_clock_is_behind_is_read_anew(team: Team) -> None:
+    ada, bob, _ = team.pair("old")
+    backup = team.backup()
+    team.run("SELECT setval('subcog.revisions', (extract(epoch FROM now()) * 1000000)::bigint + 86400000000)")
+    ada.remember("of a server ahead of the time")
+    ada.sync(), bob.sync()
+    team.put_back(backup)
+    eve = team.member("eve")
+    eve.remember("new")
+    eve.sync(), bob.sync()
+    assert {memory.content for memory in bob.memories().values()} == {"old", "of a server ahead of the time", "new"}

@@ -136,6 +136,19 @@ def vectors(server: Server) -> None:
 
 
 @pytest.mark.usefixtures("vectors")
+def test_vectors_that_a_server_lost_come_again_from_their_author(ada: Person, bob: Person, team: Team) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("doctor", "--fix")  # the final vectors
+    ada.begin()
+    bob.begin()
+    team.run("DELETE FROM subcog.vectors")
+    team.run("DELETE FROM subcog.memories")  # as a restore from an older backup does
+    for person in (bob, ada):  # The colleague sends the text, before its author has seen the loss.
+        person.run("share", "sync")
+    assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(1,)]
+
+
+@pytest.mark.usefixtures("vectors")
 def test_the_server_is_searched_by_words_and_vectors(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "Orders are frozen on the last Friday of a month.").stdout.strip()
     ada.run("remember", "The login page is blue.")

@@ -45,7 +45,6 @@ NOTHING_NEW = "nothing new"
 WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
 DUE_CHECK_WAIT_MS = 50.0
 TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
-TEACH_EVERY_S = learned.TEACH_EVERY_MS / 1000
 
 
 class Clock:
@@ -130,8 +129,8 @@ class Job(NamedTuple):
 
     name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
     in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
-    always true if it cannot tell, may raise StoreError; run: does the work at the pace, and returns a summary, "" for nothing
-    done.
+    always true for a job without one, which may raise StoreError; run: does the work at the pace, and returns a summary, ""
+    for nothing done.
     """
 
     name: str
@@ -217,6 +216,7 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
                         record = home_files.read_record(home)
                         record.runs[job.name] = last
                         is_recorded = home_files.write_record(home, record)  # otherwise the job stays due
+                        # A job without work now is not left: a command may bring it some while the other jobs run.
                         is_vain = last.result == NOTHING_NEW and has_work(job, home)
                         if last.outcome != DONE or is_vain or not is_recorded:
                             taken.add(job.name)  # Left to another process.
@@ -408,7 +408,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     ),
     Job(
         "learned questions",
-        TEACH_EVERY_S,
+        learned.TEACH_EVERY_MS / 1000,
         60.0,
         _always,
         has_due_lessons,
