@@ -9,7 +9,6 @@ from subcog_hooks.clients.description import CONFIG_VARIABLE, SERVER, YAML, Clie
 
 _IS_WINDOWS = os.name == "nt"
 
-_WINDSURF = Settings(".codeium/windsurf", "mcp_config.json", SERVER, key="mcpServers")
 _WINDSURF_JETBRAINS = Settings(".codeium", "mcp_config.json", SERVER, key="mcpServers")
 _CLAUDE_DESKTOP = Settings(
     "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude",
@@ -41,7 +40,7 @@ _GOOSE = Settings(
 )
 
 CLIENTS = (
-    Client("windsurf", "Windsurf", _WINDSURF, is_tried=False),
+    Client("windsurf", "Windsurf", Settings(".codeium/windsurf", "mcp_config.json", SERVER, key="mcpServers"), is_tried=False),
     Client("windsurf-jetbrains", "Windsurf for JetBrains", _WINDSURF_JETBRAINS, is_tried=False),
     Client("claude-desktop", "Claude Desktop", _CLAUDE_DESKTOP, is_tried=False),
     Client("zed", "Zed", _ZED, is_tried=False),

@@ -227,8 +227,7 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
 def mark_lost_versions(exchange: Exchange, project: str) -> None:
     """Mark the records of a project whose versions a restore from a backup has removed from the server. They are sent again.
 
-    A restore removes the newest versions. So the comparison begins with the newest records, and ends at a batch
-    that is as on the server.
+    A restore removes the newest versions. So the comparison begins with the newest records, and ends at an unchanged batch.
     """
     below = sys.maxsize
     while records := exchange.state.latest_records(project, below, BATCH_MEMORIES):

@@ -83,18 +83,6 @@ def ends_at(count: int) -> Callable[[int], None]:
     return advance
 
 
-def test_a_reader_of_a_database_that_was_put_back_takes_its_word(team: Team) -> None:
-    ada, reader = team.member("ada"), team.member("reader")
-    shared = ada.remember("before")
-    ada.sync(), reader.sync()
-    backup = team.backup()
-    ada.change(shared.id, content="after")
-    ada.sync(), reader.sync()
-    team.put_back(backup)
-    reader.sync(), ada.sync(), reader.sync()
-    assert reader.memories()[shared.id].content == "after"
-
-
 def test_a_deletion_that_a_backup_took_back_is_sent_again(team: Team) -> None:
     ada, bob, shared = team.pair("before")
     backup = team.backup()

@@ -283,10 +283,6 @@ def event_name(verdict: RecordedVerdict) -> str:
     return EVENT_NAMES.get(verdict.event, safe(verdict.event))
 
 
-def channel_name(channel: str) -> str:
-    return CHANNEL_NAMES.get(channel, safe(channel))
-
-
 def why_not_stored() -> str:
     """Explain why a prompt was not stored, and the remedy."""
     if not context.settings()["surfacing.log_prompts"]:

@@ -230,7 +230,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     used = activity.used
     share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
     spoken = f"{used.spoke:,}{share}"
-    each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
+    each = "" if used.injected_per_spoken is None else f", {used.injected_per_spoken:.1f} each time"
     rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
     if used.with_lines:
         rows.insert(2, ("prompts with lines", f"{used.with_lines:,} ({used.with_lines / used.prompts:.0%})"))
@@ -282,10 +282,6 @@ def _metric_record(metric: Counter | Histogram) -> object:
 
 def _count(metric: Counter | Histogram) -> float:
     return metric.value if isinstance(metric, Counter) else float(metric.count)
-
-
-def _mean_text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
 def _duration_text(seconds: float) -> str:

@@ -209,7 +209,9 @@ def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[Renderable
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
         if BRIEF in candidate.ranks:  # No prompt to be relevant to.
             number, distance = "   -", " " * 5
-        ranks = ", ".join(f"{rank} by {lookup.channel_name(name)}" for name, rank in sorted(candidate.ranks.items()))
+        ranks = ", ".join(
+            f"{rank} by {lookup.CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items())
+        )
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
         yield Text.assemble(f"{number}  {distance}  {safe(candidate.id)}  {safe(candidate.namespace)}  ", outcome)
         memory = data.memories.get(candidate.id)
@@ -217,11 +219,8 @@ def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[Renderable
             words = Text(GONE, style=DIM)
         else:
             words = Text(cut(safe(memory.content), lookup.MAX_CHARS))
-        yield _indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
-
-
-def _indent(text: Text) -> RenderableType:
-    return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
+        line = Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM))
+        yield Padding(line, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + line
 
 
 def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[RenderableType]:

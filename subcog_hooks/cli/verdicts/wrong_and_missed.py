@@ -160,7 +160,10 @@ def _require_person(memory: Memory) -> None:
 def _unlearn(id_: str, decision: str) -> None:
     """Remove the learned questions of a memory: all, or those learned from one verdict's prompt."""
     context.require_store(id_)
-    needs = _needs_at(decision) if decision else None
+    needs = None
+    if decision:
+        with lookup.open_state() as state:
+            needs = past_prompts.needs_of(PromptChoice(decision).find(state, ONLY_PROMPTS))
     with context.writing() as store:
         memory = context.find_memory(store, id_)
         _require_person(memory)
@@ -175,8 +178,3 @@ def _unlearn(id_: str, decision: str) -> None:
         context.update_index_and_vectors(store)
     for question in removed:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
-
-
-def _needs_at(decision: str) -> list[str]:
-    with lookup.open_state() as state:
-        return past_prompts.needs_of(PromptChoice(decision).find(state, ONLY_PROMPTS))
