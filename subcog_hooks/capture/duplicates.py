@@ -138,8 +138,13 @@ def find_difference(new: Statement, old: Statement) -> Difference | None:
     """
     if new.text == old.text:
         return None
-    if new.words and sorted(word.stem for word in new.words) == sorted(word.stem for word in old.words):
-        return Difference(_OPPOSITE, is_contradiction=True) if _denies_other_words(new.words, old.words) else None
+    stems, stems_before = ([word.stem for word in note.words] for note in (new, old))
+    if stems and sorted(stems) == sorted(stems_before):
+        denied, denied_before = ({word.stem for word in note.words if word.is_denied} for note in (new, old))
+        is_opposite = denied != denied_before
+        if stems != stems_before:  # In another order, each note has to deny an assertion of the other.
+            is_opposite = bool(denied and denied_before) and denied.isdisjoint(denied_before)
+        return Difference(_OPPOSITE, is_contradiction=True) if is_opposite else None
     difference = _difference_in_frame(new.words, old.words)
     if difference and not difference.is_contradiction:
         return difference
@@ -148,7 +153,7 @@ def find_difference(new: Statement, old: Statement) -> Difference | None:
     if description := next(filter(None, differences), None):
         return Difference(description, is_contradiction=True)
     for choice, other in product(new.choices, old.choices):
-        if choice.relation == other.relation and (_denies_choice(choice, other) or _chooses_another(choice, other)):
+        if choice.relation == other.relation and _contradict(choice, other):
             return Difference(f"{other} there, {choice} here", is_contradiction=True)
     names, others = _own_names(new, old), _own_names(old, new)
     if names and others and not difference:
@@ -198,17 +203,12 @@ def _find_choices(words: Sequence[_FrameWord]) -> Iterator[_Choice]:
         yield _Choice(run, relation, context, len(rest))
 
 
-def _denies_choice(new: _Choice, old: _Choice) -> bool:
-    """Return whether one note denies the other note's choice, for its subject or in general."""
-    if new.is_denied == old.is_denied or new.value != old.value:
-        return False
-    denial = new if new.is_denied else old
-    return _have_one_subject(new, old, 1 if denial.context else 0)
-
-
-def _chooses_another(new: _Choice, old: _Choice) -> bool:
-    """Return whether two notes choose different values for one subject, at least one value being a name."""
-    if new.is_denied or old.is_denied or new.value & (old.value | old.context) or old.value & new.context:
+def _contradict(new: _Choice, old: _Choice) -> bool:
+    """Return whether one choice denies the other, or both have different values for one subject, at least one being a name."""
+    if new.is_denied != old.is_denied:
+        denial = new if new.is_denied else old
+        return new.value == old.value and _have_one_subject(new, old, 1 if denial.context else 0)
+    if new.is_denied or new.value & (old.value | old.context) or old.value & new.context:
         return False
     is_name = any(word.text != word.text.lower() for choice in (new, old) for word in choice.words)
     return is_name and _have_one_subject(new, old, MIN_SHARED_WORDS)
@@ -221,14 +221,6 @@ def _have_one_subject(new: _Choice, old: _Choice, min_shared: int) -> bool:
         return False
     has_own_subjects = not (new.context - shared <= EVERYDAY or old.context - shared <= EVERYDAY)
     return not has_own_subjects and len(shared) >= MIN_NOTE_SHARE * min(new.size, old.size)
-
-
-def _denies_other_words(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> bool:
-    """Return whether notes of the same words deny different words; in another order, each denies an assertion of the other."""
-    denied, denied_before = ({word.stem for word in words if word.is_denied} for words in (new, old))
-    if [word.stem for word in new] == [word.stem for word in old]:
-        return denied != denied_before
-    return bool(denied and denied_before) and denied.isdisjoint(denied_before)
 
 
 def _difference_in_frame(new: Sequence[_FrameWord], old: Sequence[_FrameWord]) -> Difference | None:

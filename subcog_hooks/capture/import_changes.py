@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 from subcog_hooks.capture import jsonl
@@ -26,7 +26,6 @@ from subcog_hooks.store.memory import (
     hash_content,
     now_ms,
 )
-from subcog_hooks.store.project import Project, may_lack_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
@@ -126,17 +125,6 @@ class ImportOptions:
         """Whether forgotten texts come back."""
         return self.replace and not self.keeps_users
 
-    def in_project(self, here: Project, roots: Iterable[str]) -> Self:
-        """Return these options for the Markdown files of a project. roots: worktrees and clones of it, other folders too."""
-        return replace(
-            self,
-            project=here.identity,
-            root=here.root,
-            names=here.names,
-            lacks_files=may_lack_files(here),
-            other_roots=tuple(root for root in roots if root != here.root),
-        )
-
 
 # the status of a record -> the status of its memories
 HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived"}
@@ -192,17 +180,11 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
         except InvalidMemory as error:
             plan.refuse(location, str(error))
-    _describe_changes(plan, chunk)
-    return plan
-
-
-def _describe_changes(plan: ImportReport, chunk: list[tuple[str, jsonl.Row]]) -> None:
-    """Fill in the counts and first texts that follow from the new and changed memories."""
     locations = {row.memory.id: location for location, row in chunk}
     plan.added, plan.replaced = len(plan.new), len(plan.changed)
     plan.set_aside = sum(memory.status in HIDDEN_STATUSES.values() for memory in plan.new.values())
-    for memory in (*plan.new.values(), *plan.changed.values()):
-        plan.first.append((locations[memory.id], memory.content))
+    plan.first = [(locations[memory.id], memory.content) for memory in (*plan.new.values(), *plan.changed.values())]
+    return plan
 
 
 def section_file(section: Memory) -> str:

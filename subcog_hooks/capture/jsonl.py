@@ -75,12 +75,11 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     if isinstance(project, str):
         values["project"] = resolve_identity(project)
     if repository_names:
-        name, owner = (
-            ("project", values.get("project")) if values.get("scope") in (None, "project") else ("scope", values["scope"])
-        )
-        if name == "scope" or (owner and owner not in repository_names):
-            remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
-            raise _invalid_value(name, owner, remedy)
+        remedy = f"its file lies in {repository_names[0]}: leave it out, or give --trust user if you vouch for the file"
+        if values.get("scope", "project") != "project":
+            raise _invalid_value("scope", values["scope"], remedy)
+        if values.get("project") and values["project"] not in repository_names:
+            raise _invalid_value("project", values["project"], remedy)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", UNDATED if "created_at" in fields else now_ms)
@@ -96,12 +95,6 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, r
     elif not trusted and row.memory.trust in (FILE, TEAM):
         row.limit(clear_fields(row.memory, CUE_FIELDS))
     return row
-
-
-def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
-    """Return a memory for export from this machine. with_learned: with the questions that were learned from prompts."""
-    exported = memory.questions if with_learned else memory_checks.without_learned(memory.questions)
-    return memory.with_changes(questions=memory_checks.without_records(exported)) if memory.questions else memory
 
 
 def _parse_fields(line: str) -> dict[str, Any]:

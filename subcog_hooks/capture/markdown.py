@@ -59,20 +59,14 @@ def is_navigation(content: str) -> bool:
     if "```" in text or "~~~" in text or not _LINK.search(text):
         return False
     may_name = _HEADING.fullmatch(headings.rpartition(" > ")[2].strip()) is not None
-    lines = _CONTINUED.sub(" ", text).splitlines()
-    return all(_only_points(line, may_name=may_name) for line in lines)
-
-
-def _only_points(line: str, *, may_name: bool) -> bool:
-    """Return whether a line has nothing but links. may_name: it may also have a few words, as the names of books."""
-    if line.startswith("#"):
-        return True
-    labels = [match[1] or "" for match in _LINK.finditer(line)]
-    may_name = may_name and (bool(labels) or not line.endswith("."))
-    if any(len(label.split()) > MAX_LABEL_WORDS for label in labels):
-        return False
-    words = [word for word in _WORD.findall(_MARKS.sub(" ", _LINK.sub(" ", line))) if word.lower() not in _FILLER_WORDS]
-    return len(words) <= (MAX_NAME_WORDS if may_name else int(line.endswith(":")))
+    for line in _CONTINUED.sub(" ", text).splitlines():
+        labels = [match[1] or "" for match in _LINK.finditer(line)]
+        words = [word for word in _WORD.findall(_MARKS.sub(" ", _LINK.sub(" ", line))) if word.lower() not in _FILLER_WORDS]
+        has_names = may_name and (bool(labels) or not line.endswith("."))  # such as the names of books
+        is_text = len(words) > (MAX_NAME_WORDS if has_names else int(line.endswith(":")))
+        if (is_text or any(len(label.split()) > MAX_LABEL_WORDS for label in labels)) and not line.startswith("#"):
+            return False
+    return True
 
 
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
@@ -129,15 +123,6 @@ def add_description(fields: Mapping[str, list[str]], body: str) -> tuple[str, st
     return description, "\n\n".join(filter(None, (title, description, rest.strip("\n"))))
 
 
-def split_sections(text: str, *, title: str) -> list[Section]:
-    """Split a document into sections in their order; none if it has no text.
-
-    >>> [section.heading_path for section in split_sections("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
-    [('Cache',)]
-    """
-    return cut_sections(split_parts(text, title=title))
-
-
 def split_parts(text: str, *, title: str) -> list[Part]:
     """Split a document at its headings. title: of the text before them, unless the document has a single top heading."""
     lines = _split_lines(drop_obsidian_comments(text))
@@ -176,8 +161,23 @@ def split_parts(text: str, *, title: str) -> list[Part]:
 
 
 def cut_sections(parts: list[Part]) -> list[Section]:
-    """Return the sections of a document: tiny parts are merged into others, long ones are cut."""
-    _merge_tiny(parts)
+    """Return the sections of a document: tiny parts are merged into others, long ones are cut.
+
+    A part that is too short goes into its parent, from the deepest up; a tiny root goes to the first part below. A heading with
+    nothing below it is text, too, unless the document has no other text.
+    """
+    if not any(part.blocks for part in parts):
+        return []
+    parents = {part.parent for part in parts}
+    for part in sorted(parts[1:], key=lambda part: -part.level):
+        if (part.blocks or part not in parents) and part.is_tiny() and part.parent:
+            first_block = "\n".join([part.heading, *(block.text for block in part.blocks[:1])])
+            part.parent.blocks += [Block(part.line, first_block), *part.blocks[1:]]
+            part.blocks = []
+    first = next((part for part in parts[1:] if part.blocks), None)
+    if first and parts[0].is_tiny():
+        first.blocks[:0] = parts[0].blocks
+        parts[0].blocks = []
     sections = [section for part in parts if part.blocks for section in _cut_part(part)]
     return [section for section in sections if not is_navigation(section.content)]
 
@@ -381,29 +381,6 @@ def drop_elements(text: str, begin: str, close: str, *, keeps_unclosed: bool = F
             return "".join([*parts, text[start:] if keeps_unclosed else ""])
         position = end + len(close)
     return "".join([*parts, text[position:]])
-
-
-# ---- merging and cutting ---------------------------------------------------------------------------------------------
-
-
-def _merge_tiny(parts: list[Part]) -> None:
-    """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below.
-
-    A heading with nothing below it is text, too, unless the document has no other text.
-    """
-    root = parts[0]
-    parents = {part.parent for part in parts}
-    if not any(part.blocks for part in parts):
-        return
-    for part in sorted(parts[1:], key=lambda part: -part.level):
-        if (part.blocks or part not in parents) and part.is_tiny() and part.parent:
-            first_block = "\n".join([part.heading, *(block.text for block in part.blocks[:1])])
-            part.parent.blocks += [Block(part.line, first_block), *part.blocks[1:]]
-            part.blocks = []
-    first = next((part for part in parts[1:] if part.blocks), None)
-    if first and root.is_tiny():
-        first.blocks[:0] = root.blocks
-        root.blocks = []
 
 
 def _cut_part(part: Part) -> Iterator[Section]:

@@ -42,11 +42,6 @@ class Status(NamedTuple):
         """Whether the decision holds no longer."""
         return self.kind in ENDED_STATUSES
 
-    @property
-    def weight(self) -> int:
-        """The rank of a status among those of its record: endings first, then named statuses, then other words."""
-        return 0 if self.has_ended else 1 if self.kind else 2
-
 
 NO_STATUS = Status("")
 
@@ -179,8 +174,9 @@ def read_record(file_name: str, parts: Sequence[Part], fields: Mapping[str, str]
         lines = [parse_status(line.strip().lstrip("|>-*+ \t")) for line in text.strip().split("\n")]
         is_listed = text.lstrip().startswith("|") or all(status.kind and status.is_certain for status in lines)
         statuses += lines if is_listed else [parse_status(text)]
-    by_weight = sorted((status for status in statuses if status.kind or status.rest), key=lambda status: status.weight)
-    status = next(iter(by_weight), NO_STATUS)
+    given = (status for status in statuses if status.kind or status.rest)
+    # Endings count before named statuses, these before other words.
+    status = min(given, key=lambda status: (not status.has_ended, not status.kind), default=NO_STATUS)
     dates = [fields.get("date", ""), fields.get("created", ""), *_find_values(parts, "date"), *_section_texts(parts, "date")]
     dates += [drop_references(text) for text in (fields.get("status", ""), *status_texts, *_section_texts(parts, "status"))]
     written = (parse_date_ms(text) for text in dates if text)
@@ -323,8 +319,8 @@ def read_document(text: str, file_name: str) -> Document:
         if root.heading and not root.is_named_by_file:
             root.blocks.insert(0, Block(root.line, root.heading))  # Another heading at the top stays as text.
         root.heading = title[:MAX_HEADING]
-    tags = _short_values(lists.get("tags", []), _MAX_TAG)
-    aliases = _short_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
+    tags = _short_values(lists.get("tags", []))
+    aliases = _short_values(lists.get("aliases", []))[:_MAX_ALIASES]
     if is_record(file_name, parts):
         root.heading = root.heading or stem
         content, status, date = read_record(file_name, parts, fields)
@@ -348,9 +344,9 @@ def is_decision_record(text: str, file_name: str) -> bool:
     return read_document(text, file_name).namespace == DECISIONS
 
 
-def _short_values(values: list[str], max_length: int) -> tuple[str, ...]:
+def _short_values(values: list[str]) -> tuple[str, ...]:
     plain = (value.lstrip("#") for value in values)
-    return tuple(dict.fromkeys(value for value in plain if value and len(value) <= max_length))
+    return tuple(dict.fromkeys(value for value in plain if value and len(value) <= _MAX_TAG))
 
 
 def _is_title(stem: str) -> bool:

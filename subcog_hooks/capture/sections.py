@@ -46,11 +46,11 @@ def _list_names(folder: str) -> frozenset[str] | None:
         return frozenset()
 
 
-def find_sections(store: Store, options: ImportOptions, statuses: tuple[str, ...] = ()) -> list[Memory]:
-    """Return the imported sections of the project, under all its names; of the user without a project. statuses: () for all."""
+def find_sections(store: Store, options: ImportOptions, statuses: tuple[str, ...]) -> list[Memory]:
+    """Return the imported sections of the project, under all its names; of the user without a project."""
     names = options.names or ((options.project,) if options.project else ())
     audiences = tuple(audience_of("project", name) for name in names) or ("user",)
-    memories = store.select(Filter(audiences=audiences, statuses=statuses, include_expired=not statuses))
+    memories = store.select(Filter(audiences=audiences, statuses=statuses))
     return [memory for memory in memories if memory.id.startswith(SECTION_PREFIX)]
 
 

@@ -19,7 +19,7 @@ from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, ter
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import home_files
+from subcog_hooks.store import home_files, memory_checks
 from subcog_hooks.store.memory import FILE, PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import cut
@@ -285,7 +285,8 @@ def _read_all(store: Store, statuses: tuple[str, ...], damage: list[StoreCorrupt
 def _prepare_memories(memories: Iterable[Memory], names: tuple[str, ...] | None, *, with_learned: bool) -> Iterator[Memory]:
     """Yield the memories of an export. names: of the one project whose live memories are exported, None for all memories."""
     for memory in memories:
-        leaving = jsonl.prepare_for_export(memory, with_learned=with_learned)
+        questions = memory.questions if with_learned else memory_checks.without_learned(memory.questions)
+        leaving = memory.with_changes(questions=memory_checks.without_records(questions))
         if names is None:
             yield leaving
         elif memory.project in names and memory.is_live(now_ms()):

@@ -29,7 +29,7 @@ from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import home_files
 from subcog_hooks.store.home_files import RecordedImport
 from subcog_hooks.store.memory import AGENT, PENDING
-from subcog_hooks.store.project import Project, find_project, is_linked_worktree
+from subcog_hooks.store.project import Project, find_project, is_linked_worktree, may_lack_files
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
@@ -172,8 +172,15 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
     if here is None:
         return options
     entries = home_files.read_imports(context.home())
-    options = replace(options, first_commit_ms=surroundings()._replace(here=here).first_commit_reader())
-    return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
+    return replace(
+        options,
+        project=here.identity,
+        root=here.root,
+        names=here.names,
+        lacks_files=may_lack_files(here),
+        other_roots=tuple(entry.root for entry in entries if entry.project == here.identity and entry.root != here.root),
+        first_commit_ms=surroundings()._replace(here=here).first_commit_reader(),
+    )
 
 
 def describe_import(path: str | None, source: str | None, options: ImportOptions) -> RecordedImport | None:

@@ -72,10 +72,10 @@ def init(
             and server_connection.tls_mode(parameters) not in server_connection.VERIFYING
         ):
             terminal.say("no certificate proves that it is your server, only your password does: see `subcog help sharing`")
-        if plan.steps:
+        if plan:
             terminal.say(f"on {server_connection.server_address(address)}, as {safe(schema.role)}, subcog will make:")
-            for line in plan.steps:
-                terminal.say(f"  {safe(line)}")
+            for step, _ in plan:
+                terminal.say(f"  {safe(step)}")
             _confirm("Make it?", "nothing was made", yes=yes)
             server_schema.run_plan(server, plan)
         schema = server_schema.require_tables(server)

@@ -6,9 +6,9 @@ spans are masked.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from subcog_hooks.episodes.episode_store import failure_key
 from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
@@ -48,20 +48,13 @@ _WITH_TASKS = frozenset(  # programs that do different things by their first wor
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PastFailure:
-    """An error in an episode. key: the normalised line; fix: the last action before it was gone, "" where it never was."""
-
-    key: str
-    fix: str = ""
-
-
 @dataclass(slots=True)
 class Episode:
     """What a turn asked and what came of it.
 
     rows: ids of the typed rows and of the agent's last text, the first typed row first; project: identity of its project, or
-    the folder; at_ms: milliseconds since the epoch; position: the number of episodes before it in its session.
+    the folder; at_ms: milliseconds since the epoch; position: the number of episodes before it in its session; failures: by
+    normalised error line the last action before it was gone, "" where it never was.
     """
 
     id: str
@@ -74,7 +67,7 @@ class Episode:
     outcome: str
     rows: tuple[str, ...]
     files: tuple[str, ...]
-    failures: list[PastFailure] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
 
     @property
     def content(self) -> str:
@@ -125,11 +118,12 @@ def _cut_end(text: str, limit: int) -> str:
 
 
 def cut_episodes(
-    turns: Sequence[TypedTurn], client: str, owner_of: Callable[[str], str], relative: Callable[[str, str], str]
+    turns: Sequence[TypedTurn], client: str, owner_of: Callable[[str], str | None], relative: Callable[[str, str], str]
 ) -> Iterator[Episode]:
     """Yield the episodes of one session's turns.
 
-    owner_of: gives the project of a folder; relative: gives a path, behind a folder, from the folder's project on.
+    owner_of: gives the project of a folder, None outside of any. relative: gives a path, behind a folder, from the folder's
+    project on.
     """
     groups: list[list[TypedTurn]] = []
     for turn in turns:
@@ -145,33 +139,24 @@ def cut_episodes(
         if not asked or not (outcome or any(turn.work.calls for turn in group)):
             continue
         moment = first.at_ms or first.uuid or f"{first.session}:{first.offset}"
-        rows = [row for turn in group for row in (turn.uuid, turn.work.row)]
+        rows = [*(turn.uuid for turn in group), *(turn.work.row for turn in group)]
         calls = [call for turn in group for call in turn.work.calls]
+        paths = [call.path for call in sorted(calls, key=lambda call: not call.changed) if call.path]
+        keys = [*_read_keys(first.text), *(key for call in calls for key in _read_keys(call.failure, is_output=True))]
+        keys = list(dict.fromkeys(keys))[:MAX_FAILURES]
         yield Episode(
             id=EPISODE_PREFIX + hash_content(f"{SESSION_SOURCE}{moment}\0{first.text}")[:12],
             session=first.session,
             client=client,
-            project=owner_of(first.folder),
+            project=owner_of(first.folder) or os.path.normpath(first.folder or os.sep),
             at_ms=first.at_ms,
             position=position,
             asked=asked,
             outcome=outcome,
-            rows=tuple(dict.fromkeys([*(turn.uuid for turn in group if turn.uuid), *filter(None, rows)])),
-            files=tuple(_files_of(calls, partial(relative, first.folder))),
-            failures=_failures_of(first.text, calls, fixes),
+            rows=tuple(dict.fromkeys(filter(None, rows))),
+            files=tuple(dict.fromkeys(filter(None, (relative(first.folder, path) for path in paths))))[:MAX_FILES],
+            failures={key: _describe_fix(fixes[key]) if key in fixes else "" for key in keys},
         )
-
-
-def _files_of(calls: Sequence[MadeCall], relative: Callable[[str], str]) -> list[str]:
-    """Return the files of some calls, the changed ones first."""
-    paths = [call.path for call in calls if call.path and call.changed]
-    paths += [call.path for call in calls if call.path and not call.changed]
-    return list(filter(None, dict.fromkeys(map(relative, paths))))[:MAX_FILES]
-
-
-def _failures_of(text: str, calls: Sequence[MadeCall], fixes: Mapping[str, MadeCall | None]) -> list[PastFailure]:
-    keys = [*_read_keys(text), *(key for call in calls for key in _read_keys(call.failure, is_output=True))]
-    return [PastFailure(key, _describe_fix(fixes[key]) if key in fixes else "") for key in dict.fromkeys(keys)][:MAX_FAILURES]
 
 
 @lru_cache(maxsize=1_000)
@@ -226,7 +211,7 @@ def _identity(call: MadeCall) -> tuple[str, ...]:
 
 
 def _describe_fix(call: MadeCall | None) -> str:
-    """Return in a few words what was done before a failure was gone."""
+
     if call is None:
         return "the same call again"
     if call.path:

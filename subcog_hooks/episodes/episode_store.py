@@ -60,7 +60,6 @@ DROP TRIGGER IF EXISTS changed_words;
 DROP TRIGGER IF EXISTS purged_words;
 DROP TABLE IF EXISTS words;
 """
-_COLUMNS = "id, transcript, session, client, position, row_ids"
 
 
 @record
@@ -106,13 +105,20 @@ class EpisodeStore(Store):
 
     def details_of(self, ids: Sequence[str]) -> dict[str, EpisodeDetails]:
         """Return the details of these episodes, by id."""
-        sql = f"SELECT {_COLUMNS} FROM episodes WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        return {row[0]: _make_details(*row) for row in self.run(sql, (light_json.dumps(ids),))}
+        details = self._select_details("id IN (SELECT value FROM json_each(?))", light_json.dumps(ids))
+        return {detail.id: detail for detail in details}
 
     def details_in(self, transcript: int) -> list[EpisodeDetails]:
         """Return the details of a transcript's episodes, in their order."""
-        sql = f"SELECT {_COLUMNS} FROM episodes WHERE transcript = ? ORDER BY position"  # noqa: S608 - constants
-        return [_make_details(*row) for row in self.run(sql, (transcript,))]
+        return self._select_details("transcript = ? ORDER BY position", transcript)
+
+    def _select_details(self, condition: str, value: str | int) -> list[EpisodeDetails]:
+        columns = "id, transcript, session, client, position, row_ids"
+        rows = self.run(f"SELECT {columns} FROM episodes WHERE {condition}", (value,))  # noqa: S608 - constants
+        return [
+            EpisodeDetails(id_, transcript, session, client, position, tuple(row_ids.split()))
+            for id_, transcript, session, client, position, row_ids in rows
+        ]
 
     def ids_of_session(self, session: str) -> list[str]:
         """Return the ids of a session's episodes."""
@@ -196,7 +202,3 @@ def failure_key(line: str) -> str:
 def exists(home: Home) -> bool:
     """Return whether past sessions have been made searchable."""
     return os.path.exists(home.sessions.memories_db)
-
-
-def _make_details(id: str, transcript: int, session: str, client: str, position: int, row_ids: str) -> EpisodeDetails:
-    return EpisodeDetails(id, transcript, session, client, position, tuple(row_ids.split()))

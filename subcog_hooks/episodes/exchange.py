@@ -13,8 +13,6 @@ from subcog_hooks.text.sanitise import cut, neutralise, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from subcog_hooks.episodes.episode_store import EpisodeDetails, EpisodeStore
     from subcog_hooks.store.memory import Memory
 
@@ -92,16 +90,7 @@ def render_exchange(exchange: Exchange) -> str:
     for name, other in (("before it", exchange.before), ("after it", exchange.after)):
         if other:
             lines.append(f"{name}: {cut(other.asked, MAX_NEIGHBOUR)} | {cut(other.outcome, MAX_NEIGHBOUR)}")
-    return frame(cut_lines(lines, MAX_EXCHANGE - len(_FRAME) - len(_END) - 2))
-
-
-def frame(text: str) -> str:
-    """Return a text inside the frame that says what it is, for an agent."""
-    return f"{_FRAME}\n{text}\n{_END}"
-
-
-def cut_lines(lines: Sequence[str], units: int) -> str:
-    """Return the first lines that fit into so many UTF-16 units; the last one may be cut."""
+    units = MAX_EXCHANGE - len(_FRAME) - len(_END) - 2
     kept: list[str] = []
     for line in lines:
         shown = cut(line, units)
@@ -109,7 +98,12 @@ def cut_lines(lines: Sequence[str], units: int) -> str:
             break
         kept.append(shown)
         units -= len(shown) + 1
-    return "\n".join(kept)
+    return frame("\n".join(kept))
+
+
+def frame(text: str) -> str:
+    """Return a text inside the frame that says what it is, for an agent."""
+    return f"{_FRAME}\n{text}\n{_END}"
 
 
 def _make_harmless(text: str) -> str:

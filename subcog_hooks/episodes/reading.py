@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "sessions"
 MAX_UNSTORED = 500  # episodes in one transaction
+_MADE_FIELDS = ("content", "paths", "project")  # fields of a memory that a new reading may change
 
 
 @dataclass(slots=True)
@@ -76,18 +77,15 @@ class SessionReader:
             reading = transcript.read_transcript(file.path, end, pace, with_work=True)
             turns += reading.turns
             end, has_more = reading.end, reading.has_more
-        kept = [turn for turn in turns if not self._folders.is_excluded(turn.folder, self._folders.owner_of(turn.folder))]
+        kept = [turn for turn in turns if not self._folders.is_excluded(turn.folder)]
         client = transcript_files.client_of(file.path)
         number = self._store.transcript_number(file.path)
-        for episode in cut_episodes(kept, client, self._project_of, self._relative):
+        for episode in cut_episodes(kept, client, self._folders.owner_of, self._relative):
             self._episodes.setdefault(episode.id, (number, episode))  # a fork of a session repeats its turns
             self.report.episodes += 1
             self.report.projects.add(episode.project)
         self.report.sessions += 1
         self._read.append((file.path, file.size, end, transcript_files.compute_digest(file.path, end)))
-
-    def _project_of(self, folder: str) -> str:
-        return self._folders.owner_of(folder) or os.path.normpath(folder or os.sep)
 
     def _relative(self, folder: str, path: str) -> str:
         """Return a path from its project's root on, "" for one that no glob can be."""
@@ -121,25 +119,25 @@ class SessionReader:
             store.purge(gone)
             store.may_come_again(gone)
         store.put_details(
-            [_make_details(number, episode) for number, episode in own.values()],
-            [(failure.key, id_, failure.fix) for id_, (_, episode) in own.items() for failure in episode.failures],
+            [
+                EpisodeDetails(episode.id, number, episode.session, episode.client, episode.position, episode.rows)
+                for number, episode in own.values()
+            ],
+            [(key, id_, fix) for id_, (_, episode) in own.items() for key, fix in episode.failures.items()],
         )
         memories = {id_: _make_memory(episode) for id_, (_, episode) in own.items()}
         if new := [memory for id_, memory in memories.items() if id_ not in stored]:
             store.add(new)
-        if changed := [memory for id_, memory in memories.items() if id_ in stored and _differs(memory, stored[id_])]:
+        changed = [
+            memory
+            for id_, memory in memories.items()
+            if id_ in stored and any(getattr(memory, name) != getattr(stored[id_], name) for name in _MADE_FIELDS)
+        ]
+        if changed:
             store.update(changed)
         for position in self._read:
             store.note_read(*position)
         self._episodes, self._read = {}, []
-
-
-def _differs(memory: Memory, stored: Memory) -> bool:
-    return (memory.content, memory.paths, memory.project) != (stored.content, stored.paths, stored.project)
-
-
-def _make_details(number: int, episode: Episode) -> EpisodeDetails:
-    return EpisodeDetails(episode.id, number, episode.session, episode.client, episode.position, episode.rows)
 
 
 def _make_memory(episode: Episode) -> Memory:
@@ -164,13 +162,9 @@ def find_gone(store: EpisodeStore, kept_ms: int, now: int) -> list[str]:
     kept_ms: how long they stay without it, in milliseconds; 0 for not at all.
     """
     gone = []
+    folders = [os.path.join(client.data.folder_path, "") for client in transcript_files.LEARNED_CLIENTS.values()]
+    away = tuple(folder for folder in folders if not os.path.isdir(folder))  # A disk that is away takes nothing with it.
     for path, episodes in store.episodes_by_transcript().items():
-        if not transcript_files.has_transcript(path) and _is_reachable(path):
+        if not transcript_files.has_transcript(path) and not path.startswith(away):
             gone += [id_ for id_, at_ms in episodes if not kept_ms or at_ms < now - kept_ms]
     return gone
-
-
-def _is_reachable(path: str) -> bool:
-    """Return whether the folder of a transcript's client is there: a disk that is away takes nothing with it."""
-    folders = [client.data.folder_path for client in transcript_files.LEARNED_CLIENTS.values()]
-    return all(os.path.isdir(folder) for folder in folders if path.startswith(os.path.join(folder, "")))

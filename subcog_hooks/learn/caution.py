@@ -40,24 +40,18 @@ def text_around_documents(turn: str) -> str:
     >>> text_around_documents("what do they mean?\\nann: may we push?\\nbob: yes, always push\\nann: ok, good to know")
     'what do they mean?'
     """
-    lines = _blank_fenced(turn.split("\n"))
+    lines, fence = [], ""
+    for line in turn.split("\n"):
+        bare = line.strip()
+        is_fence = bare.startswith(fence or FENCES)
+        if is_fence:
+            fence = "" if fence else bare[:3]
+        lines.append("" if fence or is_fence else bare)
     start = min((start for start in (_find_mail(lines), _find_page(lines)) if start is not None), default=len(lines))
     dropped = {*range(start, len(lines)), *_find_chat(lines), *_find_prose(lines)}
     if not dropped:
         return turn
     return "\n".join(line for index, line in enumerate(turn.split("\n")) if index not in dropped).strip()
-
-
-def _blank_fenced(lines: Sequence[str]) -> list[str]:
-    """Return the lines without their edges, and "" for fenced ones."""
-    kept, fence = [], ""
-    for line in lines:
-        bare = line.strip()
-        is_fence = bare.startswith(fence or FENCES)
-        if is_fence:
-            fence = "" if fence else bare[:3]
-        kept.append("" if fence or is_fence else bare)
-    return kept
 
 
 def _find_mail(lines: Sequence[str]) -> int | None:
@@ -80,10 +74,8 @@ def _find_page(lines: Sequence[str]) -> int | None:
     """Return where a wiki page begins: at a heading that a paragraph of sentences follows."""
     for index, line in enumerate(lines):
         if _HEADING.match(line) or (line and index + 1 < len(lines) and _RULER.match(lines[index + 1])):
-            below = _split_paragraphs(lines[index + 1 :])
-            texts = (
-                " ".join(lines[index + 1 + row] for row in rows if not _RULER.match(lines[index + 1 + row])) for rows in below
-            )
+            below = [other for other in lines[index + 1 :] if not _RULER.match(other)]
+            texts = (" ".join(below[row] for row in rows) for rows in _split_paragraphs(below))
             return index if any(_is_paragraph(text, MIN_PAGE_PARAGRAPH_WORDS) for text in texts) else None
     return None
 

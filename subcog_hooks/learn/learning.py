@@ -8,7 +8,7 @@ proposal stands for all turns with its meaning, and replaces waiting ones with a
 before the comparison ends, so a run after a kill has the same result.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
@@ -96,14 +96,11 @@ def _read_file(run: LearningRun, file: TranscriptFile, pace: Pace) -> None:
             report.read += start == first
             # a run that goes further back reads the older turns and the rest of their file
             is_noted = is_noted and all(not turn.at_ms or turn.at_ms >= options.since for turn in reading.turns)
-            position = learned.ReadPosition(
-                0 if reading.has_more else file.size, reading.end, digest
-            )  # 0: the next run goes on
+            size = 0 if reading.has_more else file.size  # 0: the next run goes on
+            position = learned.ReadPosition(size, reading.end, digest) if is_noted else None
             report.damaged += reading.damaged
             report.turns += len(reading.turns)
-            _store_turns(
-                run, list(_propose_turns(run, reading.turns, file.path, pace)), file.path, position if is_noted else None
-            )
+            _store_turns(run, reading.turns, file.path, position, pace)
             start = reading.end if reading.has_more and _goes_on(run, pace) else None
     except OSError as error:
         named = f"{error.filename or file.path} cannot be read: "
@@ -111,20 +108,20 @@ def _read_file(run: LearningRun, file: TranscriptFile, pace: Pace) -> None:
             report.problems.append(f"{named}{error.strerror}")
 
 
-def _propose_turns(run: LearningRun, turns: Sequence[TypedTurn], path: str, pace: Pace) -> Iterator[Proposal]:
+def _store_turns(
+    run: LearningRun, turns: Sequence[TypedTurn], path: str, position: learned.ReadPosition | None, pace: Pace
+) -> None:
+    """Propose the surest turns of a session, and note the others as heard. position: to note, None for none."""
+    sure, unsure = [], []
     for turn in turns:
         pace.pause()
         if run.excludes(turn):
             run.report.left_out += 1
-        elif (not turn.at_ms or turn.at_ms >= run.options.since) and (proposal := run.propose(turn, path)):
-            yield proposal
-
-
-def _store_turns(run: LearningRun, candidates: Sequence[Proposal], path: str, position: learned.ReadPosition | None) -> None:
-    """Store the surest candidates of a session, and note the others as heard. position: to note, None for none."""
-    sure, unsure = [], []
-    for proposal in candidates:
-        bar = BARS.get(proposal.turn.kind)
+            continue
+        proposal = run.propose(turn, path) if not turn.at_ms or turn.at_ms >= run.options.since else None
+        if proposal is None:
+            continue
+        bar = BARS.get(turn.kind)
         if (proposal.corrects and bar is None) or proposal.certainty >= (run.options.fit.bar if bar is None else bar):
             sure.append(proposal)
         elif proposal.certainty >= REPEATED_BAR:

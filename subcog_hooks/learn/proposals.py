@@ -296,7 +296,7 @@ class LearningRun:
 
     def excludes(self, turn: TypedTurn) -> bool:
         """Return whether the person excludes a turn's folder from learning."""
-        return self.folders.is_excluded(turn.folder, self.folders.owner_of(turn.folder))
+        return self.folders.is_excluded(turn.folder)
 
     def propose(self, turn: TypedTurn, path: str) -> Proposal | None:
         """Return a proposal without secrets and private spans; None if the turn says nothing else."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
-from subcog_hooks.learn.turn_scores import ACCEPTED, MODEL_KINDS, PACKAGED_FIT, Fit, TypedTurn, judge_turn
+from subcog_hooks.learn.turn_scores import ACCEPTED, MODEL_KINDS, Fit, TypedTurn, judge_turn
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.redaction.redact import redact
@@ -104,11 +104,19 @@ class QuotedMemory(NamedTuple):
     replaces: str
 
 
-def select_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
+def select_turns(turns: Sequence[TypedTurn], fit: Fit) -> list[ShownTurn]:
     """Return the surest turns that a model may see, without pasted texts, suggestions, and turns that may hold a secret."""
     replies = ["", *(disclosure.disclosable_text(redact(turn.reply).text) or "" for turn in turns)]
-    prepared = (_prepare_turn(turn, *around, fit) for turn, around in zip(turns, pairwise(replies), strict=True))
-    shown = [turn for turn in prepared if turn]
+    shown = []
+    for typed, (before, reply) in zip(turns, pairwise(replies), strict=True):
+        turn = typed.with_text(redact(typed.text).text)  # redact first, since half a secret may not look like one
+        text = disclosure.disclosable_text(" ".join(prepare_prompt(turn.text).text.split())) or ""
+        if turn.kind == ACCEPTED or len(text) < MIN_TURN_SENT or disclosure.disclosable_text(turn.text) is None:
+            continue
+        if len(text) > MAX_TURN_START + MAX_TURN_END:
+            text = f"{text[:MAX_TURN_START]} […] {text[-MAX_TURN_END:]}"
+        judgement = judge_turn(turn, fit)
+        shown.append(ShownTurn(turn, text, before, reply, judgement.certainty if judgement else 0.0))
     characters_left = MAX_SENT * MAX_CALLS
     chosen = []
     for index in sorted(range(len(shown)), key=lambda index: (-shown[index].certainty, index)):
@@ -128,21 +136,6 @@ def split_turns(shown: Sequence[ShownTurn]) -> list[Sequence[ShownTurn]]:
 
 def _length(turn: ShownTurn) -> int:
     return len(turn.text) + len(turn.reply)
-
-
-def _prepare_turn(turn: TypedTurn, before: str, reply: str, fit: Fit) -> ShownTurn | None:
-    if turn.kind == ACCEPTED:
-        return None
-    turn = turn.with_text(redact(turn.text).text)  # redact first, since half a secret may not look like one
-    if disclosure.disclosable_text(turn.text) is None:
-        return None
-    text = disclosure.disclosable_text(" ".join(prepare_prompt(turn.text).text.split()))
-    if text is None or len(text) < MIN_TURN_SENT:
-        return None
-    if len(text) > MAX_TURN_START + MAX_TURN_END:
-        text = f"{text[:MAX_TURN_START]} […] {text[-MAX_TURN_END:]}"
-    judgement = judge_turn(turn, fit)
-    return ShownTurn(turn, text, before, reply, judgement.certainty if judgement else 0.0)
 
 
 def select_notes(notes: Mapping[str, str], shown: Sequence[ShownTurn]) -> dict[str, str]:

@@ -7,6 +7,7 @@ never the same: the newest value of a subject stands for all.
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
+from math import prod
 
 from subcog_hooks.capture.duplicates import Statement, find_difference, parse_statement
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -54,9 +55,7 @@ class RepeatedMeaning:
         self.is_changed = len(same) < len(utterances)
         self.sessions = len({utterance.session for utterance in same})
         self.since = min((utterance.at_ms for utterance in same if utterance.at_ms), default=0)
-        doubt = 1.0
-        for certainty in surest.values():  # sessions are independent evidence
-            doubt *= 1.0 - certainty
+        doubt = prod(1.0 - certainty for certainty in surest.values())  # sessions are independent evidence
         self.certainty = round(min(0.99, 1.0 - doubt), 4)
 
 

@@ -248,7 +248,7 @@ class _Reader:
     def _build_turn(self, row: Row, kind: str, text: str, offset: int) -> TypedTurn:
         before = self._before
         if kind == ANSWER:
-            results = _result_ids(row)
+            results = [text_field(block, "tool_use_id") for block in _result_blocks(row)]
             call = next((call for result in results for identifier, call in self._calls if identifier == result), before)
             before = Before(call.tool, call.path, call.command, CALL_REFUSED, changed=before.changed)
         self._count += 1
@@ -269,7 +269,7 @@ class _Reader:
         if self._says_who_typed:
             return transcript_rows.is_refused_by_user(row)
         own = {identifier for identifier, call in self._calls if not call.tool.startswith("mcp__")}
-        return own.issuperset(_result_ids(row))
+        return own.issuperset(text_field(block, "tool_use_id") for block in _result_blocks(row))
 
     def _note_context(self, row: Row, words: list[tuple[str, str]]) -> None:
         before = self._before
@@ -279,10 +279,14 @@ class _Reader:
         elif transcript_rows.is_refusal(row, says_who_typed=self._says_who_typed):
             self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
-            for block in _message_blocks(row):
-                if block.get("type") == "tool_result":
-                    before.outcome = CALL_FAILED if block.get("is_error") else ""
-                    self._note_result(block)
+            for block in _result_blocks(row):
+                has_failed = bool(block.get("is_error"))
+                before.outcome = CALL_FAILED if has_failed else ""
+                if made := self._made_calls.pop(text_field(block, "tool_use_id"), None):
+                    made.has_ended = True
+                    if has_failed:
+                        printed = transcript_rows.content_text(block.get("content"))
+                        made.failure = ends_of(printed if len(printed) <= MAX_CLOSING else redact(printed).text) or CALL_FAILED
         elif row.get("type") == "assistant":
             for block in _message_blocks(row):
                 self._note_agent_block(block, text_field(row, "uuid"))
@@ -294,8 +298,9 @@ class _Reader:
             before.asked = text.rstrip(" \n*_").endswith("?")
             if self._answered and (words := closing_words(text)):
                 self._answered.reply, self._answered.reply_uuid = words, uuid
-                if self._with_work:
-                    self._answered.work.closing, self._answered.work.row = _end_of(text), uuid
+                if self._with_work:  # A long text is cut between paragraphs: half a secret would not look like one.
+                    end = text if len(text) <= MAX_CLOSING else text[-MAX_CLOSING:].partition("\n\n")[2]
+                    self._answered.work.closing, self._answered.work.row = replace_surrogates(end), uuid
         elif block.get("type") == "tool_use":
             fields, name = object_field(block, "input"), text_field(block, "name")
             is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
@@ -303,29 +308,10 @@ class _Reader:
             path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
             self._before = Before(name, path, text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((text_field(block, "id"), self._before))
-            self._note_call(text_field(block, "id"), self._before, is_changing=is_changing)
-
-    def _note_call(self, identifier: str, call: Before, *, is_changing: bool) -> None:
-        """Note the beginning of a call in the agent's work."""
-        if self._with_work and self._answered is not None and len(self._answered.work.calls) < MAX_CALLS_OF_TURN:
-            made = MadeCall(call.tool, call.path, call.command, changed=is_changing)
-            self._answered.work.calls.append(made)
-            self._made_calls[identifier] = made
-
-    def _note_result(self, block: Row) -> None:
-        """Note the end of a call in the agent's work."""
-        made = self._made_calls.pop(text_field(block, "tool_use_id"), None)
-        if made is not None:
-            made.has_ended = True
-            if block.get("is_error"):
-                printed = transcript_rows.content_text(block.get("content"))
-                made.failure = ends_of(printed if len(printed) <= MAX_CLOSING else redact(printed).text) or CALL_FAILED
-
-
-def _end_of(text: str) -> str:
-    """Return the end of a text, of a long one from a paragraph on: half a secret would not look like one."""
-    end = text if len(text) <= MAX_CLOSING else text[-MAX_CLOSING:].partition("\n\n")[2]
-    return replace_surrogates(end)
+            if self._with_work and self._answered and len(self._answered.work.calls) < MAX_CALLS_OF_TURN:
+                made = MadeCall(name, path, self._before.command, changed=is_changing)
+                self._answered.work.calls.append(made)
+                self._made_calls[text_field(block, "id")] = made
 
 
 def closing_words(text: str) -> str:
@@ -342,6 +328,5 @@ def _message_blocks(row: Row) -> Iterable[Row]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else transcript_rows.list_blocks(content)
 
 
-def _result_ids(row: Row) -> list[str]:
-    """Return the ids of the calls whose results a row holds."""
-    return [text_field(block, "tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"]
+def _result_blocks(row: Row) -> list[Row]:
+    return [block for block in _message_blocks(row) if block.get("type") == "tool_result"]

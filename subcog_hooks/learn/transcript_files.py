@@ -52,7 +52,10 @@ class TranscriptFile:
 
 def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lambda _: None) -> list[TranscriptFile]:
     """Return the transcripts below a folder, oldest first. report_error: for unreadable folders."""
-    paths = _transcript_paths(folder, report_error)
+    paths: list[str] = []
+    for parent, below, names in os.walk(folder, onerror=report_error):
+        below[:] = [name for name in below if name != AGENTS_FOLDER]
+        paths += [os.path.join(parent, name) for name in names if name.endswith(SUFFIX) and not name.startswith(AGENT_PREFIX)]
     return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 
 
@@ -63,15 +66,27 @@ def find_client_transcripts(clients: Collection[str], report_error: Callable[[OS
 
 
 def _sessions_in(path: str, report_error: Callable[[OSError], None]) -> list[TranscriptFile]:
-    """Return the sessions in a file of another client."""
+    """Return the sessions in a file of another client. A subagent's, whose prompts are by an agent, are left out."""
     if os.path.basename(path) != DATABASE:
         file = transcript_at(path)
         return [file] if file else []
     try:
-        return [TranscriptFile(*session) for session in list_sessions(path)]
+        with open_database(path, SourceReading("opencode"), os.path.dirname(path)) as opened:
+            sizes = opened.sum_lengths("part", "data", "session_id")
+            rows = list(opened.select_rows("session", _SESSION_COLUMNS))
     except OSError as error:
         report_error(error)
         return []
+    except UsageError as error:
+        report_error(OSError(errno.EIO, str(error), path))
+        return []
+    sessions = []
+    for row in rows:
+        identifier = text_value(row, "id")
+        if identifier and os.path.basename(identifier) == identifier and not row.get("parent_id"):
+            changed = milliseconds_value(row, "time_updated", "time_created")
+            sessions.append(TranscriptFile(os.path.join(path, identifier), sizes.get(identifier, 0), changed))
+    return sessions
 
 
 def transcript_at(path: str) -> TranscriptFile | None:
@@ -117,14 +132,6 @@ def compute_digest(path: str, end: int) -> str:
     return digest.hexdigest()
 
 
-def _transcript_paths(folder: str, report_error: Callable[[OSError], None]) -> Iterator[str]:
-    for parent, below, names in os.walk(folder, onerror=report_error):
-        below[:] = sorted(name for name in below if name != AGENTS_FOLDER)
-        for name in sorted(names):
-            if name.endswith(SUFFIX) and not name.startswith(AGENT_PREFIX):
-                yield os.path.join(parent, name)
-
-
 class SessionFolders:
     """The folders of sessions, and their projects."""
 
@@ -137,7 +144,7 @@ class SessionFolders:
         ends = [os.path.normpath(name).casefold() for name in left_out if not os.path.isabs(os.path.expanduser(name))]
         self._ends = [os.path.join(os.sep, end, "") for end in ends]
         self._found: dict[str, project.Project | None] = {}
-        self._is_left_out: dict[tuple[str, str | None], bool] = {}
+        self._is_left_out: dict[str, bool] = {}
 
     def owner_of(self, folder: str) -> str | None:
         """Return the identity of a folder's project; None outside of any, and the folder itself if it is missing.
@@ -155,22 +162,18 @@ class SessionFolders:
         here = self._project(folder) if folder else None
         return here.root if here and os.path.isdir(folder) else None
 
-    def is_excluded(self, folder: str, owner: str | None) -> bool:
+    def is_excluded(self, folder: str) -> bool:
         """Return whether the person excludes a folder from learning."""
-        if not self._left_out:
+        if not folder or not self._left_out:
             return False
-        if (folder, owner) not in self._is_left_out:
-            self._is_left_out[folder, owner] = self._lies_in_left_out(folder, owner)
-        return self._is_left_out[folder, owner]
-
-    def _lies_in_left_out(self, folder: str, owner: str | None) -> bool:
-        here = self._project(folder) if folder else None
-        names = {owner, *(here.names if here else ())}
-        if names & self._left_out or not folder:
-            return bool(names & self._left_out)
-        paths = [os.path.join(path, "").casefold() for path in (os.path.normpath(folder), os.path.realpath(folder))]
-        is_below = any(path.startswith(os.path.join(name, "").casefold()) for name in self._left_out for path in paths)
-        return is_below or any(end in path for end in self._ends for path in paths)
+        if folder not in self._is_left_out:
+            here = self._project(folder)
+            names = {self.owner_of(folder), *(here.names if here else ())}
+            paths = [os.path.join(path, "").casefold() for path in (os.path.normpath(folder), os.path.realpath(folder))]
+            is_below = any(path.startswith(os.path.join(name, "").casefold()) for name in self._left_out for path in paths)
+            has_end = any(end in path for end in self._ends for path in paths)
+            self._is_left_out[folder] = is_below or has_end or not names.isdisjoint(self._left_out)
+        return self._is_left_out[folder]
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:
@@ -238,36 +241,15 @@ def database_of(path: str) -> str:
 def open_session(path: str) -> BinaryIO:
     """Open a transcript: a file, or a session of OpenCode. Raises OSError."""
     database = database_of(path)
-    return io.BytesIO(_write_out(path, _version_of(database))) if database else open(path, "rb")
-
-
-def list_sessions(database: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the path, the size in bytes and the last change in milliseconds of the sessions in a database. Raises OSError.
-
-    The session of a subagent has prompts by an agent, and is left out.
-    """
-    try:
-        with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
-            sizes = opened.sum_lengths("part", "data", "session_id")
-            sessions = list(opened.select_rows("session", _SESSION_COLUMNS))
-    except UsageError as error:
-        raise OSError(errno.EIO, str(error), database) from error
-    for session in sessions:
-        identifier = text_value(session, "id")
-        if identifier and os.path.basename(identifier) == identifier and not session.get("parent_id"):
-            changed = milliseconds_value(session, "time_updated", "time_created")
-            yield os.path.join(database, identifier), sizes.get(identifier, 0), changed
-
-
-def _version_of(database: str) -> tuple[int, ...]:
-    """Return numbers that change with a database."""
-    files = [path for path in (database, f"{database}-wal") if os.path.exists(path)]
-    return tuple(number for path in files for number in (os.stat(path).st_mtime_ns, os.stat(path).st_size))
+    if not database:
+        return open(path, "rb")
+    statuses = [os.stat(file) for file in (database, f"{database}-wal") if os.path.exists(file)]
+    return io.BytesIO(_write_out(path, tuple((status.st_mtime_ns, status.st_size) for status in statuses)))
 
 
 @lru_cache(maxsize=4)
-def _write_out(path: str, _version: tuple[int, ...]) -> bytes:
-    """Write out a session. Raises OSError."""
+def _write_out(path: str, _version: tuple[tuple[int, int], ...]) -> bytes:
+    """Write out a session. _version: changes with its database. Raises OSError."""
     database, identifier = os.path.split(path)
     try:
         with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:

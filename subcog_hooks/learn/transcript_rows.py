@@ -6,7 +6,7 @@ hooks and the prompts of agents do not. OpenCode's are rows of an SQLite file.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from subcog_hooks.capture.markdown import drop_elements
 from subcog_hooks.learn.turn_scores import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
@@ -115,7 +115,11 @@ def _read_gemini(row: Row) -> Iterator[Row]:
     elif "$rewindTo" in row:
         yield {"type": "system", REWOUND_TO: row["$rewindTo"]}
     elif row.get("type") == "user":
-        yield typed_row(_typed_in_gemini(row), located)
+        content = row.get("displayContent", row.get("content"))
+        parts = [{"text": content}] if isinstance(content, str) else list(list_blocks(content))
+        is_result = any("functionResponse" in part for part in parts)
+        texts = (_without_context(text_field(part, "text")) for part in parts if not is_result)
+        yield typed_row(next(filter(None, texts), ""), located)
     elif row.get("type") == "gemini":
         yield from answer_rows(text_field(row, "content"), located)
         for call in list_blocks(row.get("toolCalls")):
@@ -125,14 +129,6 @@ def _read_gemini(row: Row) -> Iterator[Row]:
             )
             printed = "\n".join(_text(response.get("error", response.get("output"))) for response in responses)
             yield result_row(call.get("id"), printed, located, is_error=call.get("status") == "error")
-
-
-def _typed_in_gemini(row: Row) -> str:
-    content = row.get("displayContent", row.get("content"))
-    parts = [{"text": content}] if isinstance(content, str) else list(list_blocks(content))
-    if any("functionResponse" in part for part in parts):
-        return ""
-    return next((text for part in parts if (text := _without_context(text_field(part, "text")))), "")
 
 
 def _without_context(text: str) -> str:
@@ -333,7 +329,14 @@ def _texts_of_user(row: Row) -> list[tuple[str, str]]:
     content = content_of(row)
     results = [block for block in list_blocks(content) if block.get("type") == "tool_result"]
     if results:
-        return [(ANSWER, text) for text in _read_answers(row, results) if text]
+        feedback, is_refused = row.get("userFeedback"), is_refused_by_user(row)
+        if is_refused and isinstance(feedback, str):
+            answers = [feedback.strip()]
+        elif "toolDenialKind" in row and not is_refused:
+            answers = []
+        else:
+            answers = [_read_answer(content_text(block.get("content"))) for block in results if block.get("is_error")]
+        return [(ANSWER, text) for text in answers if text]
     kind = _declared_kind(row)
     if not kind or "toolUseResult" in row:
         return []
@@ -343,11 +346,8 @@ def _texts_of_user(row: Row) -> list[tuple[str, str]]:
 
 def _texts_of_attachment(row: Row) -> list[tuple[str, str]]:
     attachment = object_field(row, "attachment")
-    if attachment.get("type") != "queued_command":
-        return []
-    if attachment.get("commandMode", "prompt") != "prompt" or attachment.get("isMeta"):
-        return []
-    if not _declared_kind(row) or not _declared_kind(attachment):
+    is_prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
+    if not is_prompt or attachment.get("isMeta") or not _declared_kind(row) or not _declared_kind(attachment):
         return []
     return [(QUEUED, _extract_typed(content_text(attachment.get("prompt")), row)[1])]
 
@@ -360,15 +360,6 @@ def _declared_kind(row: Row) -> str:
         is_programs = origin is None and str(row.get("entrypoint", "")).startswith(("sdk-py", "sdk-ts"))
         return "" if is_programs else TYPED
     return _SOURCES.get(source, "") if isinstance(source, str) else ""
-
-
-def _read_answers(row: Row, results: Sequence[Row]) -> list[str]:
-    feedback = row.get("userFeedback")
-    if is_refused_by_user(row) and isinstance(feedback, str):
-        return [feedback.strip()]
-    if "toolDenialKind" in row and not is_refused_by_user(row):
-        return []
-    return [_read_answer(content_text(block.get("content"))) for block in results if block.get("is_error")]
 
 
 def _read_answer(result: str) -> str:

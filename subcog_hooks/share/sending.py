@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 from dataclasses import dataclass, field
@@ -69,11 +70,6 @@ class SyncOutcome:
     lost: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     is_read_only: bool = False
-
-    @property
-    def has_changed_here(self) -> bool:
-        """True if a memory was stored or deleted here."""
-        return bool(self.fetched or self.deleted_here or self.judged_anew)
 
 
 @dataclass(slots=True)
@@ -146,7 +142,7 @@ def send_changes(exchange: Exchange) -> None:
     store, state = exchange.store, exchange.state
     for project in exchange.projects:
         from_revision, until = state.progress(project)[1], store.revision()
-        _send_records(exchange, project, state.unfinished_records(project), forced=True)
+        _send_records(exchange, project, state.records("project = ? AND (missed OR sending <> '')", project), forced=True)
         if from_revision >= until:
             continue
         from_seq = 0
@@ -160,8 +156,8 @@ def send_changes(exchange: Exchange) -> None:
             ]
             _send_batch(exchange, project, list(filter(None, batch)))
             exchange.progress(len(chunk))
-        gone = state.records_of_seqs(store.purged_after(from_revision))
-        _send_records(exchange, project, [record for record in gone if record.project == project])
+        purged = state.records("seq IN (SELECT value FROM json_each(?))", json.dumps(store.purged_after(from_revision)))
+        _send_records(exchange, project, [record for record in purged if record.project == project])
         state.note_progress(project, "looked", until)
 
 
@@ -183,7 +179,7 @@ def _prepare(exchange: Exchange, record: SyncRecord, memory: Memory | None, *, f
         # A colleague's memory that the user moved to a private project stays on the server.
         return OutgoingMemory(record, None, memory) if is_ours else None
     local = server_documents.local_digest(memory)
-    if (local == record.local and not forced) or not server_documents.is_shareable(memory, frozenset((record.project,))):
+    if (local == record.local and not forced) or not server_documents.is_shareable(memory, record.project):
         return None
     try:
         document = server_documents.document_to_send(memory, record.withheld)
@@ -230,7 +226,8 @@ def mark_lost_versions(exchange: Exchange, project: str) -> None:
     A restore removes the newest versions. So the comparison begins with the newest records, and ends at an unchanged batch.
     """
     below = sys.maxsize
-    while records := exchange.state.latest_records(project, below, BATCH_MEMORIES):
+    latest = "project = ? AND revision < ? ORDER BY revision DESC LIMIT ?"
+    while records := exchange.state.records(latest, project, below, BATCH_MEMORIES):
         rows = exchange.server.execute(_REVISIONS, (project, [record.id for record in records])).fetchall()
         revisions = {id_: int(revision) for id_, revision in rows}
         below = records[-1].revision or 0
@@ -256,8 +253,6 @@ _SEND_VECTORS = (
 )
 # The binary formats of PostgreSQL's COPY and of pgvector: 384 numbers as text cost both sides a third more.
 _COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), struct.pack(">h", -1)
-_FIELD_COUNT, _PART = struct.pack(">h", 4), struct.Struct(">ih")
-_VECTOR = struct.Struct(">hh")  # the dimension and a zero, before numbers of four bytes
 
 
 def model_name() -> str:
@@ -301,12 +296,9 @@ def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> int:
 def _copy_rows(id: str, content_hash: str, vectors: Sequence[bytes]) -> Iterator[bytes]:
     import numpy as np  # It takes 65 ms to import.
 
-    def pack_field(value: bytes) -> bytes:
-        return struct.pack(">i", len(value)) + value
-
     for part, vector in enumerate(vectors):
-        yield _FIELD_COUNT
-        yield pack_field(id.encode())
-        yield _PART.pack(_PART.size - 4, part)
-        yield pack_field(content_hash.encode())
-        yield pack_field(_VECTOR.pack(len(vector), 0) + np.frombuffer(vector, np.int8).astype(">f4").tobytes())
+        numbers = np.frombuffer(vector, np.int8).astype(">f4").tobytes()
+        # pgvector's format begins with the dimension and a zero.
+        fields = (id.encode(), struct.pack(">h", part), content_hash.encode(), struct.pack(">hh", len(vector), 0) + numbers)
+        yield struct.pack(">h", len(fields))
+        yield from (struct.pack(">i", len(field)) + field for field in fields)

@@ -50,19 +50,19 @@ class ReceivedMemory:
     withheld: dict[str, tuple[object, object]]
 
 
-def is_shareable(memory: Memory, projects: frozenset[str]) -> bool:
-    """Return whether a memory may leave: it is of these projects, confirmed, and not kept on this machine alone."""
-    is_in_projects = memory.scope == "project" and memory.project in projects
-    return is_in_projects and memory.status not in (PENDING, "deleted") and not memory.id.startswith(KEPT_OWN_PREFIX)
+def is_shareable(memory: Memory, project: str) -> bool:
+    """Return whether a memory may leave: it is of this project, confirmed, and not kept on this machine alone."""
+    is_in_project = memory.scope == "project" and memory.project == project
+    return is_in_project and memory.status not in (PENDING, "deleted") and not memory.id.startswith(KEPT_OWN_PREFIX)
 
 
-def document_to_send(memory: Memory, withheld: dict[str, list[object]] | None = None) -> Document:
+def document_to_send(memory: Memory, withheld: dict[str, list[object]]) -> Document:
     """Return the document of a memory that `is_shareable`, redacted once more, without learned questions.
 
     withheld: the fields of a colleague's memory, as in `ReceivedMemory`. Raises InvalidMemory if redaction leaves nothing, or
     if the document is too large.
     """
-    document = document_with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld or {})
+    document = document_with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld)
     if len(document_json(document)) > MAX_DOCUMENT:  # escapes are longer than the characters
         size = len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
         if size > MAX_DOCUMENT:
@@ -120,8 +120,7 @@ def memory_from_document(
     for an id that a colleague's memory may not have.
     """
     sent_fields = {name: _replace_characters(value, _UNSEEN, "") for name, value in _shared_fields(document).items()}
-    row = jsonl.parse(json.dumps({**sent_fields, "id": id, "project": project}), str, now_ms, trusted=True)
-    parsed = row.memory
+    parsed = jsonl.parse(json.dumps({**sent_fields, "id": id, "project": project}), str, now_ms, trusted=True).memory
     if parsed.status in (PENDING, "deleted") or parsed.scope != "project":
         raise InvalidMemory(f"{id} has the status {parsed.status}", "only confirmed memories are shared")
     changes: dict[str, object] = {

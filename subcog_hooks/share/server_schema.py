@@ -6,7 +6,7 @@ so that no client can forge or forget them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from subcog_hooks.core.errors import ServerError
 
@@ -210,41 +210,37 @@ def require_tables(connection: Connection) -> TeamTables:
     return tables
 
 
-@dataclass(slots=True)
-class SetupPlan:
-    """The steps of `share init` on the server. statements: the SQL; steps: the same in words, a line each."""
-
-    statements: list[str] = field(default_factory=list)
-    steps: list[str] = field(default_factory=list)
-
-    def add(self, step: str, *statements: str) -> None:
-        self.steps.append(step)
-        self.statements += statements
+_OTHER_OWNER = (
+    "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
+    " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
+    " AND (asking.rolsuper OR NOT pg_has_role(asking.oid, nspowner, 'USAGE'))"
+)
 
 
 def plan_setup(
     connection: Connection, tables: TeamTables, writers: Sequence[str] = (), readers: Sequence[str] = ()
-) -> SetupPlan:
-    """Return the steps that the server still needs. Raises ServerError for tables of another version.
+) -> list[tuple[str, list[str]]]:
+    """Return the steps that the server still needs, each in words and with its SQL.
 
-    writers, readers: roles that need grants.
+    writers, readers: roles that need grants. Raises ServerError for tables of another version.
     """
     if tables.version not in (0, VERSION):
         require_tables(connection)
-    steps = SetupPlan()
+    steps: list[tuple[str, list[str]]] = []
     if not tables.version:
-        _require_own_schema(connection)
-        steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-        steps.add("its table of memories, with the triggers that give revisions and authors", _TABLES)
+        if owner := connection.execute(_OTHER_OWNER).fetchone():  # The owner of a schema can drop all its tables.
+            raise ServerError(f"the schema subcog belongs to {owner[0]}", "who is to own the tables makes it, or is given it")
+        steps.append(("the schema subcog, readable by nobody else", ["CREATE SCHEMA IF NOT EXISTS subcog"]))
+        steps.append(("its table of memories, with the triggers that give revisions and authors", [_TABLES]))
     has_vectors = tables.has_vectors
     if not has_vectors and tables.may_make:
         schema = tables.vector_schema
         is_available = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         if not schema and connection.execute(is_available).fetchone():
             schema = "public"
-            steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
+            steps.append(("the extension vector (pgvector), in the schema public", ["CREATE EXTENSION vector SCHEMA public"]))
         if schema:
-            steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
+            steps.append(("the table of vectors", [VECTORS.format(schema=quote_name(schema))]))
             has_vectors = True
     for role in (*writers, *readers):
         grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
@@ -252,24 +248,14 @@ def plan_setup(
             grants += _WRITE_GRANTS + (_VECTOR_WRITE_GRANTS if has_vectors else ())
         rights = "reading and writing" if role in writers else "reading"
         statements = [grant.format(role=quote_name(role)) for grant in grants]
-        steps.add(f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", *statements)
+        steps.append((f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", statements))
     return steps
 
 
-def _require_own_schema(connection: Connection) -> None:
-    """Raise ServerError if another role made the schema: its owner could drop all its tables."""
-    others = connection.execute(
-        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
-        " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
-        " AND (asking.rolsuper OR NOT pg_has_role(asking.oid, nspowner, 'USAGE'))"
-    ).fetchone()
-    if others:
-        raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
-
-
-def run_plan(connection: Connection, steps: SetupPlan) -> None:
+def run_plan(connection: Connection, steps: Sequence[tuple[str, list[str]]]) -> None:
     """Run all of a plan, or nothing of it."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
-        for statement in steps.statements:
-            connection.execute(statement.encode())
+        for _, statements in steps:
+            for statement in statements:
+                connection.execute(statement.encode())

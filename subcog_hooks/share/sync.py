@@ -28,8 +28,6 @@ from subcog_hooks.store.memory import PENDING, TEAM, Memory, now_ms, team_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from subcog_hooks.core.paths import Home
     from subcog_hooks.share.sending import SyncOutcome
     from subcog_hooks.share.server_documents import Document, ReceivedMemory
@@ -68,7 +66,10 @@ class Sync(Exchange):
     def run(self) -> SyncOutcome:
         """Fetch, then send. Raises StoreError; after psycopg's errors it can be run again."""
         self.state.set_server(self.tables.server)
-        self._settle_arriving()
+        arriving = self.state.records(f"local = '{ARRIVING}'")  # A run that was cut off has stored some of them.
+        stored = self.store.by_ids([record.id for record in arriving])
+        self.state.drop_records([record for record in arriving if record.id not in stored])
+        self.state.put_records([replace(record, local="") for record in arriving if record.id in stored])
         self._apply_rules()
         for project in self.projects:
             seen_revision = self.state.progress(project)[1]
@@ -86,37 +87,25 @@ class Sync(Exchange):
         self.outcome.is_read_only = not self.tables.may_write
         return self.outcome
 
-    def _settle_arriving(self) -> None:
-        """Drop records whose memory a cut-off run did not store, and complete the others."""
-        arriving = self.state.arriving_records()
-        stored = self.store.by_ids([record.id for record in arriving])
-        self.state.drop_records([record for record in arriving if record.id not in stored])
-        for record in arriving:
-            record.local = ""
-        self.state.put_records([record for record in arriving if record.id in stored])
-
     def _apply_rules(self) -> None:
         """Judge colleagues' memories anew if the user's choice of cue authors has changed."""
         rules = json.dumps(sorted(self.cues_from))
         if self.state.read_note(RULES) == rules:
             return
-        for project in self.projects:
-            theirs = [record for record in self.state.project_records(project) if record.author and not record.is_deleted]
-            for start in range(0, len(theirs), BATCH_MEMORIES):
-                self._judge_anew(theirs[start : start + BATCH_MEMORIES])
+        records = [record for project in self.projects for record in self.state.project_records(project)]
+        theirs = [record for record in records if record.author and not record.is_deleted]
+        for start in range(0, len(theirs), BATCH_MEMORIES):
+            part, is_stored = theirs[start : start + BATCH_MEMORIES], False
+            while not is_stored:  # Another process may change a memory meanwhile.
+                since = self.store.revision()
+                memories = self.store.by_ids([record.id for record in part])
+                pairs = [(judged := replace(record), self._judge_memory(judged, memories.get(record.id))) for record in part]
+                judged_anew = [(record, memory) for record, memory in pairs if memory is not None]
+                # First, or a withheld field would count as a change here.
+                self.state.put_records([record for record, _ in judged_anew])
+                is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew])
+            self.outcome.judged_anew += len(judged_anew)
         self.state.write_note(RULES, rules)
-
-    def _judge_anew(self, theirs: Sequence[SyncRecord]) -> None:
-        is_stored = False
-        while not is_stored:  # Another process may change a memory meanwhile.
-            since = self.store.revision()
-            memories = self.store.by_ids([record.id for record in theirs])
-            pairs = [(judged := replace(record), self._judge_memory(judged, memories.get(record.id))) for record in theirs]
-            judged_anew = {record.id: (record, memory) for record, memory in pairs if memory is not None}
-            # First, or a withheld field would count as a change here.
-            self.state.put_records([record for record, _ in judged_anew.values()])
-            is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew.values()])
-        self.outcome.judged_anew += len(judged_anew)
 
     def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> Memory | None:
         """Return a colleague's memory as it would arrive now, None if it is the same. Fills the record's withheld fields."""
@@ -171,7 +160,11 @@ class Sync(Exchange):
         documents = {id_: (revision, document) for id_, revision, document in self.server.execute(_DOCUMENTS, (project, ids))}
         batch = Batch(self.state.overrulings(ids), self.store.revision())
         local = self.store.by_ids(ids)
-        left = self._left_records(project, ids)
+        elsewhere = self.state.records("id IN (SELECT value FROM json_each(?)) AND project <> ?", json.dumps(ids), project)
+        # Only who may write in another project can delete there: a role of this project alone could take any id.
+        others = list({record.project for record in elsewhere})
+        deleted = set(self.server.execute(_DELETED, (others, ids)).fetchall()) if others else ()
+        left = {record.id: record for record in elsewhere if (record.project, record.id) in deleted}
         for row in rows:
             revision, document = documents.get(row.id, (None, None))
             if revision != row.revision:  # It comes again with its later revision.
@@ -242,25 +235,13 @@ class Sync(Exchange):
         self.outcome.lost += [id_ for id_ in batch.new if id_.startswith(LOST_PREFIX)]
         return True
 
-    def _left_records(self, project: str, ids: list[str]) -> dict[str, SyncRecord]:
-        """Return the records of memories that have left another project on the server, by id.
-
-        Only who may write there can delete them there: a role of this project alone could take any id.
-        """
-        elsewhere = self.state.records_elsewhere(project, ids)
-        if not elsewhere:
-            return {}
-        names = list({record.project for record in elsewhere.values()})
-        deleted = set(self.server.execute(_DELETED, (names, list(elsewhere))).fetchall())
-        return {id_: record for id_, record in elsewhere.items() if (record.project, id_) in deleted}
-
     def _is_dirty(self, record: SyncRecord, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it last equalled the server's version."""
+        if record.missed:
+            return True
         if memory is None or memory.project != record.project or memory.status == "deleted":
-            return record.missed or not record.is_deleted
-        if record.local == server_documents.local_digest(memory):
-            return record.missed
-        return record.missed or self._sent_digest(memory, record) != record.shared
+            return not record.is_deleted
+        return record.local != server_documents.local_digest(memory) and self._sent_digest(memory, record) != record.shared
 
     def _sent_digest(self, memory: Memory, record: SyncRecord) -> str | None:
         try:
@@ -289,8 +270,9 @@ class Sync(Exchange):
                 batch.purged.append(memory.id)
             elif is_here:
                 batch.deleted[memory.id] = memory.with_changes(status="deleted", updated_at=now_ms())
-            if is_overruled:
-                batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_here and is_own)
+            if is_overruled and ((is_here and is_own) or memory.id in batch.before):
+                after = batch.deleted.get(memory.id, memory)
+                batch.note_overruling(memory, row.author, ERASED if row.is_erased else DELETED, after.updated_at)
         batch.kept.append(record)
 
     def _put_here(self, row: _ServerRow, document: Document, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
@@ -354,7 +336,10 @@ class Sync(Exchange):
         is_same = not is_moved and server_documents.has_same_fields(after, memory)
         is_unknown = record.revision is None and not (is_moved or is_deleted or is_same)
         if is_unknown:
-            batch.put_aside(memory)
+            id_ = _version_id(LOST_PREFIX, memory, server_documents.local_digest(memory))
+            status = PENDING if memory.status == PENDING else "superseded"  # A proposal must not be shared as superseded.
+            # It is sent like any other memory.
+            batch.new[id_] = memory.with_changes(id=id_, status=status, superseded_by=memory.id, seq=0)
         if not self._is_own(memory):
             return
         if row.author != self.tables.role:
@@ -402,16 +387,9 @@ class Batch:
         """Return the memory that is stored with one of `records`."""
         return self.new.get(record.id) or self.changed[record.id]
 
-    def put_aside(self, memory: Memory) -> None:
-        """Keep a version beside the version that replaces it: it is sent like any other memory."""
-        text = f"{memory.project}\n{memory.id}\n{server_documents.local_digest(memory)}"
-        id_ = LOST_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        status = PENDING if memory.status == PENDING else "superseded"  # a proposal must not be shared as superseded
-        self.new[id_] = memory.with_changes(id=id_, status=status, superseded_by=memory.id, seq=0)
-
     def keep_own(self, memory: Memory) -> None:
         """Keep the user's own version beside a colleague's, once for each text: it stays on this machine."""
-        id_ = kept_copy_id(memory)
+        id_ = _version_id(KEPT_OWN_PREFIX, memory, memory.content_hash)
         self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
 
     def _is_as_left(self, memory: Memory) -> bool:
@@ -428,18 +406,14 @@ class Batch:
             if was_changed:
                 self.overruled[memory.id] = self.before[memory.id]._replace(updated_at=after.updated_at)
             return
-        kept_copies = store.by_ids([kept_copy_id(memory)]).values() if was_changed else ()
+        kept_id = _version_id(KEPT_OWN_PREFIX, memory, memory.content_hash)
+        kept_copies = store.by_ids([kept_id]).values() if was_changed else ()
         if not is_kept and not any(version.status == "superseded" for version in kept_copies):
             self.keep_own(memory)
-        self._note_overruling(memory, author, CHANGED, after.updated_at)
+        self.note_overruling(memory, author, CHANGED, after.updated_at)
 
-    def note_deleted(self, memory: Memory, author: str, *, is_erased: bool, is_own: bool) -> None:
-        """Note that a colleague has deleted a memory of the user's own, or the version that replaced it."""
-        if is_own or memory.id in self.before:
-            after = self.deleted.get(memory.id, memory)
-            self._note_overruling(memory, author, ERASED if is_erased else DELETED, after.updated_at)
-
-    def _note_overruling(self, memory: Memory, author: str, kind: str, updated_at: int) -> None:
+    def note_overruling(self, memory: Memory, author: str, kind: str, updated_at: int) -> None:
+        """Note that a colleague has changed or deleted a memory of the user's own, or the version that replaced it."""
         self.count += 1
         before = self.before.get(memory.id)
         original = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
@@ -458,7 +432,7 @@ class Batch:
         return store.write_unless_changed(self.since, new=new, changed=changed, purged=self.purged)
 
 
-def kept_copy_id(memory: Memory) -> str:
-    """Return the id under which the user's version is kept beside a colleague's: one id for each text."""
-    text = f"{memory.project}\n{memory.id}\n{memory.content_hash}"
-    return KEPT_OWN_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+def _version_id(prefix: str, memory: Memory, digest: str) -> str:
+    """Return the id under which a version of a memory is kept beside another: one id for each digest."""
+    text = f"{memory.project}\n{memory.id}\n{digest}"
+    return prefix + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -119,8 +119,8 @@ class SyncRecord:
 
     def row(self) -> tuple[apsw.SQLiteValue, ...]:
         """Return the record as a row of the table."""
-        values = {name: getattr(self, name) for name in _FIELDS}
-        return tuple({**values, "withheld": json.dumps(self.withheld, separators=(",", ":"))}.values())
+        withheld = json.dumps(self.withheld, separators=(",", ":"))
+        return tuple(withheld if name == "withheld" else getattr(self, name) for name in _FIELDS)
 
 
 class ShareState:
@@ -214,7 +214,8 @@ class ShareState:
         sql = f"INSERT INTO projects (name, {side}) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET {side} = excluded.{side}"  # noqa: S608 - constants
         self.run(sql, (project, revision))
 
-    def _records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
+    def records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
+        """Return the records that meet a condition in SQL."""
         rows = self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)  # noqa: S608 - constants
         records = [SyncRecord(*row) for row in rows]
         for record in records:
@@ -223,37 +224,16 @@ class ShareState:
 
     def records_by_id(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these memories of a project, by id."""
-        records = self._records("project = ? AND id IN (SELECT value FROM json_each(?))", project, json.dumps(list(ids)))
+        records = self.records("project = ? AND id IN (SELECT value FROM json_each(?))", project, json.dumps(list(ids)))
         return {record.id: record for record in records}
-
-    def records_elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
-        """Return the records of these ids in other projects, by id."""
-        records = self._records("id IN (SELECT value FROM json_each(?)) AND project <> ?", json.dumps(list(ids)), project)
-        return {record.id: record for record in records}
-
-    def records_of_seqs(self, seqs: Sequence[int]) -> list[SyncRecord]:
-        """Return the records of the memories with these row numbers in the store."""
-        return self._records("seq IN (SELECT value FROM json_each(?))", json.dumps(list(seqs)))
-
-    def arriving_records(self) -> list[SyncRecord]:
-        """Return the records of memories that a cut-off synchronisation was about to store."""
-        return self._records(f"local = '{ARRIVING}'")
-
-    def unfinished_records(self, project: str) -> list[SyncRecord]:
-        """Return the records of memories that have to be sent even if they have not changed."""
-        return self._records("project = ? AND (missed OR sending <> '')", project)
 
     def without_vectors(self, project: str, after_id: str, limit: int) -> list[SyncRecord]:
         """Return memories that were sent from here without vectors, by id behind `after_id`."""
         condition = "project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> '' ORDER BY id LIMIT ?"
-        return self._records(condition, project, after_id, limit)
-
-    def latest_records(self, project: str, below: int, limit: int) -> list[SyncRecord]:
-        """Return the records of a project with the highest revisions below one, the latest first."""
-        return self._records("project = ? AND revision < ? ORDER BY revision DESC LIMIT ?", project, below, limit)
+        return self.records(condition, project, after_id, limit)
 
     def project_records(self, project: str) -> list[SyncRecord]:
-        return self._records("project = ? ORDER BY id", project)
+        return self.records("project = ? ORDER BY id", project)
 
     def put_records(self, records: Iterable[SyncRecord]) -> None:
         """Insert or replace records, all or none."""

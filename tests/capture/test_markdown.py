@@ -6,13 +6,19 @@ from hypothesis import strategies as st
 
 from subcog_hooks.capture.markdown import (
     MAX_SECTION,
+    Section,
+    cut_sections,
     drop_comments,
     drop_obsidian_comments,
     is_navigation,
     parse_front_matter,
-    split_sections,
+    split_parts,
 )
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
+
+
+def split_sections(text: str, *, title: str) -> list[Section]:
+    return cut_sections(split_parts(text, title=title))
 
 
 def test_links_and_names_are_navigation() -> None:

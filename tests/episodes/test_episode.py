@@ -83,15 +83,15 @@ def test_a_failure_is_past_when_its_call_succeeds() -> None:
     )
     for calls, fix in table:
         (episode,) = cut([turn("fix the tests", "The cart has a currency.", *calls, at_ms=1)])
-        assert {failure.key: failure.fix for failure in episode.failures}[KEY] == fix
+        assert episode.failures[KEY] == fix
 
 
 def test_a_later_turn_gets_past_the_failure_of_an_earlier_one() -> None:
     first = turn("run it", "It fails.", call("Bash", command="pytest", failure=FAILED), at_ms=1)
     fix = turn("add it then", "Added.", call("Edit", path="/shop/src/cart.py"), call("Bash", command="pytest"), at_ms=2)
     failed, fixed = cut([first, fix])
-    assert failed.failures[0].fix == "a change of cart.py"
-    assert (fixed.failures, fixed.files) == ([], ("src/cart.py",))
+    assert next(iter(failed.failures.values())) == "a change of cart.py"
+    assert (fixed.failures, fixed.files) == ({}, ("src/cart.py",))
 
 
 def test_a_pasted_failure_is_past_when_the_next_turn_has_another() -> None:
@@ -99,7 +99,7 @@ def test_a_pasted_failure_is_past_when_the_next_turn_has_another() -> None:
     first = turn(pasted, "The currency is set now.", call("Edit", path="/shop/src/cart.py"), at_ms=1)
     for following, fix in (("thanks, now the docs", "a change of cart.py"), (pasted, "")):
         failed, _ = cut([first, turn(following, at_ms=2)])
-        assert {failure.fix for failure in failed.failures} == {fix}
+        assert {*failed.failures.values()} == {fix}
 
 
 def test_failure_keys_ignore_what_differs_between_runs() -> None:

@@ -44,16 +44,11 @@ def _store_source(name: str) -> Source:
         here = context.project(name) if stores.STORES[name].is_of_project else None
         return stores.read_store(name, path or stores.default_path(name, context.environment), here)
 
-    def where(context: SourceContext) -> str:
-        path = stores.default_path(name, context.environment)
-        return path if os.path.isfile(path) else ""
-
-    return Source(read, where)
+    return Source(read, lambda context: _existing_file(stores.default_path(name, context.environment)))
 
 
-def _describe_handbook(context: SourceContext) -> str:
-    file = os.path.join(notes.codex_folder(context.environment), notes.HANDBOOK)
-    return file if os.path.isfile(file) else ""
+def _existing_file(path: str) -> str:
+    return path if os.path.isfile(path) else ""
 
 
 def _describe_claude_notes(context: SourceContext) -> str:
@@ -101,7 +96,8 @@ SOURCES: dict[str, Source] = {
     ),
     **{name: _rule_source(name) for name in repository.SOURCES},
     notes.CODEX: Source(
-        lambda path, context: notes.read_handbook(path or notes.codex_folder(context.environment)), _describe_handbook
+        lambda path, context: notes.read_handbook(path or notes.codex_folder(context.environment)),
+        lambda context: _existing_file(os.path.join(notes.codex_folder(context.environment), notes.HANDBOOK)),
     ),
     repository.ADR: Source(
         _read_records, lambda context: repository.describe_record_places(context.here.root) if context.here else ""

@@ -83,7 +83,15 @@ def read_context(root: ContextRoot, reading: SourceReading) -> None:
                 location = context_location(root.name, folder, _display_path(file, root.root))
                 _add_text(root, location, text, changed_ms, reading)
     for rule in filter(root.wants, _find_rules(root.rules)):
-        _add_rule(root, rule, reading)
+        name = _display_path(rule, root.root)
+        location = context_location(root.name, "", name)
+        if leads_out(rule, root.root) and leads_out(rule, root.widest):
+            reading.left_out["is a link out of its folder"] += 1
+        elif text_and_time := read_source_text(rule, reading, location):
+            fields, body = markdown.parse_front_matter(text_and_time[0])
+            if fields.get("paths"):
+                location = f"{_RULE}{root.name}::{name}"
+            _add_text(root, location, markdown.drop_comments(body), text_and_time[1], reading)
 
 
 def find_context_files(root: ContextRoot) -> Iterator[str]:
@@ -134,18 +142,6 @@ def _follow_imports(file: str, root: ContextRoot, reading: SourceReading) -> Ite
             yield file, ("\n".join(kept), text_and_time[1])
             if hops < MAX_HOPS:
                 queue += [(imported, hops + 1) for imported in imports.values()]
-
-
-def _add_rule(root: ContextRoot, file: str, reading: SourceReading) -> None:
-    name = _display_path(file, root.root)
-    location = context_location(root.name, "", name)
-    if leads_out(file, root.root) and leads_out(file, root.widest):
-        reading.left_out["is a link out of its folder"] += 1
-    elif text_and_time := read_source_text(file, reading, location):
-        fields, body = markdown.parse_front_matter(text_and_time[0])
-        if fields.get("paths"):
-            location = f"{_RULE}{root.name}::{name}"
-        _add_text(root, location, markdown.drop_comments(body), text_and_time[1], reading)
 
 
 def _add_text(root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
@@ -316,17 +312,15 @@ def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReadin
         if text_and_time := read_source_text(file, reading, location, inside=folder):
             _add_topic(location, *text_and_time, owner, reading)
     index = os.path.join(folder, INDEX)
-    if not leads_out(index, folder) and os.path.isfile(index) and (text_and_time := read_source_text(index, reading)):
-        _add_index(name, *text_and_time, owner, reading)
-
-
-def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
+    if leads_out(index, folder) or not os.path.isfile(index) or not (text_and_time := read_source_text(index, reading)):
+        return
+    text, changed_ms = text_and_time
     size, parts = 0, {True: "", False: ""}
     for number, line in enumerate(text.splitlines(keepends=True)):
         size += len(line.encode())
         if not _POINTER.match(line):
             parts[number < INDEX_LINES and size <= INDEX_BYTES] += line
-    loaded, own = context_location(owner_name, "", INDEX), f"{owner_name}/{INDEX}"
+    loaded, own = context_location(name, "", INDEX), f"{name}/{INDEX}"
     for location, part in ((loaded, parts[True]), (own, parts[False])):
         if has_words(part):
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)

@@ -177,7 +177,7 @@ class SourceReading:
             return
         title = os.path.splitext(os.path.basename(location))[0]
         seen: Counter[str] = Counter()
-        for section in markdown.split_sections(text, title=title):
+        for section in markdown.cut_sections(markdown.split_parts(text, title=title)):
             heading = "/".join(section.heading_path)
             seen[heading] += 1
             self.add(kind, f"{location}#{heading}#{seen[heading]}", section.content, at_ms, owner, **fields)

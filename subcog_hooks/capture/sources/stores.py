@@ -269,21 +269,21 @@ def _palace_config(environment: Mapping[str, str]) -> str:
     return os.path.join(convention if os.path.isabs(convention) else os.path.join(home, ".config"), "mempalace")
 
 
-def _in_home(folder: str) -> Callable[[Mapping[str, str]], str]:
-    return lambda _: os.path.join(os.path.expanduser("~"), folder)
-
-
-_CLAUDE_MEM_SETTINGS = ("settings.json", "CLAUDE_MEM_DATA_DIR")
-_PALACE_SETTINGS = ("config.json", "palace_path")
 STORES = {
     CLAUDE_MEM: ForeignStore(
-        _in_home(".claude-mem"), "claude-mem.db", _convert_observation, _CLAUDE_MEM_SETTINGS, is_of_project=True
+        lambda _: os.path.join(os.path.expanduser("~"), ".claude-mem"),
+        "claude-mem.db",
+        _convert_observation,
+        ("settings.json", "CLAUDE_MEM_DATA_DIR"),
+        is_of_project=True,
     ),
     MCP_MEMORY: ForeignStore(  # It knows no XDG_DATA_HOME.
         lambda environment: data_folder({**environment, "XDG_DATA_HOME": ""}, "mcp-memory"),
         "sqlite_vec.db",
         _convert_mcp_memory,
     ),
-    MEMPALACE: ForeignStore(_palace_config, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, _PALACE_SETTINGS),
+    MEMPALACE: ForeignStore(
+        _palace_config, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, ("config.json", "palace_path")
+    ),
     UPSTREAM: ForeignStore(lambda environment: data_folder(environment, "subcog"), "index.db", _convert_upstream),
 }

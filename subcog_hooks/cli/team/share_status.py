@@ -58,9 +58,9 @@ def _documents_to_send(
     for memory in store.all(_STATUSES):
         before = on_server.get(memory.id)
         is_settled = before and before.local == server_documents.local_digest(memory) and not (before.missed or before.sending)
-        if server_documents.is_shareable(memory, frozenset((project,))) and not is_settled:
+        if server_documents.is_shareable(memory, project) and not is_settled:
             try:
-                document = server_documents.document_to_send(memory, before.withheld if before else None)
+                document = server_documents.document_to_send(memory, before.withheld if before else {})
                 ready.append((memory.id, str(document["content"])))
             except InvalidMemory as error:
                 refused.append(error.message)

@@ -119,7 +119,7 @@ def synchronise(
             try:
                 outcome = work.run()
             finally:
-                if work.outcome.has_changed_here:
+                if work.outcome.fetched or work.outcome.deleted_here or work.outcome.judged_anew:
                     context.update_index_and_vectors(store)
             _send_vectors(home, work)
     except ServerError as error:
