@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from subcog_hooks.core.paths import AGENTS, Home
-from subcog_hooks.hook import call, detached, main, prompt_search
+from subcog_hooks.hook import call, detached, main
 from subcog_hooks.store.memory import IdMaker, Memory
 from subcog_hooks.store.store import Store
 
@@ -73,7 +73,7 @@ def usual_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 def closed() -> Iterator[None]:
     """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
     yield
-    for left in (prompt_search._left_open, call._left_open, main._left_open):
+    for left in (call.left_open, main._left_open):
         for opened in left:
             opened.close()
         left.clear()

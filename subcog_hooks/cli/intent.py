@@ -16,11 +16,13 @@ from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import NONE, Intent
 from subcog_hooks.intent.query_type import classify_query
-from subcog_hooks.llm import disclosure, providers
+from subcog_hooks.intent.topics import extract_topics
+from subcog_hooks.llm import providers
 from subcog_hooks.recall import words
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.state import State
@@ -29,8 +31,6 @@ from subcog_hooks.store.verdicts import RecordedVerdict
 
 INTENT_WAIT_MS = 200
 DECIDING_MS = 10_000.0  # nobody waits for a prompt here
-
-Rarity = Callable[[str], float | None]  # a word's rarity among the memories
 
 
 def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
@@ -85,18 +85,34 @@ def open_examiner() -> Iterator[Callable[[str], Intent]]:
             terminal.say_once(error.message)
         store = opened.enter_context(context.reading())
         rarity_of = words.rarity_in_index(context.index_of(store)) if store else None
-        yield lambda text: _examine_prompt(text, settings, state, rarity_of)
+
+        def examine(text: str) -> Intent:
+            try:
+                return examine_prompt(text, settings, context.home(), state, rarity_of)
+            except StoreError as error:
+                if state is None:
+                    raise
+                terminal.say_once(error.message)
+                return examine_prompt(text, settings, context.home(), None, rarity_of)
+
+        yield examine
 
 
-def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Intent:
-    """Return the intent as the hook detects it, without its deadline, and without an unusable state."""
-    try:
-        return detector.examine_prompt(text, settings, context.home(), state, disclosure.disclosable_text, rarity_of)
-    except StoreError as error:
-        if state is None:
-            raise
-        terminal.say_once(error.message)
-        return detector.examine_prompt(text, settings, context.home(), None, disclosure.disclosable_text, rarity_of)
+def examine_prompt(
+    prompt: str, settings: Settings, home: Home, state: State | None, rarity_of: Callable[[str], float | None] | None = None
+) -> Intent:
+    """Return the intent of a prompt as the hook detects it; llm_timeout_ms alone limits the wait, and nothing is counted.
+
+    rarity_of: of a word in the store. Raises ConfigError for an unusable provider, StoreError.
+    """
+    limit_ms = float(settings["search_intent.llm_timeout_ms"])
+    detection = detector.begin_detection(prompt, settings, home, state, limit_ms / 1000.0)
+    if detection.fault is not None:
+        raise detection.fault
+    intent = detection.settle(extract_topics(detection.reading.words(), rarity_of), settings, limit_ms)
+    if state is not None:
+        detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
+    return intent
 
 
 def intent_record(text: str, examined: Intent, explain: Settings | None = None) -> dict[str, object]:

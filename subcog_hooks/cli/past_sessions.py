@@ -21,6 +21,7 @@ from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.episodes.exchange import SAID, Exchange, frame, make_exchange, open_exchange, render_exchange
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall.search import correct_words
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
@@ -51,7 +52,7 @@ def run_search(options: SearchOptions) -> int:
     text = inputs.text_of(options.query)
     scope = _scope_of(options)
     count = options.limit or SHOWN
-    request = Request(text, scope, mode=options.mode, is_typed=True)
+    request = Request(text, scope, mode=options.mode, correct=correct_words)
     started = time.perf_counter()
     with reading_sessions() as store:
         if options.batch:

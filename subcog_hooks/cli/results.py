@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from subcog_hooks.capture.jsonl import format_date
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.log import to_json
-from subcog_hooks.recall.hits import BY_RELEVANCE, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
+from subcog_hooks.recall.hits import BY_RELEVANCE, HIGH, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
@@ -88,6 +88,29 @@ def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
 
 PREVIEW = 600  # characters of a memory in the table; `show` prints all of it
 WEAK = "yellow"
+STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
+
+
+def confidence_of(answer: Answer, hit: Hit | None = None) -> str:
+    """Return the confidence in a hit, None for the best, from the agreement of the strategies and its relevance.
+
+    All strategies (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
+    has medium at most, looser matching has `low` or `speculative`, and so has a hit of replaced words alone.
+    """
+    if not answer.hits:
+        return NO_RESULTS
+    hit = hit or answer.hits[0]
+    if answer.stage in (LOW, SPECULATIVE):
+        return answer.stage
+    if hit.is_guess and not hit.is_exact:
+        return LOW
+    if label := answer.labels_by_words.get(hit.memory.id):
+        return label
+    strong = hit.relevance >= STRONG_RELEVANCE
+    agreed = round(hit.agreement * len(answer.strategies))
+    if agreed > 1 and not answer.is_degraded:
+        return VERY_HIGH if strong and agreed == len(answer.strategies) else HIGH
+    return MEDIUM if strong or agreed > 1 else LOW
 
 
 def answer_view(answer: Answer) -> RenderableType:
@@ -98,7 +121,7 @@ def answer_view(answer: Answer) -> RenderableType:
 def _confidence_text(answer: Answer, hit: Hit) -> Text:
     from rich.text import Text
 
-    label = answer.confidence_of(hit)
+    label = confidence_of(answer, hit)
     relevance = f" {hit.relevance:.2f}" if _agrees(label, hit) else ""
     return Text(f"{label.replace('_', ' ')}{relevance}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
@@ -114,7 +137,7 @@ def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]
         for name in dict.fromkeys((*hit.ranks, *hit.scores))
     ]
     read_as = "" if answer.read_as in (None, text) else f", read as {safe(str(answer.read_as))!r}"
-    label = answer.confidence_of(hit)
+    label = confidence_of(answer, hit)
     is_in_order = bool(answer.alpha_reason and answer.alpha_reason.endswith(BY_RELEVANCE))
     relevance = f"relevance {hit.relevance:g}, " if is_in_order or _agrees(label, hit) else ""
     lines = [
@@ -217,7 +240,7 @@ def _print_table(page: ResultPage, *, is_explained: bool) -> None:
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
     """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
     rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
-    confidence, note = answer.confidence, answer.note
+    confidence, note = confidence_of(answer), answer.note
     if stage == PRELIMINARY:
         confidence, note = BY_WORDS_ALONE, "found by words; the search by meaning is pending"
     terminal.json({"type": stage, "confidence": confidence, "degraded": answer.is_degraded, "note": note, "results": rows})
@@ -229,7 +252,7 @@ def print_remarks(page: ResultPage) -> None:
     answer = page.answer
     for remark in _remarks_on(page):
         terminal.say(remark)
-    if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
+    if confidence_of(answer) == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
         terminal.say("low confidence: the first of these is near in meaning, and nothing else supports it")
 
 
@@ -239,7 +262,7 @@ def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, 
         **memory_fields(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
-        "confidence": answer.confidence_of(hit),
+        "confidence": confidence_of(answer, hit),
         "found_by": list(hit.found_by),
         "ranks": hit.ranks,
         "scores": hit.scores,
@@ -263,7 +286,7 @@ def batch_fields(answer: Answer, *, explain: bool) -> dict[str, object]:
     """Return an answer as a line of `search --batch` has it, without its id."""
     return {
         "query_type": answer.query_type,
-        "confidence": answer.confidence,
+        "confidence": confidence_of(answer),
         "degraded": answer.is_degraded,
         "note": answer.note,
         "results": [result_row(answer, hit, explain=explain) for hit in answer.hits],
@@ -289,16 +312,16 @@ def _answer_fields(page: ResultPage) -> dict[str, object]:
     return {
         "query": page.text,
         "query_type": answer.query_type,
-        "confidence": answer.confidence,
+        "confidence": confidence_of(answer),
         "degraded": answer.is_degraded,
         "note": "; ".join(_remarks_on(page)) or None,
         "suggestions": answer.suggestions,
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
         "elapsed_ms": round(page.elapsed, 1),
-        "total": answer.total,
+        "total": len(answer.cosines_alone),  # as far as the search has counted
         "page": page.page,
-        "has_more": answer.has_more,
+        "has_more": max(answer.cosines_alone, default=-1) >= answer.end,
         **({"ranked_by": page.ranked.by or None} if page.ranked else {}),
         "results": [result_row(answer, hit, explain=True) | _model_rank_of(page.ranked, hit) for hit in hits],
     }

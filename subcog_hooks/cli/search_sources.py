@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from subcog_hooks.cli.results import confidence_of
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import records
@@ -205,4 +206,4 @@ def _label_by_words(answer: Answer, request: Request, recall_sources: Sources, d
     memories = [hit.memory for hit in answer.hits]
     candidates.leave_out_copies(memories)
     by_words = Answer([candidates.hit(memory) for memory in memories], candidates.strategies, is_degraded=True)
-    answer.labels_by_words = {hit.memory.id: by_words.confidence_of(hit) for hit in by_words.hits}
+    answer.labels_by_words = {hit.memory.id: confidence_of(by_words, hit) for hit in by_words.hits}

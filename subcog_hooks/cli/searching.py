@@ -20,6 +20,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ProviderEr
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
+from subcog_hooks.recall.search import correct_words
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
@@ -82,7 +83,13 @@ def run_search(options: SearchOptions) -> int:
     facts = inputs.stated_facts(map(inputs.readable, options.state)) if options.state else None
     is_explained = options.explain or options.shape == results.JSON
     request = Request(
-        text, scope, mode=options.mode, is_typed=True, by_labels=not options.no_tags, is_explained=is_explained, facts=facts
+        text,
+        scope,
+        mode=options.mode,
+        correct=correct_words,
+        by_labels=not options.no_tags,
+        is_explained=is_explained,
+        facts=facts,
     )
     started = time.perf_counter()
     with context.reading() as store:

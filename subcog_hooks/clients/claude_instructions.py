@@ -38,15 +38,21 @@ def read_instructions(place: Place) -> Iterator[str]:
     ]
     settings = [read_settings(file) for file in files]
     if _last_value(settings, "autoMemoryEnabled") is not False and not _is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY"):
-        yield _head_of_index(memory_folder(config, settings[0], place.main))
+        yield _head_of_index(config, settings[0], place.main)
     mode = _member(_last_value(settings, "pluginConfigs"), PLUGIN, "options", MODE)
     if mode == NONE or _is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"):
         return
-    excluded = [glob for part in settings if isinstance(globs := part.get("claudeMdExcludes"), list) for glob in globs]
+    lists = [globs for part in settings if isinstance(globs := part.get("claudeMdExcludes"), list)]
+    excluded = [glob for globs in lists for glob in globs if isinstance(glob, str)]
 
     def existing(folders: list[str], names: tuple[str, ...], rules: str) -> list[str]:
         paths = [*all_files(folders, names), *rule_files(folders, rules, ".md", lambda fields: "paths" not in fields)]
-        return [file for file in paths if os.path.isfile(file) and not _is_excluded(file, excluded)]
+        files = [file for file in paths if os.path.isfile(file)]
+        if not excluded:
+            return files
+        from fnmatch import fnmatchcase  # It loads `re`, and few settings exclude files.
+
+        return [file for file in files if not any(fnmatchcase(file, glob) for glob in excluded)]
 
     own = existing([config], NAMES[:1], "rules")
     around = folders_between(os.path.abspath(os.sep), place.folder)
@@ -59,13 +65,6 @@ def read_instructions(place: Place) -> Iterator[str]:
     yield from read_texts(files, place.root)
 
 
-def memory_folder(config: str, settings: Mapping[str, object], main: str) -> str:
-    """Return the folder of auto memory of a project. config: the client's folder; settings: the person's; main: its root."""
-    configured = settings.get("autoMemoryDirectory")
-    folder = os.path.expanduser(configured) if isinstance(configured, str) else ""
-    return folder if os.path.isabs(folder) else os.path.join(config, "projects", slug_of(main)[:MAX_SLUG], "memory")
-
-
 def slug_of(path: str) -> str:
     """Return the name under which the client keeps a folder's sessions and notes.
 
@@ -75,7 +74,12 @@ def slug_of(path: str) -> str:
     return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
 
 
-def _head_of_index(folder: str) -> str:
+def _head_of_index(config: str, settings: Mapping[str, object], main: str) -> str:
+    """Return the part of a project's auto memory that is in each session. settings: the person's; main: the project's root."""
+    configured = settings.get("autoMemoryDirectory")
+    folder = os.path.expanduser(configured) if isinstance(configured, str) else ""
+    if not os.path.isabs(folder):
+        folder = os.path.join(config, "projects", slug_of(main)[:MAX_SLUG], "memory")
     text = read_text(os.path.join(folder, INDEX)) or ""
     return "".join(text.encode()[:INDEX_BYTES].decode(errors="ignore").splitlines(keepends=True)[:INDEX_LINES])
 
@@ -99,11 +103,3 @@ def _version() -> tuple[int, ...]:
     """Return the client's version; that of a client which does not name it is taken for a new one."""
     parts = os.environ.get(VERSION, "").partition("_")[2].partition("_")[0].split("-")
     return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else READS_AGENTS
-
-
-def _is_excluded(file: str, globs: list[object]) -> bool:
-    if not globs:
-        return False
-    from fnmatch import fnmatchcase  # It loads `re`, and few settings exclude files.
-
-    return any(isinstance(glob, str) and fnmatchcase(file, glob) for glob in globs)

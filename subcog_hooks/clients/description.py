@@ -121,10 +121,6 @@ class Settings(_Located):
         return instead if os.path.isfile(instead) else os.path.join(self.folder_path, *self.file.split("/"))
 
 
-def _read_nothing(_: Place) -> Iterator[str]:
-    return iter(())
-
-
 @record
 class Client:
     """A coding agent.
@@ -140,7 +136,7 @@ class Client:
     contract: Contract | None = None
     sessions: str = ""
     session_folder: Folder | None = None
-    read_instructions: Callable[[Place], Iterator[str]] = _read_nothing
+    read_instructions: Callable[[Place], Iterator[str]] = lambda _: iter(())
     is_tried: bool = True
 
     @property

@@ -79,16 +79,6 @@ class RenderedBlock:
 NOTHING_RENDERED = RenderedBlock("")
 
 
-@record
-class _FittedEntry:
-    """An entry that has room in the block. text: harmless, and not yet cut."""
-
-    id: str
-    head: str
-    text: str
-    units: int
-
-
 def render_block(
     entries: Sequence[Entry],
     *,
@@ -113,23 +103,27 @@ def render_block(
     begin = _first_line(len(entries) if is_brief else 0, extra, notes)
     whole = min(max_units, hard_cap)
     lines = _pointer_lines(pointers, whole // LINES_SHARE) if entries else {}
-    hint = _command_attribute(command, has_episodes=any(line.id.startswith(EPISODE_PREFIX) for line in pointers))
+    hint = ""
+    if command:
+        has_episodes = any(line.id.startswith(EPISODE_PREFIX) for line in pointers)
+        source = "a note, or of a past session's record (no order)," if has_episodes else "a note"
+        hint = f' maybe="one line of {source} that may be related; {_prints_note(command)} it"'
     hints = utf16_units(hint) + utf16_units(_whole_attribute(whole_command))
     room = whole - utf16_units("\n".join((begin, *lines.values(), _LAST_LINE))) - hints
     placed, room = _fit_entries(entries, room)
-    share = _fair_share([line.units for line in placed], room)
-    spare = room - sum(min(line.units, share) for line in placed)
+    share = _fair_share([units for *_, units in placed], room)
+    spare = room - sum(min(units, share) for *_, units in placed)
     rows, ids, cut_ids = [], [], []
-    for line in placed:
-        text = line.text
-        if line.units > share:  # The first long entry takes the room that short ones leave.
-            text = _cut_harmless(text, min(line.units, share + spare))
+    for id_, row_head, line, units in placed:
+        text = line
+        if units > share:  # The first long entry takes the room that short ones leave.
+            text = _cut_harmless(line, min(units, share + spare))
             spare -= utf16_units(text) - share
         if text and text != "…":
-            rows.append(line.head + text)
-            ids.append(line.id)
-            if text != line.text:
-                cut_ids.append(line.id)
+            rows.append(row_head + text)
+            ids.append(id_)
+            if text != line:
+                cut_ids.append(id_)
     extra += _whole_attribute(whole_command) if cut_ids else ""
     head = _first_line(len(ids) if is_brief else 0, extra, notes) if ids else "<subcog-memories>"
     hinted = f"{head[:-1]}{hint}>"
@@ -138,12 +132,6 @@ def render_block(
         return NOTHING_RENDERED
     text = "\n".join((hinted if lines else head, *rows, *lines.values(), _LAST_LINE))
     return RenderedBlock(text, tuple(ids), tuple(lines), tuple(cut_ids))
-
-
-def _command_attribute(command: str, *, has_episodes: bool) -> str:
-    """Return the attribute that explains a line, and the command that opens its memory or episode."""
-    source = "a note, or of a past session's record (no order)," if has_episodes else "a note"
-    return f' maybe="one line of {source} that may be related; {_prints_note(command)} it"' if command else ""
 
 
 def _whole_attribute(command: str) -> str:
@@ -186,10 +174,7 @@ def head_units(entry: Entry) -> int:
 
 
 def _first_line(entries: int, extra: str, notes: Sequence[str]) -> str:
-    """Return the first line.
-
-    entries: number of a brief's entries, 0 for no brief; extra: rendered attributes; notes: the entries' authors.
-    """
+    """Return the first line. entries: number in a brief, 0 for no brief; extra: rendered attributes; notes: the authors."""
     source = "notes of the user and colleagues" if any(map(colleague_in, notes)) else "the user's own notes"
     more = f"; {entries} now, others when they matter" if entries else ""
     return f'<subcog-memories source="{source}, recalled by subcog{more}"{extra}>'
@@ -225,9 +210,9 @@ def answer_with_message(
         write(add_message(b"{}", message))
 
 
-def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry], int]:
-    """Return the entries that fit when each is cut to its minimum, and the room that all their texts share."""
-    placed: list[_FittedEntry] = []
+def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[tuple[str, str, str, int]], int]:
+    """Return the entries that fit when cut to their minimum (id, head, harmless text, its units), and the room of the texts."""
+    placed: list[tuple[str, str, str, int]] = []
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
     for entry in entries:
@@ -239,7 +224,7 @@ def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry
         units = utf16_units(text)
         min_units = min(units, MIN_TEXT_UNITS)
         if text and (min_units <= left or not placed):
-            placed.append(_FittedEntry(entry.id, head, text, units))
+            placed.append((entry.id, head, text, units))
             room -= len(head) + 1
             needed += min_units
     return placed, room
@@ -289,8 +274,6 @@ def _fair_share(needs: list[int], room: int) -> int:
 
 def _label(text: str) -> str:
     """Return the characters of `text` in the alphabet of ids: none of them can end an attribute or a header."""
-    if len(text) <= _LONGEST_LABEL and _LABEL.issuperset(text):
-        return text or "-"
     return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"
 
 
@@ -318,16 +301,13 @@ def gist_of(content: str, prompt: str) -> str:
     if utf16_units(whole) <= MAX_GIST:
         return whole
     first, _, rest = content.partition("\n")
-    title = _title_in(first) if rest.strip() else ""
+    title = first.rpartition(_HEADING_SEPARATOR)[2].strip(" #*").rstrip(":") if rest.strip() else ""
+    if len(title.split()) > MAX_TITLE_WORDS:
+        title = ""
+    title = title[:MAX_TITLE].rstrip()
     parts = split_sentences(rest if title else content)
     nearest = parts[_nearest_position(parts, _stems(prompt))] if parts else ""
     return f"{title}: {nearest}" if title and nearest else title or nearest
-
-
-def _title_in(line: str) -> str:
-    """Return the last heading of a memory's first line, "" where the line is a sentence."""
-    heading = line.rpartition(_HEADING_SEPARATOR)[2].strip(" #*").rstrip(":")
-    return heading[:MAX_TITLE].rstrip() if heading and len(heading.split()) <= MAX_TITLE_WORDS else ""
 
 
 def _nearest_position(parts: Sequence[str], prompt_stems: frozenset[str]) -> int:

@@ -85,8 +85,8 @@ def score_memory(memory: Outline, demand: float, age_rank: float, branch_share: 
     return BriefScore(memory, parts)
 
 
-def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
-    """Return the scores of the memories that could be in the brief of a session here, in no order. Raises StoreError.
+def rank_memories(call: HookCall) -> list[BriefScore]:
+    """Return the scores of the memories that could be in the brief of a session here, the highest first. Raises StoreError.
 
     Memories with triggers, paths or conditions are left out: their cues bring them. So are those that the client shows itself.
     """
@@ -104,11 +104,13 @@ def score_memories(call: HookCall, branch: str) -> list[BriefScore]:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
     memories.sort(key=lambda memory: (-memory.created_at, memory.seq))
     last = max(1, len(memories) - 1)
+    branch = (project.find_branch(call.here.root) if call.here else None) or ""
     shares = _branch_shares(branch_words(branch), memories)
-    return [
+    scores = [
         score_memory(memory, demand.get(memory.id, 0.0), position / last, shares.get(memory.id, 0.0))
         for position, memory in enumerate(memories)
     ]
+    return sorted(scores, key=lambda score: -score.total)  # Equal totals stay in this order: by age, then by their document.
 
 
 def branch_words(branch: str) -> list[str]:
@@ -133,13 +135,6 @@ def _branch_shares(words: Sequence[str], memories: Sequence[Outline]) -> dict[st
         for id_ in ids:
             shares[id_] = shares.get(id_, 0.0) + log(len(memories) / len(ids)) / log(len(memories))
     return {id_: min(MAX_BRANCH_SHARE, share) for id_, share in shares.items()}
-
-
-def rank_memories(call: HookCall) -> list[BriefScore]:
-    """Return the scores of the memories that could be in the brief of a session here, the highest first. Raises StoreError."""
-    branch = (project.find_branch(call.here.root) if call.here else None) or ""
-    # Equal totals come by age, then in the order of storing, which is a document's.
-    return sorted(score_memories(call, branch), key=lambda s: (-s.total, -s.memory.created_at, s.memory.seq))
 
 
 def select_fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memory] = ()) -> list[Outline]:

@@ -23,23 +23,26 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
+    from subcog_hooks.embed.static_encoder import StaticEncoder
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.project import Project
+    from subcog_hooks.store.vector_reader import VectorReader
 
 MAX_LOGGED_FAULTS = 3  # faults of the settings in one line; `doctor` names all
 MAX_AGENT = 64  # characters of the id of a subagent
 PRINT_MS = 5.0  # Rendering and writing need this time at the end.
 MIN_WAIT_MS = 20.0  # The hook waits this long for a writing process, even where no time is left.
 
-_left_open: list[State | StoreReader] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
+# Files that calls in this process leave open: closing the last connection checkpoints and deletes the WAL, 2 ms each time.
+left_open: list[State | StoreReader | VectorReader | StaticEncoder] = []
 
 
 def close_left_open() -> None:
     """Close the files that calls in this process have left open, where the process goes on."""
-    while _left_open:
-        _left_open.pop().close()
+    while left_open:
+        left_open.pop().close()
 
 
 class Stages:
@@ -88,7 +91,7 @@ class HookCall:
         """The memories, opened at the first use. Raises StoreError."""
         if self._store is None:
             self._store = StoreReader.reader(self.home, max(MIN_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
-            _left_open.append(self._store)
+            left_open.append(self._store)
         return self._store
 
     @property
@@ -171,7 +174,7 @@ def open_call(payload: Mapping[str, object], home: Home, deadline: Deadline) -> 
     here = project.find_project(folder) if os.path.isabs(folder) else None
     busy_ms = max(MIN_WAIT_MS, deadline.left_ms() - PRINT_MS)
     state = State.open_in_any_case(home, busy_ms, lambda fault: log(home, fault))
-    _left_open.append(state)
+    left_open.append(state)
     settings = loading.load(home, here.root if here else None, CompiledSettings(state))
     if faults := (*settings.problems, *settings.ignored):
         more = f"; and {len(faults) - MAX_LOGGED_FAULTS} more" if len(faults) > MAX_LOGGED_FAULTS else ""

@@ -15,10 +15,12 @@ from subcog_hooks.store.verdicts import (
     GIVEN,
     INJECTED,
     INTENT,
+    LINES,
     LOADED,
     NOTHING_FOUND,
     POINTED,
     REPEATED,
+    SPOKE,
     STALE,
     Thresholds,
 )
@@ -71,33 +73,22 @@ class Threshold:
         return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_cued else self.needed)
 
 
-def relevance_threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Threshold:
-    """Return the relevance that a memory needs.
-
-    is_enough: the intent reaches min_confidence; is_seeking: the prompt asks for stored memories.
-
-    >>> [round(relevance_threshold(0.25, is_enough=True, is_seeking=seeking).needed, 2) for seeking in (False, True)]
-    [0.25, 0.2]
-    >>> [relevance_threshold(bar, is_enough=False, is_seeking=False).needed for bar in (0.25, 0.6)]
-    [0.5, 1.2]
-    """
-    usual = min_relevance * SEEKING_FACTOR if is_seeking and is_enough else min_relevance
-    return Threshold(usual, usual if is_enough else DOUBTFUL_FACTOR * usual)
-
-
 def threshold_for_prompt(examined: Intent, settings: Settings, *, is_small: bool) -> Threshold:
     """Return the relevance that a memory needs with this prompt's intent and these settings.
 
     is_small: at most a few dozen memories are in scope. A prompt that asks for nothing gets only memories with a cue.
     """
-    bar = float(settings["surfacing.min_relevance"])
-    threshold = relevance_threshold(bar, is_enough=examined.is_enough(settings), is_seeking=examined.is_seeking)
+    usual = float(settings["surfacing.min_relevance"])
+    is_enough = examined.is_enough(settings)
+    if is_enough and examined.is_seeking:
+        usual *= SEEKING_FACTOR
+    needed = usual if is_enough else DOUBTFUL_FACTOR * usual
     if not examined.may_speak(settings):
-        threshold.needed = OUT_OF_REACH
+        needed = OUT_OF_REACH
     elif is_small and not examined.is_seeking:
         factor = SMALL_STORE_FACTOR * (CODE_FACTOR if examined.is_about_code else 1.0)
-        threshold.needed = max(threshold.needed, min(CERTAIN, threshold.needed * factor))
-    return threshold
+        needed = max(needed, min(CERTAIN, needed * factor))
+    return Threshold(usual, needed)
 
 
 @record
@@ -225,20 +216,6 @@ def rejection_reason(hit: Hit, given: AbstractSet[str], threshold: Threshold) ->
     return BAD if hit.marked < 1.0 and hit.probability >= threshold.usual else BELOW
 
 
-def hold_back_hits(hits: Sequence[Hit], min_relevance: float, reason: str) -> list[Judgement]:
-    """Return each hit with its outcome where none is handed over: the relevant hits get this reason."""
-    return [Judgement(hit, reason if hit.relevance >= min_relevance else BELOW) for hit in hits]
-
-
-def silence_reason(judgements: Sequence[Judgement], *, is_enough: bool) -> str:
-    """Return the verdict's outcome where no hit is handed over."""
-    if any(judgement.outcome in (GIVEN, LOADED) for judgement in judgements):
-        return REPEATED
-    if not is_enough:
-        return INTENT
-    return BELOW if judgements else NOTHING_FOUND
-
-
 def max_memories_for(certainty: float, max_memories: int) -> int:
     """Return the highest number of memories for a prompt of this certainty.
 
@@ -259,7 +236,8 @@ class Offer:
     block; distinct: drops the hits that repeat a better one; attributes: of the block; repeats_given: memories that the session
     has been given come again; tells_relevance: the block names relevances, since somebody asked; is_enough: the intent is sure;
     held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; line_bars: for lines that
-    point at memories; prompt: the text that such a line is near to; session_lines: lines that point at past sessions.
+    point at memories; prompt: the text that such a line is near to; line_candidates: further hits, at the first of which that
+    the session has not seen a line points; session_lines: lines that point at past sessions.
     when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
@@ -281,16 +259,11 @@ class Offer:
     session_lines: Sequence[Pointer] = ()
     when_given: Callable[[Sequence[str]], None] | None = None
 
-    def point_at_first_of(self, hits: Sequence[Hit], prompt: str) -> None:
-        """Let a line point at the first of these further hits that the session has not seen. prompt: its gist is near to it."""
-        self.line_candidates, self.prompt = hits, prompt
-
     def judge(self, given: AbstractSet[str], pointed: AbstractSet[str] = frozenset()) -> list[Judgement]:
         """Return each hit with its outcome.
 
         given, pointed: ids that the session has been given, and those of earlier lines.
         """
-
         excluded = frozenset() if self.repeats_given else given
         judgements = [*judge_hits(self.hits, excluded, self.threshold, self.max_memories, self.distinct), *self.held_back]
         if self.line_candidates:
@@ -312,8 +285,11 @@ class Offer:
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:
         """Return the outcome of an offer without an injected hit."""
-
-        return silence_reason(judgements, is_enough=self.is_enough)
+        if any(judgement.outcome in (GIVEN, LOADED) for judgement in judgements):
+            return REPEATED
+        if not self.is_enough:
+            return INTENT
+        return BELOW if judgements else NOTHING_FOUND
 
 
 @record
@@ -347,18 +323,14 @@ class Verdict:
     units: int = 0
 
     def end_delivery(self, outcome: str, judgements: Sequence[Judgement], block: RenderedBlock) -> None:
-        """Fill in the outcome of the offer's delivery."""
-        self.outcome, self.judgements = outcome, judgements
+        """Fill in the outcome of the offer's delivery, "" for the one that the block shows."""
+        assert self.offer is not None
+        shown = SPOKE if block.ids else LINES if block.pointed else self.offer.silence_reason(judgements)
+        self.outcome, self.judgements = outcome or shown, judgements
         judged = {judgement.hit.memory.id for judgement in judgements}
         if episodes := [id_ for id_ in block.pointed if id_ not in judged]:
             self.note = "; ".join(filter(None, (self.note, f"past sessions pointed at: {', '.join(episodes)}")))
         self.ids, self.pointed, self.text, self.units = block.ids, block.pointed, block.text, block.units
-
-    def fail(self, outcome: str, reason: str, error: Exception, given: AbstractSet[str]) -> None:
-        """Record that the delivery of this offer failed. given: ids that the session has been given."""
-        self.outcome, self.reason, self.error = outcome, reason, error
-        if self.offer is not None:
-            self.judgements = self.offer.judge(given)
 
 
 def injected_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -383,6 +355,14 @@ def bars_from_settings(settings: Settings, needed: float | None = None) -> Thres
     )
 
 
+def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount the hits about missing files, and mark the hits that the client has loaded."""
+    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
+
+        absent_files.discount_absent(hits, call)
+
+
 def offer_exact(
     call: HookCall,
     exact: ExactMatches,
@@ -400,10 +380,7 @@ def offer_exact(
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
     hits = exact.hits()
-    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
-
-        absent_files.discount_absent(hits, call)
+    discount_absent(hits, call)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: Sequence[Hit]) -> Sequence[Hit]:
@@ -415,10 +392,9 @@ def offer_exact(
         distinct_hits = [others[position] for position in fusion.distinct_positions([hit.memory.content for hit in others])]
         return [hit for hit in relevant if BRIEF in hit.ranks or hit in distinct_hits]
 
-    threshold = Threshold(min_relevance, min_relevance)
     offer = Offer(
         hits,
-        threshold,
+        Threshold(min_relevance, min_relevance),
         max_memories,
         max_units,
         distinct,

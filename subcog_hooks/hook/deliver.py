@@ -14,13 +14,14 @@ from subcog_hooks.hook.block import (
     Entry,
     Pointer,
     RenderedBlock,
+    gist_of,
     render_block,
     to_hook_output,
 )
 from subcog_hooks.hook.choose import injected_judgements, pointer_judgements
 from subcog_hooks.hook.payload import MAX_BYTES
 from subcog_hooks.store import sessions
-from subcog_hooks.store.verdicts import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
+from subcog_hooks.store.verdicts import GATE, OUT_OF_TIME, RENDER, ROOM, SPENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Judgement, Offer, Verdict
-    from subcog_hooks.recall.hits import Hit
 
 SESSION_UNITS_SETTING = "surfacing.session_characters"
 BYTES_OF_UNIT = 3  # of UTF-8 in a UTF-16 unit, at most
@@ -50,12 +50,13 @@ def deliver(call: HookCall, event: str, verdict: Verdict, write: Callable[[bytes
 def _hand_over(
     call: HookCall, event: str, offer: Offer, write: Callable[[bytes], None], *, is_repeat: bool
 ) -> tuple[str, Sequence[Judgement], RenderedBlock]:
+    """Return the outcome, "" for the one that the block shows, the judgements and the block."""
     given, pointed = call.given_ids(), _pointed_ids(call, offer)
     judgements = offer.judge(given, pointed)
     call.stages.end(GATE)
     is_silent = not injected_judgements(judgements) and not pointer_judgements(judgements)
     if is_silent and not offer.new_session_lines(judgements, pointed):
-        return offer.silence_reason(judgements), judgements, NOTHING_RENDERED
+        return "", judgements, NOTHING_RENDERED
     units_left = _units_left(call, offer, judgements)
     if units_left < MIN_UNITS:
         return SPENT, judgements, NOTHING_RENDERED
@@ -81,13 +82,7 @@ def _hand_over(
     call.stages.end(RENDER)
     if has_lock:
         _commit_ledger(call, offer, block, is_repeat=is_repeat)
-    return _outcome_of_block(block, offer, judgements), judgements, block
-
-
-def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[Judgement]) -> str:
-    if block.ids:
-        return SPOKE
-    return LINES if block.pointed else offer.silence_reason(judgements)
+    return "", judgements, block
 
 
 def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
@@ -124,7 +119,7 @@ def preview_delivery(call: HookCall, verdict: Verdict) -> None:
     judgements = offer.judge(call.given_ids(), pointed)
     max_units = min(offer.max_units, int(call.settings[SESSION_UNITS_SETTING]))
     block = _render_offer(call, offer, judgements, max_units, pointed)
-    verdict.end_delivery(_outcome_of_block(block, offer, judgements), judgements, block)
+    verdict.end_delivery("", judgements, block)
 
 
 def _lock_ledger(call: HookCall) -> bool:
@@ -164,23 +159,26 @@ def _commit_ledger(call: HookCall, offer: Offer, block: RenderedBlock, *, is_rep
 def _render_offer(
     call: HookCall, offer: Offer, judgements: Sequence[Judgement], max_units: int, pointed: AbstractSet[str]
 ) -> RenderedBlock:
-    """Return the block of the chosen memories; a memory without room gets the outcome ROOM.
-
-    pointed: ids of the session's earlier lines.
-    """
+    """Return the block; a memory without room gets the outcome ROOM. pointed: ids of the session's earlier lines."""
     injected, pointers = injected_judgements(judgements), pointer_judgements(judgements)
     session_lines = offer.new_session_lines(judgements, pointed)
-    lines, command = (
-        _pointers_for([judgement.hit for judgement in pointers], offer, is_first=not pointed)
-        if pointers or session_lines
-        else ([], "")
-    )
+    lines: list[Pointer] = []
+    for judgement in pointers:
+        memory = judgement.hit.memory
+        lines.append(Pointer(memory.id, gist_of(memory.content, offer.prompt), memory.noted))
     lines += session_lines
+    command = ""
+    if lines and not pointed:  # Later lines come without it.
+        from subcog_hooks.hook import show_command  # Most blocks have no lines.
+
+        command = show_command.command_of_agent()
     is_late = any(judgement.hit.is_judged for judgement in injected)
-    entries = [
-        _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
-        for judgement in injected
-    ]
+    entries = []
+    for judgement in injected:
+        hit, memory = judgement.hit, judgement.hit.memory
+        date = min(memory.created_at, call.now_ms)  # A date that lies ahead is shown as today's.
+        relevance = hit.relevance if offer.tells_relevance and not hit.is_judged else None
+        entries.append(Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance))
     attributes = {**offer.attributes, "look": "second"} if is_late else offer.attributes
 
     def render(hard_cap: int, whole_command: str = "") -> RenderedBlock:
@@ -209,18 +207,3 @@ def _render_offer(
         if judgement.hit.memory.id not in (*block.ids, *block.pointed):
             judgement.outcome = ROOM
     return block
-
-
-def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
-    """Return the lines that point at memories, and the command that opens one, "" where the session has had it."""
-    from subcog_hooks.hook import block, show_command
-
-    lines = [Pointer(hit.memory.id, block.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
-    return lines, show_command.command_of_agent() if is_first else ""
-
-
-def _block_entry(call: HookCall, hit: Hit, *, tells_relevance: bool) -> Entry:
-    memory = hit.memory
-    date = min(memory.created_at, call.now_ms)  # A date that lies ahead is shown as today's.
-    relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance)

@@ -40,8 +40,13 @@ def start_process(home: Home, words: Sequence[str], stdin: bytes = b"") -> None:
     try:
         if hasattr(os, "posix_spawn"):
             _start_by_spawn(command, environment, home, reads)
-        else:
-            _start_by_subprocess(command, environment, home, reads)
+            return
+        import subprocess  # 6 ms, only for systems without posix_spawn.
+
+        quiet, flags = subprocess.DEVNULL, 0
+        if sys.platform == "win32":
+            flags = subprocess.DETACHED_PROCESS | subprocess.IDLE_PRIORITY_CLASS | subprocess.CREATE_NEW_PROCESS_GROUP
+        subprocess.Popen(command, stdin=reads, stdout=quiet, stderr=quiet, cwd=home.root, env=environment, creationflags=flags)
     finally:
         os.close(reads)
 
@@ -72,16 +77,6 @@ def _start_by_spawn(command: list[str], environment: dict[str, str], home: Home,
         os.posix_spawn(sys.executable, command, environment, file_actions=streams, setpgroup=0)
     finally:
         os.chdir(folder)
-
-
-def _start_by_subprocess(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
-    import subprocess  # 6 ms, only for systems without posix_spawn.
-
-    quiet = subprocess.DEVNULL
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.IDLE_PRIORITY_CLASS | subprocess.CREATE_NEW_PROCESS_GROUP
-    subprocess.Popen(command, stdin=reads, stdout=quiet, stderr=quiet, cwd=home.root, env=environment, creationflags=flags)
 
 
 def yield_to_others() -> None:

@@ -8,7 +8,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_home
-from subcog_hooks.hook import deliver, prompt_search, record
+from subcog_hooks.hook import deliver, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import NO_CLIENT, OF_CLIENT, PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
@@ -47,7 +47,6 @@ def decide_dry(
         return record.record_of_prompt(reading, verdict)
     finally:
         close_left_open()
-        prompt_search.close_left_open()
 
 
 STDIN = "-"  # This prompt stands for standard input.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.hook import choose
-from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.deliver import deliver
 from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
-from subcog_hooks.hook.prompt_search import discount_absent, open_sources
+from subcog_hooks.hook.prompt_search import open_sources
 from subcog_hooks.recall import pipeline
 from subcog_hooks.settings.defaults import SESSION_LINES
 from subcog_hooks.store import sessions, state_values
@@ -32,11 +32,8 @@ MAX_OUTPUT = 65_536  # last characters of an output that are read
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer one failed tool call: call `write` once with the output, or not at all. Raises StoreError."""
     error = text_of(payload, "error")
-    if error.strip() and payload.get("is_interrupt") is not True:
-        with_sound_state(home, lambda: _respond(payload, error, home, write, deadline))
-
-
-def _respond(payload: dict[str, object], error: str, home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    if not error.strip() or payload.get("is_interrupt") is True:
+        return
     call = open_call(payload, home, deadline)
     if call is None:
         return
@@ -64,7 +61,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     text, *further = messages = find_failures(lines) or ["\n".join((command, *lines[-LAST_LINES:]))]
     sources = open_sources(call)
     answer = pipeline.recall_for_parts(text, further, sources, call.eligible, call.deadline)
-    discount_absent(answer.hits, call)
+    choose.discount_absent(answer.hits, call)
     bar = float(settings["surfacing.min_relevance"])
     has_room = sessions.has_room_for_line(call.state, call.ledger_key)
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
@@ -79,7 +76,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
             return None
     offer = Offer(
         pipeline.sort_by_relevance(answer.hits),
-        choose.relevance_threshold(bar, is_enough=True, is_seeking=False),
+        choose.Threshold(bar, bar),
         min(MAX_MEMORIES, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.remove_repeats(relevant, sources.tuning),

@@ -15,11 +15,11 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import LAST_MS, Deadline
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import find_home
-from subcog_hooks.hook.payload import MAX_BYTES, session_of
+from subcog_hooks.hook.payload import session_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.translation import Translator
@@ -233,8 +233,8 @@ def main(translator: Translator | None = None) -> None:
         os._exit(0)
 
 
-def _parse_payload(output: Output) -> tuple[dict[str, object], str] | None:
-    """Return the payload and its event, None for a faulty one, which is logged."""
+def _parse_payload(output: Output) -> dict[str, object] | None:
+    """Return the payload, which names its event; None for a faulty one, which is logged."""
     raw = bytearray()
     while chunk := os.read(0, _READ_BYTES):
         output.trace = _UNREAD
@@ -248,20 +248,19 @@ def _parse_payload(output: Output) -> tuple[dict[str, object], str] | None:
         if raw.strip():
             _log_message(f"a payload of {len(raw)} bytes is not JSON")
         return None
-    event = payload.get("hook_event_name") if isinstance(payload, dict) else None
-    if not isinstance(payload, dict) or not isinstance(event, str):
+    if not isinstance(payload, dict) or not isinstance(payload.get("hook_event_name"), str):
         _log_message(f"a payload of {len(raw)} bytes names no event")
         return None
-    if event == TOOL_EVENT_ALIAS:
-        payload["hook_event_name"] = event = "PreToolUse"
-    return payload, event
+    if payload["hook_event_name"] == TOOL_EVENT_ALIAS:
+        payload["hook_event_name"] = "PreToolUse"
+    return payload
 
 
 def _handle_payload(output: Output, translator: Translator | None) -> None:
-    parsed = _parse_payload(output)
-    if parsed is None:
+    payload = _parse_payload(output)
+    if payload is None:
         return
-    payload, event = parsed
+    event = str(payload["hook_event_name"])
     if translator is None and (OF_CURSOR in payload or (IN_COPILOT in os.environ and "transcript_path" not in payload)):
         return  # Both run Claude Code's hooks beside their own. Copilot drops an answer in this form.
     payloads = [payload] if translator is None else translator.read(payload)
@@ -282,93 +281,60 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     output.trace = f"{answered_event} {session if session.isprintable() else ''}"
     if ignored:
         _log_message(ignored)
-    prompt = payloads[-1].get("prompt") if answered_event == "UserPromptSubmit" else None
-    message: str | None = ""
-    if isinstance(prompt, str) and _may_be_note(prompt):
-        output.end_at(max(last_ms, age_ms + LATE_NOTE_MS), float("inf"))
-        message = _answer_note(payloads[-1], translator, home, output)
+    message = None
+    if answered_event == "UserPromptSubmit":
+        message = _answer_note(payloads[-1], translator, home, output, max(last_ms, age_ms + LATE_NOTE_MS))
         if message is None:
             return
     output.end_at(last_ms, work_ms)
-    if translator is None and message:
+
+    def answer(payload: dict[str, object], write: Callable[[bytes], None]) -> None:
+        _answer_event(payload, home, write, deadline)
+
+    if translator is not None:
+        translator.answer(event, payloads, answer, output.prepare, output.write, _log_error)
+    elif message:
         from subcog_hooks.hook.block import answer_with_message  # Few prompts would be notes.
 
-        answer_with_message(lambda write: _answer_event(event, payload, home, write, deadline), output.write, message)
-    elif translator is None:
-        _answer_event(event, payload, home, output.write, deadline)
+        answer_with_message(lambda write: answer(payload, write), output.write, message)
     else:
-        _answer_client(translator, event, payloads, home, output, deadline)
+        answer(payload, output.write)
 
 
-def _may_be_note(prompt: str) -> bool:
+def _answer_note(
+    payload: dict[str, object], translator: Translator | None, home: Home, output: Output, end_ms: float
+) -> str | None:
+    """Store the note that a person may have typed, and stop the prompt. Return as `typed_note.answer_typed_note` does."""
+    prompt = text_of(payload, "prompt")
     start = prompt.lstrip()[:9].lower()
-    return start.startswith(("remember:", "remember\uff1a", "# ")) or (start[:1] == "<" and "remember" in prompt.lower())
-
-
-def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> str | None:
-    """Store the note that a person has typed, and stop the prompt. Return as `typed_note.answer_typed_note` does."""
+    if not start.startswith(("remember:", "remember\uff1a", "# ")) and not (start[:1] == "<" and "remember" in prompt.lower()):
+        return ""
+    output.end_at(end_ms, float("inf"))
     from subcog_hooks.hook import typed_note  # Few prompts are notes.
 
     is_attended = typed_note.is_attended(payload) if translator is None else translator.is_attended(payload)
     return typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message) if is_attended else ""
 
 
-def _answer_client(
-    translator: Translator, event: str, payloads: Sequence[dict[str, object]], home: Home, output: Output, deadline: Deadline
-) -> None:
-    """Answer another client's event: the texts of all its payloads in one output, in the client's form."""
-    texts: list[str] = []
-    outputs = [b""]
-
-    def add_text(answer: bytes) -> None:
-        whole = light_json.loads(answer.decode("ascii"))
-        fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
-        fields = fields if isinstance(fields, dict) else {}
-        text = fields.get("additionalContext")
-        if "permissionDecision" in fields:
-            outputs.append(translator.write_permission(event, str(fields["permissionDecisionReason"])))
-        elif isinstance(text, str):
-            rendered = translator.write(event, "\n".join([*texts, text]))
-            output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
-            texts.append(text)
-            outputs.append(rendered)
-
-    for payload in payloads:
-        room = translator.contract.max_bytes - sum(len(text.encode()) + 1 for text in texts)
-        try:
-            _answer_event(str(payload["hook_event_name"]), {**payload, MAX_BYTES: room}, home, add_text, deadline)
-        except OSError as error:  # The next payload may have a text that fits.
-            _log_error(error)
-    if outputs[-1]:
-        output.write(outputs[-1])
-
-
-def _answer_event(
-    event: str, payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline
-) -> None:
+def _answer_event(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer an event. Each loads its own modules alone."""
+    event = payload["hook_event_name"]
     if event == "UserPromptSubmit":
-        from subcog_hooks.hook import prompt
-
-        prompt.respond(payload, home, write, deadline)
+        from subcog_hooks.hook.prompt import respond
     elif event == "PreToolUse":
-        from subcog_hooks.hook import tool
-
-        tool.respond(payload, home, write, deadline)
+        from subcog_hooks.hook.tool import respond
     elif event == "PostToolUseFailure":
-        from subcog_hooks.hook import failed_call
-
-        failed_call.respond(payload, home, write, deadline)
+        from subcog_hooks.hook.failed_call import respond
     elif event == "SessionStart":
-        from subcog_hooks.hook import session
-
-        session.respond(payload, home, write, deadline)
+        from subcog_hooks.hook.session import respond
     elif event == "SubagentStart":
-        from subcog_hooks.hook import session
-
-        session.respond_to_subagent(payload, home, write, deadline)
+        from subcog_hooks.hook.session import respond_to_subagent as respond
     else:
         note_session_activity(payload, home, deadline)
+        return
+    from subcog_hooks.hook.call import with_sound_state
+
+    with_sound_state(home, lambda: respond(payload, home, write, deadline))
 
 
 def _log_error(error: BaseException) -> None:

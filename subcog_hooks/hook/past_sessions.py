@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.store.memory import Memory
 
 # The best episode needs this relevance: of eight questions about the past that no session answers, one reached it. The next two
 # come with it, however near: with a bar of .005 two of 32 questions lost their answer.
@@ -63,7 +62,7 @@ def _find_lines(reading: PromptReading) -> list[Pointer]:
     text = reading.search_text()
     with EpisodeStore.reader(call.home, max(MIN_WAIT_MS, call.deadline.left_ms())) as store:
         sources = open_sources(call, store)
-        eligible = Eligibility(_audiences(call), call.now_ms)
+        eligible = Eligibility(tuple([audience_of("project", name) for name in _projects(call)]), call.now_ms)
         hits = pipeline.recall_for_prompt(
             text, sources, eligible, call.deadline.sooner(AFTERWARDS_MS), prompt=mask_secrets(text)
         ).hits
@@ -72,18 +71,15 @@ def _find_lines(reading: PromptReading) -> list[Pointer]:
         best = pipeline.remove_repeats(hits, sources.tuning)
         details = store.details_of([hit.memory.id for hit in best])
     seen = _pointed_ids(call)
-    chosen = [
-        hit.memory
-        for hit in best
-        if hit.memory.id not in seen and (detail := details.get(hit.memory.id)) and detail.session != _own_session(call)
-    ]
-    return [_make_line(episode, text) for episode in chosen[:MAX_LINES]]
-
-
-def _make_line(episode: Memory, prompt: str) -> Pointer:
-    asked, _, outcome = episode.content.partition("\n\n")
-    found = gist_of(outcome, prompt) if outcome else ""
-    return Pointer(episode.id, f"{cut(asked, MAX_ASKED)} → {found}", f"past session, {_day_of(episode.created_at)}")
+    lines: list[Pointer] = []
+    for episode in [hit.memory for hit in best]:
+        detail = details.get(episode.id)
+        if len(lines) == MAX_LINES or episode.id in seen or detail is None or detail.session == _own_session(call):
+            continue
+        asked, _, outcome = episode.content.partition("\n\n")
+        found = gist_of(outcome, text) if outcome else ""
+        lines.append(Pointer(episode.id, f"{cut(asked, MAX_ASKED)} → {found}", f"past session, {_day_of(episode.created_at)}"))
+    return lines
 
 
 def find_lines_for_failure(messages: Sequence[str], call: HookCall) -> list[Pointer]:
@@ -113,10 +109,6 @@ def _projects(call: HookCall) -> tuple[str, ...]:
     """Return the names under which the episodes of the call's project are kept; outside of any project, its folder."""
     names = [name for project in call.with_parents(call.here) for name in project.names]
     return tuple(names or (text_of(call.payload, "cwd"),))
-
-
-def _audiences(call: HookCall) -> tuple[str, ...]:
-    return tuple([audience_of("project", name) for name in _projects(call)])
 
 
 def _own_session(call: HookCall) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.choose import Verdict
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
@@ -32,40 +32,27 @@ MAX_REASON = 200  # stored characters of an error
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer one prompt: call `write` once with the output, or not at all. Raises StoreError."""
-    with_sound_state(home, lambda: _respond(payload, home, write, deadline))
-
-
-def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     call = open_call(payload, home, deadline)
     if call is None:
         return
     reading = PromptReading(call)
     verdict = decide_prompt(reading)
-    _hand_over(reading, verdict, write)
-    _record(reading, verdict)
-    _look_again(reading, verdict)
+    if verdict.offer is not None:
+        from subcog_hooks.hook.deliver import deliver  # Most prompts have ended before.
 
-
-def _hand_over(reading: PromptReading, verdict: Verdict, write: Callable[[bytes], None]) -> None:
-    if verdict.offer is None:
-        return
-    from subcog_hooks.hook.deliver import deliver  # Most prompts have ended before.
-
-    try:
-        deliver(reading.call, PROMPT_EVENT, verdict, write)
-    except Exception as error:  # noqa: BLE001 - `_record` raises it again
-        verdict.fail(*outcome_of_error(error), error, reading.call.eligible.given)
-
-
-def _record(reading: PromptReading, verdict: Verdict) -> None:
-    """Record a prompt, once its answer is written. Raises the error that stopped it."""
+        try:
+            deliver(call, PROMPT_EVENT, verdict, write)
+        except Exception as error:  # noqa: BLE001 - it is raised again behind the record
+            verdict.outcome, verdict.reason = outcome_of_error(error)
+            verdict.error, verdict.judgements = error, verdict.offer.judge(call.eligible.given)
     from subcog_hooks.hook import record  # The answer does not wait for this import.
 
     record.record_prompt(reading, verdict)
     for remark in verdict.remarks:
-        reading.call.log(remark)
+        call.log(remark)
     if verdict.error is not None:
         raise verdict.error
+    _look_again(reading, verdict)
 
 
 def _look_again(reading: PromptReading, verdict: Verdict) -> None:
@@ -89,10 +76,14 @@ def decide_prompt(reading: PromptReading) -> Verdict:
     call = reading.call
     settings = call.settings
     limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), call.deadline.left_ms() - SETTLE_MS)
-    detected = detector.begin_detection(
-        reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0, _late_keeper(reading)
+    keep_late = None
+    if settings["llm.provider"] != NO_LLM and not call.is_trial and reading.keeps_texts:
+        from subcog_hooks.hook import detached  # Only with an LLM.
+
+        keep_late = detached.make_keeper(call.home)
+    detected = reading.detected = detector.begin_detection(
+        reading.prompt, settings, call.home, call.state, max(0.0, limit_ms) / 1000.0, keep_late
     )
-    reading.detected = detected
     try:
         verdict = _decide_by_words(reading)
         if _may_point_at_sessions(reading, verdict):
@@ -129,7 +120,7 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
         detected.reading.is_late = reading.position() > EARLY_PROMPTS
     call.stages.end(INTENT_READ)
     matches = reading.cue_matches = match_cues(reading.prompt, call)
-    has_news = matches is not None and matches.is_news(call.eligible.given)
+    has_news = matches is not None and any(memory.id not in call.eligible.given for memory in matches.memories.values())
     call.stages.end(EXACT)
     is_asked = detected.may_change or bool(topics and _is_worth_a_search(detected, settings, topics))
     is_asked = is_asked or not GOVERNED.isdisjoint(map(str.lower, detected.reading.words()))
@@ -166,18 +157,3 @@ def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics:
 def outcome_of_error(error: Exception) -> tuple[str, str]:
     """Map an exception to a verdict outcome and the reason in its record."""
     return OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED, f"{type(error).__name__}: {error}"[:MAX_REASON]
-
-
-def _late_keeper(reading: PromptReading) -> Callable[[str, str], None] | None:
-    call = reading.call
-    if call.settings["llm.provider"] == NO_LLM or call.is_trial or not reading.keeps_texts:
-        return None
-    from subcog_hooks.hook import detached  # Only with an LLM.
-
-    return detached.make_keeper(call.home)
-
-
-def _shown_to_llm(prompt: str) -> str | None:
-    from subcog_hooks.llm import disclosure  # Only for a text that leaves the machine.
-
-    return disclosure.disclosable_text(prompt)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.intent.detector import Detection
     from subcog_hooks.recall.exact import ExactMatches
-    from subcog_hooks.store.sessions import LastPrompt
 
 SETTLE_MS = 20.0  # Time left when the hook stops waiting for an LLM: 2 ms of work, 15 for a busy machine.
 _INNER_ENDS = (". ", "? ", "! ", "\n")  # A text without any of them is one sentence.
@@ -46,7 +45,7 @@ class PromptReading:
     def keeps_texts(self) -> bool:
         """Return whether texts of the prompt may be stored. An unreadable switch counts as off."""
         settings = self.call.settings
-        is_doubtful = any(_may_mean_prompt_log(name) for name in settings.left_out)
+        is_doubtful = any(name == EVERYTHING or "prompt" in name.lower() for name in settings.left_out)
         return bool(settings["surfacing.log_prompts"]) and not is_doubtful
 
     def position(self) -> int:
@@ -56,12 +55,6 @@ class PromptReading:
             self._position = session.prompts + 1 if session else 1
         return self._position
 
-    def earlier(self) -> LastPrompt | None:
-        """Return the topics of the session's earlier prompt, None where they are unknown. Raises StoreError."""
-        if not self.call.session or not self.keeps_texts:
-            return None
-        return sessions.find_last_prompt(self.call.state, self.call.session, self.call.now_ms)
-
     def search_text(self) -> str:
         """Return the text that memories are compared with: the typed part of the prompt and the borrowed topics."""
         return "\n".join((query_text(self.prompt, self.detected.reading.prompt), *self.borrowed))
@@ -69,9 +62,7 @@ class PromptReading:
     def separate_needs(self) -> list[str]:
         """Return the parts of the prompt that are needs by themselves: the messages of a failure, else a sentence."""
         prepared = self.detected.reading.prompt
-        if prepared is None:
-            return []
-        if not prepared.failures and not any(end in prepared.text for end in _INNER_ENDS):
+        if prepared is None or not (prepared.failures or any(end in prepared.text for end in _INNER_ENDS)):
             return []
         return needs_of(prepared)
 
@@ -91,15 +82,15 @@ class PromptReading:
 
 def borrow_topics(reading: PromptReading) -> None:
     """Let a follow-up borrow topics of the earlier prompt, and raise its confidence. Raises StoreError."""
-    words = reading.detected.reading
+    words, call = reading.detected.reading, reading.call
     own = reading.own_topics()
-    if len(own) > MAX_FOLLOW_UP_TOPICS:
+    if len(own) > MAX_FOLLOW_UP_TOPICS or not topics.is_follow_up(words.words(), own, words.intent.confidence):
         return
-    if not topics.is_follow_up(words.words(), own, words.intent.confidence):
+    if not call.session or not reading.keeps_texts:
         return
-    earlier = reading.earlier()
+    earlier = sessions.find_last_prompt(call.state, call.session, call.now_ms)
     if earlier is not None and (borrowed := topics.borrowed_topics(own, earlier)):
-        min_confidence = float(reading.call.settings["search_intent.min_confidence"])
+        min_confidence = float(call.settings["search_intent.min_confidence"])
         words.intent.confidence = topics.follow_up_confidence(words.intent.confidence, earlier, min_confidence)
         reading.borrowed = borrowed
         reading.detected.is_follow_up = True
@@ -115,8 +106,3 @@ def match_cues(prompt: str, call: HookCall) -> ExactMatches | None:
     text = prompt if has_triggers else ""
     facts = call.facts() if has_conditions else None
     return exact.match_prompt(text, facts, call.store, call.eligible, call.deadline)
-
-
-def _may_mean_prompt_log(name: str) -> bool:
-    """Return whether an unusable setting of this name may have been meant for surfacing.log_prompts."""
-    return name == EVERYTHING or "prompt" in name.lower()

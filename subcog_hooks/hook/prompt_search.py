@@ -8,6 +8,7 @@ from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.static_encoder import encode_by_language
 from subcog_hooks.hook import choose
+from subcog_hooks.hook.call import left_open
 from subcog_hooks.hook.choose import Offer, Verdict, bars_from_settings
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.intent.keywords import GENERAL, NONE
@@ -18,15 +19,14 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import ACTION, Answer
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
-from subcog_hooks.store.verdicts import INTENT, LLM, RECALL
+from subcog_hooks.store.verdicts import BELOW, INTENT, LLM, RECALL
 from subcog_hooks.text.vocabulary import GOVERNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
@@ -37,14 +37,6 @@ if TYPE_CHECKING:
 
 VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
 
-_left_open: list[VectorReader | static_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
-
-
-def close_left_open() -> None:
-    """Close the files that searches in this process have left open, where the process goes on."""
-    while _left_open:
-        _left_open.pop().close()
-
 
 def open_sources(call: HookCall, store: StoreReader | None = None) -> Sources:
     """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why.
@@ -54,28 +46,20 @@ def open_sources(call: HookCall, store: StoreReader | None = None) -> Sources:
     numbers = fusion.tuning_from_settings(call.settings)
     home = store.home if store else call.home
     index = LexicalIndex.open(home)
-    store = store or call.store
+    sources = Sources(index, store or call.store, None, numbers)
     if numbers.alpha == 0.0 or not os.path.exists(vectors_path(home, static_encoder.SPACE)):
-        return Sources(index, store, None, numbers)
+        return sources
     try:
         encoder = static_encoder.StaticEncoder.open()
-        _left_open.append(encoder)
+        left_open.append(encoder)
         vectors = VectorReader.reader(home, static_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
-    except ExtensionMissing:
-        return Sources(index, store, None, numbers)
     except SubcogError as error:
-        call.log(f"recall by words alone: {error}")
-        return Sources(index, store, None, numbers)
-    _left_open.append(vectors)
-    return Sources(index, store, recall_vectors.SearchSpace(vectors, encode_by_language(encoder.encode)), numbers)
-
-
-def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
-
-        absent_files.discount_absent(hits, call)
+        if not isinstance(error, ExtensionMissing):
+            call.log(f"recall by words alone: {error}")
+        return sources
+    left_open.append(vectors)
+    sources.space = recall_vectors.SearchSpace(vectors, encode_by_language(encoder.encode))
+    return sources
 
 
 MAX_RULES = 20  # newest rules about one action, of which an order brings one
@@ -102,24 +86,26 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
             raise
         return decide_by_cues(reading, f"triggers and conditions alone: {error}")
     call.stages.end(RECALL)
-    topics = reading.topics(_word_rarity(sources) if detected.may_change else None)
+    topics = reading.topics(recall_words.rarity_in_index(sources.index) if detected.may_change else None)
     examined = detected.settle(topics, call.settings, call.deadline.left_ms() - SETTLE_MS)
     remarks: list[str] = []
     if detected.may_change:
         call.stages.end(LLM)
     if examined.may_speak(call.settings) or choose.bars_for_lines(examined, call.settings, is_small=False).sole:
-        if new := _new_topics(topics, examined):
+        own = {topic.casefold() for topic in topics}
+        if new := [topic for topic in examined.topics if topic.casefold() not in own]:
             _recall_again(reading, sources, new, answer, remarks)
         offer: Offer | None = _offer_hits(reading, examined, answer.hits, sources.tuning, index=sources.index)
         held_back: list[choose.Judgement] = []
     else:
+        bar = float(call.settings["surfacing.min_relevance"])
         others = [hit for hit in answer.hits if not hit.is_cued]
-        held_back = choose.hold_back_hits(others, float(call.settings["surfacing.min_relevance"]), INTENT)
+        held_back = [choose.Judgement(hit, INTENT if hit.relevance >= bar else BELOW) for hit in others]
         cued = [hit for hit in answer.hits if hit.is_cued]
         offer = _offer_hits(reading, examined, cued, sources.tuning, held_back) if cued else None
     if rule := _find_governing_rule(reading, examined):
         offer = offer or _offer_hits(reading, examined, [], sources.tuning, held_back)
-        offer.point_at_first_of([rule], reading.search_text())
+        offer.line_candidates, offer.prompt = [rule], reading.search_text()
     if examined.llm_reason and examined.llm_seconds is not None:  # The LLM was asked, and failed.
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
@@ -184,14 +170,11 @@ def _offer_hits(
     *,
     index: LexicalIndex | None = None,
 ) -> Offer:
-    """Return the hits as an offer on the terms of this prompt.
-
-    held_back: judgements on other hits; index: counts the memories in scope, None for no search.
-    """
+    """Return the hits as an offer. held_back: judgements on others; index: counts the memories in scope, None for no search."""
     call, settings = reading.call, reading.call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, examined, position)
-    discount_absent(hits, call)
+    choose.discount_absent(hits, call)
     memories = numbers.small
     bar = min(float(settings["surfacing.min_relevance"]), float(settings["surfacing.maybe_relevance"]) or 1.0)
     if index is not None and not reading.detected.reading.is_foreign and any(hit.relevance >= bar for hit in hits):
@@ -251,11 +234,6 @@ def _recall_prompt(reading: PromptReading, sources: Sources) -> Answer:
     return answer
 
 
-def _new_topics(topics: tuple[str, ...], examined: Intent) -> list[str]:
-    own = {topic.casefold() for topic in topics}
-    return [topic for topic in examined.topics if topic.casefold() not in own]
-
-
 def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> None:
     """Add the hits for the prompt with new topics to the first answer, where there is time."""
     call = reading.call
@@ -272,8 +250,3 @@ def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], 
         return
     pipeline.join_answers(first, again)
     call.stages.end(RECALL)
-
-
-def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
-
-    return recall_words.rarity_in_index(sources.index)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Judgement, Verdict
     from subcog_hooks.hook.prompt_reading import PromptReading
-    from subcog_hooks.intent.keywords import Intent
     from subcog_hooks.recall.hits import Hit
 
 MAX_MASKED = 100_000  # characters of a prompt that is searched for secrets; a longer prompt is not stored.
@@ -140,10 +139,21 @@ def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdic
     if record.settings is None:
         record.settings = bars_from_settings(reading.call.settings)
     record.prompt = shown[:MAX_PROMPT] if shown is not None else None
-    if verdict.examined is not None:
-        topics = _topics_without_secrets(verdict.examined.topics, reading.prompt, shown)
-        answer = verdict.examined.answer
-        record.intent = _intent_record(verdict.examined, topics, answer.reasoning if answer and shown is not None else "")
+    if intent := verdict.examined:
+        assert intent.reading is not None
+        record.intent = PromptIntent(
+            intent.type,
+            intent.confidence,
+            intent.certainty,
+            _topics_without_secrets(intent.topics, reading.prompt, shown),
+            source=intent.source,
+            llm_status=intent.llm_status,
+            llm_ms=None if intent.llm_seconds is None else round(intent.llm_seconds * 1000.0, 1),
+            reasoning=intent.answer.reasoning if intent.answer and shown is not None else "",
+            row=intent.row,
+            signals=[(signal.name, signal.family, signal.weight) for signal in intent.reading.fired[:MAX_SIGNALS]],
+            cues=intent.reading.cues,
+        )
     return record
 
 
@@ -194,28 +204,10 @@ def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | Non
     return [topic for topic in topics if topic.casefold() in stored or topic.casefold() not in whole]
 
 
-def _intent_record(intent: Intent, topics: Sequence[str], reasoning: str) -> PromptIntent:
-    assert intent.reading is not None
-    return PromptIntent(
-        intent.type,
-        intent.confidence,
-        intent.certainty,
-        topics,
-        source=intent.source,
-        llm_status=intent.llm_status,
-        llm_ms=None if intent.llm_seconds is None else round(intent.llm_seconds * 1000.0, 1),
-        reasoning=reasoning,
-        row=intent.row,
-        signals=[(signal.name, signal.family, signal.weight) for signal in intent.reading.fired[:MAX_SIGNALS]],
-        cues=intent.reading.cues,
-    )
-
-
 def candidates(judgements: Sequence[Judgement], outcome: str) -> list[Candidate]:
     """Return the most relevant candidates, and all injected ones. Where nothing was printed, those get the call's outcome."""
-    injected = sum(judgement.outcome == INJECTED for judgement in judgements)
     ordered = sorted(judgements, key=lambda judgement: (judgement.outcome != INJECTED, -judgement.hit.relevance))
-    ordered = ordered[: max(injected, MAX_CANDIDATES)]
+    ordered = ordered[: max(len(injected_judgements(judgements)), MAX_CANDIDATES)]
     ordered.sort(key=lambda judgement: -judgement.hit.relevance)
     if outcome in (SPOKE, LINES):
         outcome = INJECTED

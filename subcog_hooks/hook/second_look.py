@@ -102,23 +102,11 @@ def _nearest_new(verdict: Verdict, call: HookCall) -> list[Hit]:
 
 
 def main() -> None:
-    """Read a task of a second look from standard input, and do it. Raises ValueError, KeyError, StoreError."""
+    """Ask the model as a task on standard input says, and keep its choice. Raises ValueError, KeyError, StoreError."""
     home = Home.find()
     _thread.start_new_thread(_end_in_time, (home,))
     detached.yield_to_others()
-    task = light_json.loads(os.read(0, detached.MAX_INPUT_BYTES).decode())
-    assert isinstance(task, dict)
-    take_look(task, home)
-
-
-def _end_in_time(home: Home) -> None:
-    time.sleep(LOOK_MS / 1000.0)
-    log.write_line(home, f"a second look was cut off after {LOOK_MS // 1000} s")
-    os._exit(0)
-
-
-def take_look(task: Mapping[str, Any], home: Home) -> None:
-    """Ask the model, and keep its choice for the session. Raises KeyError, StoreError."""
+    task: Any = light_json.loads(os.read(0, detached.MAX_INPUT_BYTES).decode())
     call = open_call(task, home, Deadline(LOOK_MS - AT_END_MS))
     assert call is not None
     by_id = call.store.by_ids(list(task["near"]))
@@ -130,6 +118,12 @@ def take_look(task: Mapping[str, Any], home: Home) -> None:
     except SubcogError as error:
         failure = error.message
     _record_look(task, call, notes, ids, model, failure)
+
+
+def _end_in_time(home: Home) -> None:
+    time.sleep(LOOK_MS / 1000.0)
+    log.write_line(home, f"a second look was cut off after {LOOK_MS // 1000} s")
+    os._exit(0)
 
 
 def _ask_model(text: str, notes: Sequence[Memory], call: HookCall) -> tuple[Sequence[str], str]:

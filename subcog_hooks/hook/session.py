@@ -9,7 +9,7 @@ SubagentStart: the pinned and the standing memories of that brief reach a subage
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import (
     COMPACTING,
     FIRST,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.store.memory import Memory
@@ -48,48 +47,30 @@ MAX_MEMORIES = 100  # The longest brief has room for fewer.
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Begin a session: call `write` once with the output, or not at all. Raises StoreError."""
-    with_sound_state(home, lambda: _respond(payload, home, write, deadline))
-
-
-def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     call = open_call(payload, home, deadline)
     if call is None:
         return
     _answer_start(call, payload, write)
-    if not call.is_trial:
-        _start_background_work(call)
+    from subcog_hooks.store import home_files  # The brief has been written, and does not wait for it.
+
+    if call.is_trial or not home_files.is_due(call.home, call.now_ms):
+        return
+    from subcog_hooks.hook import detached  # Jobs are rarely due.
+
+    if detached.may_start() and not home_files.is_held(call.home.jobs_lock):
+        detached.start_process(call.home, [detached.BACKGROUND_COMMAND])
 
 
 def respond_to_subagent(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Begin a subagent: call `write` once with the output, or not at all. Raises StoreError."""
-    # A nameless subagent is the client's own: it writes the summary of a compaction.
-    if text_of(payload, "agent_id") and text_of(payload, "agent_type"):
-        with_sound_state(home, lambda: _respond_to_subagent(payload, home, write, deadline))
-
-
-def _respond_to_subagent(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
+    if not text_of(payload, "agent_id") or not text_of(payload, "agent_type"):
+        return  # A nameless subagent is the client's own: it writes the summary of a compaction.
     call = open_call(payload, home, deadline)
     if call is None or silence_reason(call):
         return
-    memories = _memories_by_channel(call, None, (), is_whole=False)
+    memories = _memories_by_channel(call, (), is_whole=False)
     if any(memories.values()):
         _hand_over(call, memories, text_of(payload, "agent_type"), write, is_repeat=True, event=SUBAGENT_EVENT)
-
-
-def _start_background_work(call: HookCall) -> None:
-    """Start the background jobs, where some are due and no process runs them. Raises OSError."""
-    from subcog_hooks.store import home_files  # The brief has been written, and does not wait for it.
-
-    if not home_files.is_due(call.home, call.now_ms):
-        return
-    from subcog_hooks.hook import detached  # Jobs are rarely due.
-
-    if not detached.may_start():
-        return
-    from subcog_hooks.store.home_files import is_held
-
-    if not is_held(call.home.jobs_lock):
-        detached.start_process(call.home, [detached.BACKGROUND_COMMAND])
 
 
 def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
@@ -114,7 +95,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     used = _forget_given(call) if source == COMPACT else []
     first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
     is_silent = bool(silence_reason(call))
-    facts = _condition_facts(call) if first_ids is None and not is_silent else None
+    if first_ids is None and not is_silent and call.store.has_cues()[1]:
+        call.facts()  # Conditions are judged by the facts before the session is noted.
     _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
@@ -123,13 +105,12 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     news_text = "; ".join(filter(None, (_noted_text(call, untold), *news)))
     remark = (f"subcog: {news_text}" if news_text else _reminder_text(call)) if shows_remarks else ""
     if not remark:
-        _hand_over_start(call, source, first_ids, facts, used, write)
+        _hand_over_start(call, source, first_ids, used, write)
         return
     from subcog_hooks.hook.block import answer_with_message  # Few sessions begin with a remark.
 
-    answer_with_message(lambda write: _hand_over_start(call, source, first_ids, facts, used, write), write, remark)
-    if not call.is_trial:
-        _write_unless_busy(call, lambda: _note_remark(call, untold, news))
+    answer_with_message(lambda write: _hand_over_start(call, source, first_ids, used, write), write, remark)
+    _write_unless_busy(call, lambda: _note_remark(call, untold, news))
 
 
 def _settle_compaction(call: HookCall, payload: Mapping[str, object]) -> None:
@@ -145,18 +126,10 @@ def _settle_compaction(call: HookCall, payload: Mapping[str, object]) -> None:
 
 
 def _hand_over_start(
-    call: HookCall,
-    source: str,
-    first_ids: tuple[str, ...] | None,
-    facts: Mapping[str, Scalar] | None,
-    used: Sequence[str],
-    write: Callable[[bytes], None],
+    call: HookCall, source: str, first_ids: tuple[str, ...] | None, used: Sequence[str], write: Callable[[bytes], None]
 ) -> None:
-    """Hand over the session's first block. Raises StoreError.
-
-    first_ids: the memories of the first block of a resumed session.
-    """
-    memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, facts, used)
+    """Hand over the session's first block. first_ids: its memories in a resumed session. Raises StoreError."""
+    memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, used)
     ids: tuple[str, ...] = ()
     if any(memories.values()):
         ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
@@ -208,7 +181,7 @@ def preview_start(call: HookCall) -> Verdict:
     """Return the delivery to a session that begins now, even where settings silence it. Raises StoreError."""
     from subcog_hooks.hook import deliver as hook_deliver  # Some sessions begin with nothing.
 
-    verdict = _offer_memories(call, _memories_by_channel(call, _condition_facts(call), []), STARTUP)
+    verdict = _offer_memories(call, _memories_by_channel(call, []), STARTUP)
     hook_deliver.preview_delivery(call, verdict)
     return verdict
 
@@ -277,11 +250,6 @@ def _forget_given(call: HookCall) -> list[str]:
     return used
 
 
-def _condition_facts(call: HookCall) -> Mapping[str, Scalar] | None:
-    """Return the facts for conditions, before the session is noted; None where no memory has conditions."""
-    return call.facts() if call.store.has_cues()[1] else None
-
-
 def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
     """Write to state.db in a transaction, unless another process is writing, or the call is a trial. Raises StoreError."""
     if not call.session or call.is_trial:
@@ -294,19 +262,14 @@ def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
     call.state.commit()
 
 
-def _memories_by_channel(
-    call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str], *, is_whole: bool = True
-) -> dict[str, list[Memory]]:
-    """Return the live memories of each channel, in printing order. is_whole: also those that are not standing.
-
-    Raises StoreError.
-    """
+def _memories_by_channel(call: HookCall, used: Sequence[str], *, is_whole: bool = True) -> dict[str, list[Memory]]:
+    """Return the live memories by channel, in printing order; a part has the pinned and the standing. Raises StoreError."""
     store, eligible = call.store, call.eligible
     memories = {PINNED: lookups.find_pinned(store, eligible.audiences, MAX_PINNED, eligible.now_ms)}
-    if facts is not None:
+    if is_whole and store.has_cues()[1]:
         from subcog_hooks.recall import exact  # Few stores have conditions.
 
-        memories[STATE], note = exact.match_conditions(facts, store, eligible)
+        memories[STATE], note = exact.match_conditions(call.facts(), store, eligible)
         if note:
             call.log(note)
     memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]

@@ -8,7 +8,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.conditions import CHANGES, POWERSHELL, READING, SHOWS, TOOLS
 from subcog_hooks.hook import tool_search
-from subcog_hooks.hook.call import open_call, with_sound_state
+from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import TOOL_EVENT, input_of, session_of, text_of
 from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
@@ -17,7 +17,7 @@ from subcog_hooks.store.verdicts import REPEATED, SPENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.light_json import Json
@@ -49,8 +49,30 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
             from subcog_hooks.core import log  # The state is rarely busy.
 
             log.write_line(home, f"the permission mode is not noted: {error}")
-    if tool in TOOLS:
-        with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+    call = open_call(payload, home, deadline) if tool in TOOLS else None
+    if call is None:
+        return
+    command = text_of(input_of(payload), "command")
+    if tool == "Bash" and " show " in command:
+        from subcog_hooks.hook import show_command  # Few commands open memories.
+
+        if show_command.may_run_command(command, call):
+            write(show_command.PERMISSION)  # The agent opens the session's memories unasked.
+            return
+    if state_values.is_paused(call.state, call.now_ms):
+        return
+    verdict, late = _decide_call(call)
+    if verdict is None:
+        return
+    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
+    from subcog_hooks.hook.deliver import deliver
+
+    deliver(call, TOOL_EVENT, verdict, write)
+    if late is not None:
+        late.drop_after(verdict)
+    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
+    if verdict.outcome not in (REPEATED, SPENT):
+        record.record_call(call, TOOL_EVENT, verdict)
 
 
 def with_known_tool(payload: dict[str, object]) -> dict[str, object]:
@@ -78,28 +100,6 @@ def with_known_tool(payload: dict[str, object]) -> dict[str, object]:
     return {**payload, "tool_name": counterpart, "tool_input": {**tool_input, "file_path": path}}
 
 
-def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    call = open_call(payload, home, deadline)
-    if call is None:
-        return
-    if text_of(payload, "tool_name") == "Bash" and _allow_opening(payload, call, write):
-        return
-    if state_values.is_paused(call.state, call.now_ms):
-        return
-    verdict, late = _decide_call(call)
-    if verdict is None:
-        return
-    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
-    from subcog_hooks.hook.deliver import deliver
-
-    deliver(call, TOOL_EVENT, verdict, write)
-    if late is not None:
-        late.drop_after(verdict)
-    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
-    if verdict.outcome not in (REPEATED, SPENT):
-        record.record_call(call, TOOL_EVENT, verdict)
-
-
 def _decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     """Return the offer of a call's memories, None where nothing is new, and the late answer in it. Raises StoreError."""
     settings = call.settings
@@ -111,7 +111,11 @@ def _decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
     channels = search.run_channels()
     if search.note:
         call.log(search.note)
-    late = _find_late_answer(call)
+    late = None
+    if sessions.has_second_look(call.state, call.session) and not text_of(call.payload, "agent_id"):
+        from subcog_hooks.hook import second_look  # Few prompts have one, and the session would not see a subagent's.
+
+        late = second_look.find_late_answer(call)
     need = tool_search.need_of_call(tool, tool_input, target, replaced_text(tool_input))
     told, lines = tool_search.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if not float(settings["surfacing.maybe_relevance"]):
@@ -132,35 +136,10 @@ def _decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
         attributes={"tool": tool},
     )
     assert verdict.offer is not None
-    verdict.offer.point_at_first_of(lines, need or target.file)
+    verdict.offer.line_candidates, verdict.offer.prompt = lines, need or target.file
     if late is not None:
         late.add_to(verdict.offer)
     return verdict, late
-
-
-def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
-    """Let the agent open the session's memories unasked. Return whether the command does that."""
-    command = text_of(input_of(payload), "command")
-    if " show " not in command:
-        return False
-    from subcog_hooks.hook import show_command  # Few commands open memories.
-
-    if not show_command.may_run_command(command, call):
-        return False
-    write(show_command.PERMISSION)
-    return True
-
-
-def _find_late_answer(call: HookCall) -> LateAnswer | None:
-    """Return the waiting answer of a second look at the session's prompt, None for none. Raises StoreError.
-
-    A subagent gets no answer: the session would not see it.
-    """
-    if not sessions.has_second_look(call.state, call.session) or text_of(call.payload, "agent_id"):
-        return None
-    from subcog_hooks.hook import second_look  # Few prompts have a second look.
-
-    return second_look.find_late_answer(call)
 
 
 def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
@@ -190,7 +169,12 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
     settings = call.settings
     if call.is_trial or not settings["surfacing.log_prompts"] or settings.left_out:
         return
-    about = [target.file] if target.file else list(filter(_is_plain_name, _first_words(target.text)))
+    about = [target.file]
+    if not target.file:
+        from subcog_hooks.text.simple_commands import commands_of  # Most calls name a file.
+
+        names = (" ".join(part.split(None, 2)[:2]) for part in commands_of(target.text))
+        about = [name for name in names if _is_plain_name(name)]
     if not about:
         return
     ids = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
@@ -211,13 +195,6 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
         os.write(descriptor, light_json.dumps(row).encode() + b"\n")
     except OSError:
         pass  # A full disk, for example, costs only this line.
-
-
-def _first_words(command: str) -> Iterator[str]:
-    """Yield the first two words of each command in a shell's text."""
-    from subcog_hooks.text.simple_commands import commands_of  # Most calls name a file.
-
-    return (" ".join(part.split(None, 2)[:2]) for part in commands_of(command))
 
 
 def _is_plain_name(name: str) -> bool:

@@ -116,9 +116,12 @@ def _locate_file(path: str, call: HookCall) -> tuple[Project | None, str, str]:
     if not whole or len(whole) > globs.MAX_PATH or "\0" in whole:
         return here, "", ""
     inside = globs.relative_path(whole, here.root) if here else None
-    if here is not None and inside is not None and not _has_own_project(inside, here.root):
-        return here, whole, inside
-    # The path may lead to another worktree, or have links.
+    if here is not None and inside is not None:
+        folders = inside.split("/")[:-1]
+        between = [os.path.join(here.root, *folders[:depth], ".git") for depth in range(1, len(folders) + 1)]
+        if not any(map(os.path.lexists, between)):
+            return here, whole, inside
+    # The path may lead to another repository or worktree, or have links.
     owner = project.find_project(whole) if os.path.isabs(whole) else None
     inside = globs.relative_path(os.path.realpath(whole), owner.root) if owner else None
     if owner is not None and inside is not None:
@@ -137,12 +140,6 @@ def _find_around(owner: Project | None, absolute: str, call: HookCall) -> list[t
         if inside is not None and member.identity != owner.identity:
             around.setdefault(member.identity, (member, inside))
     return list(around.values())
-
-
-def _has_own_project(inside: str, root: str) -> bool:
-    """Return whether a folder between a file and the root is the root of another repository, or of a worktree."""
-    folders = inside.split("/")[:-1]
-    return any(os.path.lexists(os.path.join(root, *folders[:depth], ".git")) for depth in range(1, len(folders) + 1))
 
 
 def need_of_call(tool: str, tool_input: Mapping[str, object], target: ToolTarget, replaced: str) -> str:

@@ -17,6 +17,7 @@ from subcog_hooks.hook.payload import (
     FAILURE_EVENT,
     FIRST,
     FORGET,
+    MAX_BYTES,
     OF_CLIENT,
     PROMPT_EVENT,
     RESUMED,
@@ -31,7 +32,7 @@ from subcog_hooks.hook.payload import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.clients.description import Contract
 
@@ -136,13 +137,46 @@ class Translator:
         output = {"hookSpecificOutput": nested} if self.contract.form == NESTED else {self.contract.form: text}
         return light_json.dumps(output).encode("ascii") + b"\n"
 
-    def write_permission(self, event: str, reason: str) -> bytes:
-        """Return the output that allows a command, b"" where the client heeds none. event: the client's."""
-        if not self.contract.heeds_permission:
-            return b""
-        decision: dict[str, light_json.Json] = {"permissionDecision": "allow", "permissionDecisionReason": reason}
-        nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
-        return light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"
+    def answer(
+        self,
+        event: str,
+        payloads: Sequence[Payload],
+        answer: Callable[[dict[str, object], Callable[[bytes], None]], None],
+        prepare: Callable[[bytes], None],
+        write: Callable[[bytes], None],
+        log_error: Callable[[BaseException], None],
+    ) -> None:
+        """Write the texts that answer all payloads in one output, in the client's form.
+
+        event: the client's; answer: answers one payload; prepare: sets the output of a process that ends before.
+        """
+        texts: list[str] = []
+        output = b""
+
+        def add_text(answered: bytes) -> None:
+            nonlocal output
+            whole = light_json.loads(answered.decode("ascii"))
+            fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
+            fields = fields if isinstance(fields, dict) else {}
+            text = fields.get("additionalContext")
+            if "permissionDecision" in fields and self.contract.heeds_permission:
+                decision = {name: fields[name] for name in ("permissionDecision", "permissionDecisionReason")}
+                nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
+                output = light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"
+            elif isinstance(text, str):
+                rendered = self.write(event, "\n".join([*texts, text]))
+                prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
+                texts.append(text)
+                output = rendered
+
+        for payload in payloads:
+            room = self.contract.max_bytes - sum(len(text.encode()) + 1 for text in texts)
+            try:
+                answer({**payload, MAX_BYTES: room}, add_text)
+            except OSError as error:  # The next payload may have a text that fits.
+                log_error(error)
+        if output:
+            write(output)
 
 
 def _read_failure(payload: Payload) -> str:

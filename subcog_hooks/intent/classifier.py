@@ -51,8 +51,12 @@ def merge_intents(
     elif answer is None:
         assert keyword is not None
         kind, confidence, certainty, row = keyword.type, keyword.confidence, keyword.confidence, NOT_ASKED
-        if attempted:
-            confidence, row = _unanswered_confidence(keyword.confidence, min_confidence)
+        if attempted and confidence >= SURE_CONFIDENCE:
+            row = FAILED_SURE
+        elif attempted:
+            confidence, row = round(confidence - UNCERTAINTY, _DIGITS), FAILED
+            if confidence < min_confidence <= keyword.confidence:
+                confidence, row = min_confidence, FAILED_AT_THRESHOLD
     else:
         if keyword is None:
             kind, confidence, row = answer.type, _help_probability(answer), LLM_ALONE
@@ -87,15 +91,6 @@ def _answered_confidence(keyword: Intent, answer: Intent) -> tuple[float, str]:
     else:
         row = DIFFER
     return round(confidence, _DIGITS), row
-
-
-def _unanswered_confidence(confidence: float, min_confidence: float) -> tuple[float, str]:
-    if confidence >= SURE_CONFIDENCE:
-        return confidence, FAILED_SURE
-    lower = round(confidence - UNCERTAINTY, _DIGITS)
-    if lower < min_confidence <= confidence:
-        return min_confidence, FAILED_AT_THRESHOLD
-    return lower, FAILED
 
 
 def _help_probability(answer: Intent) -> float:

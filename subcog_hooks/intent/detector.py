@@ -81,7 +81,7 @@ class Detection:
         self.status, self.reason = SKIPPED, reason
 
     def start_call(
-        self, provider: Provider, prompt: str, state: State | None, seconds: float, keep_late: KeepLate | None = None
+        self, provider: Provider, prompt: str, state: State | None, seconds: float, keep_late: KeepLate | None
     ) -> None:
         """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
@@ -197,18 +197,11 @@ class Detection:
 
 
 def begin_detection(
-    prompt: str,
-    settings: Settings,
-    home: Home,
-    state: State | None,
-    disclose: Callable[[str], str | None],
-    seconds: float,
-    keep_late: KeepLate | None = None,
+    prompt: str, settings: Settings, home: Home, state: State | None, seconds: float, keep_late: KeepLate | None = None
 ) -> Detection:
     """Read a prompt's words, and start to ask an LLM where one is configured and the words are unsure.
 
-    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. keep_late:
-    keeps an answer that comes later under its key, None to drop it. Raises StoreError.
+    seconds: the call's own limit; keep_late: keeps a later answer under its key, None to drop it. Raises StoreError.
     """
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
@@ -216,14 +209,14 @@ def begin_detection(
     if reason := reason_to_skip_llm(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"])):
         detection.skip(reason)
         return detection
-    from subcog_hooks.llm import providers
+    from subcog_hooks.llm import disclosure, providers
 
     try:
         provider = providers.provider_of(settings, home)
     except ConfigError as error:
         detection.fault = error
         return detection
-    disclosed = disclose(prompt)  # before the cut: half a secret is not recognised
+    disclosed = disclosure.disclosable_text(prompt)  # before the cut: half a secret is not recognised
     if disclosed is None:
         detection.skip("the prompt may hold a secret")
     elif provider is not None:
@@ -241,25 +234,3 @@ def reason_to_skip_llm(reading: keywords.Reading, prompt: str, skip_confidence: 
     if not has_topics and reading.is_unclear:
         return "it neither asks nor names anything"
     return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
-
-
-def examine_prompt(
-    prompt: str,
-    settings: Settings,
-    home: Home,
-    state: State | None,
-    disclose: Callable[[str], str | None],
-    rarity: Callable[[str], float | None] | None = None,
-) -> Intent:
-    """Return the intent of a prompt for the terminal; llm_timeout_ms alone limits the wait, and nothing is counted.
-
-    rarity: of a word in the store, for `extract_topics`. Raises ConfigError for an unusable provider, StoreError.
-    """
-    limit_ms = float(settings["search_intent.llm_timeout_ms"])
-    detection = begin_detection(prompt, settings, home, state, disclose, limit_ms / 1000.0)
-    if detection.fault is not None:
-        raise detection.fault
-    intent = detection.settle(extract_topics(detection.reading.words(), rarity), settings, limit_ms)
-    if state is not None:
-        detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
-    return intent

@@ -112,26 +112,6 @@ _PLUSES = "++"  # behind one letter it is a language's name
 Element = frozenset[str] | None  # the alternatives at one position; None: a gap
 
 
-class Pattern:
-    """A pattern ready for matching.
-
-    is_head: it only fits at the beginning of a request; below: it needs fewer words, 0 for any number; rest: the elements
-    behind its first word.
-    """
-
-    __slots__ = ("below", "is_head", "rest")
-
-    def __init__(self, written: str, classes: dict[str, frozenset[str]]) -> None:
-        """Read a pattern. written: as in the table; classes: words by the class's name."""
-        first, *elements = written.split(" ")
-        self.below = 0
-        if first[0] == "<":
-            self.below = int(first[1:])
-            first, *elements = elements
-        self.is_head = first[0] == "^"
-        self.rest = tuple(_parse_element(part, classes) for part in elements)
-
-
 class Matcher:
     """The patterns of a table, by the words or classes that they begin with.
 
@@ -148,18 +128,16 @@ class Matcher:
         self._openers = openers
         self._classes = classes
         self._table = patterns
-        self._read: dict[int, Pattern] = {}
+        self._read: dict[int, tuple[int, bool, tuple[Element, ...]]] = {}
         by_word: dict[str, list[int]] = {}
         by_class: dict[str, list[int]] = {}
         for position, written in enumerate(patterns):
             first = written.split(" ", 2)[1 if written[0] == "<" else 0].removeprefix("^")
-            for choice in first.split("|") if "|" in first else (first,):
+            for choice in first.split("|"):
                 if choice[0] == "@":
                     by_class.setdefault(choice[1:], []).append(position)
-                elif choice in by_word:
-                    by_word[choice].append(position)
                 else:
-                    by_word[choice] = [position]
+                    by_word.setdefault(choice, []).append(position)
         self._by_word = by_word
         self._by_class = [(classes[name], positions) for name, positions in by_class.items()]
 
@@ -179,12 +157,10 @@ class Matcher:
                 if position in fits:
                     continue
                 if position not in self._read:
-                    self._read[position] = Pattern(self._table[position], self._classes)
-                pattern = self._read[position]
-                if (head or not pattern.is_head) and not 0 < pattern.below <= count:
-                    end = _match_end(pattern.rest, words, start)
-                    if end:
-                        fits[position] = " ".join(words[start:end])
+                    self._read[position] = _parse_pattern(self._table[position], self._classes)
+                below, is_head, rest = self._read[position]
+                if (head or not is_head) and not 0 < below <= count and (end := _match_end(rest, words, start)):
+                    fits[position] = " ".join(words[start:end])
             head = word in (END, QUESTION) or (head and word in self._openers)
         return fits
 
@@ -222,10 +198,7 @@ def split_prompt(text: str) -> list[str]:
 
 
 def _with_its_signs(bare: str, raw: str) -> str:
-    """Return a word with the dot before it or the pluses behind it that belong to its name: `.env`, `C++`.
-
-    raw: the word as typed.
-    """
+    """Return a word with the dot or the pluses that belong to its name: `.env`, `C++`. raw: the word as typed."""
     start = raw.find(bare)
     if raw[:start].endswith(".") and not raw[:start].endswith("..") and bare[0].isalpha():
         return f".{bare}"
@@ -249,16 +222,20 @@ def count_words(words: list[str]) -> int:
     return len({*words} - {END, QUESTION})
 
 
+def _parse_pattern(written: str, classes: dict[str, frozenset[str]]) -> tuple[int, bool, tuple[Element, ...]]:
+    """Return the limit of a prompt's words (0 for none), whether only a request's beginning fits, and the further elements."""
+    first, *elements = written.split(" ")
+    below = 0
+    if first[0] == "<":
+        below = int(first[1:])
+        first, *elements = elements
+    return below, first[0] == "^", tuple(_parse_element(part, classes) for part in elements)
+
+
 def _parse_element(part: str, classes: dict[str, frozenset[str]]) -> Element:
     if part == GAP:
         return None
-    words: set[str] = set()
-    for choice in part.split("|"):
-        if choice[0] == "@":
-            words |= classes[choice[1:]]
-        else:
-            words.add(choice)
-    return frozenset(words)
+    return frozenset().union(*(classes[choice[1:]] if choice[0] == "@" else (choice,) for choice in part.split("|")))
 
 
 def _match_end(rest: tuple[Element, ...], words: list[str], start: int) -> int:

@@ -154,12 +154,10 @@ def is_follow_up(words: Sequence[str], topics: Sequence[str], confidence: float)
     is_question = QUESTION in lowered
     if "and" in lowered[: len(lowered) - len(remaining)] and (is_question or remaining[0] in _AFTER_AND):
         return True
-    return is_question and _ends_in_pointer(lowered)
-
-
-def _ends_in_pointer(words: Sequence[str]) -> bool:
-    """Return whether the first question ends in a word that only points: "… the second?", "… any others?"."""
-    *_, before, last = ["", "", *words[: words.index(QUESTION)]]
+    if not is_question:
+        return False
+    # The first question may end in a word that only points: "… the second?", "… any others?".
+    *_, before, last = ["", "", *lowered[: lowered.index(QUESTION)]]
     return last in _POINTING and (last not in ("one", "ones") or before in _POINTING or before in _POINTING_AT_ONE)
 
 

@@ -93,7 +93,7 @@ PRIMARY = Strictness(1.0, (recall_words.ExactWords, recall_words.Relaxed))
 class Request:
     """A request to recall: the text, the scope and the ranking.
 
-    mode: one of MODES; strictness: how closely a memory has to match; is_typed: a person has typed the query, so its words may
+    mode: one of MODES; strictness: how closely a memory has to match; correct: corrects the words of a typed query, which may
     be misspelt or cut short; by_labels: whether the named tags and keywords count; is_explained: whether the answer counts the
     results of all pages and explains each score; facts: for judging conditions, None where conditions do not count; further:
     lists that were found without a search.
@@ -102,7 +102,7 @@ class Request:
     text: str
     scope: Filter
     mode: str = HYBRID
-    is_typed: bool = False
+    correct: query.Correct | None = None
     by_labels: bool = True
     is_explained: bool = False
     facts: Mapping[str, Scalar] | None = None
@@ -294,12 +294,8 @@ class Candidates:
         """
         if not self.named or not memory.keywords:
             return 0.0
-        return max(
-            [
-                self.named.get(analysis.label_form(word), 0.0) * (EVERYDAY_WORD if word.isalpha() and word.islower() else 1.0)
-                for word in memory.keywords
-            ]
-        )
+        factors = {word: EVERYDAY_WORD if word.isalpha() and word.islower() else 1.0 for word in memory.keywords}
+        return max([self.named.get(analysis.label_form(word), 0.0) * factor for word, factor in factors.items()])
 
 
 def gather_candidates(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
@@ -355,10 +351,10 @@ def _run_channels(
         return [run_channel(words, parsed_query, scope, tuning.lexical_depth * deeper, deadline) for words in word_channels]
 
     try:
-        if beside is not None and not request.is_typed:
+        if beside is not None and request.correct is None:
             beside.begin(ends_of(request.text), scope, depth, deadline)
         within = recall_words.scope_query(index, scope)
-        parsed_query = query.analyse_query(request.text, index, within=within, is_typed=request.is_typed)
+        parsed_query = query.analyse_query(request.text, index, within=within, correct=request.correct)
         if beside is not None:
             beside.begin(parsed_query.meant, scope, depth, deadline)
         results = search_words() if by_words else []

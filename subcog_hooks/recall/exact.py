@@ -13,7 +13,6 @@ from subcog_hooks.recall.hits import PATTERN, STATE, ChannelResult, Hit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
@@ -45,10 +44,6 @@ class ExactMatches:
     @property
     def memories(self) -> dict[int, Memory]:
         return {memory.seq: memory for memories in self.channels.values() for memory in memories}
-
-    def is_news(self, given: AbstractSet[str]) -> bool:
-        """Return whether any of these memories is new to the session. given: ids that the session has."""
-        return any(memory.id not in given for memories in self.channels.values() for memory in memories)
 
     def lists(self) -> list[ChannelResult]:
         """Return the memories of each channel in the form of a search result."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import exp
 
-from subcog_hooks.settings.defaults import ADAPTIVE, ALPHA, DEFAULTS, RELEVANCE, RRF, TYPE_SHARES
+from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TYPE_SHARES
 from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
@@ -79,15 +79,6 @@ class Tuning:
             value = numbers.get(name, usual)
             setattr(self, name, None if value == ADAPTIVE else type(usual)(value))
 
-    @property
-    def is_weighted(self) -> bool:
-        return self.mode != RRF
-
-    @property
-    def by_relevance(self) -> bool:
-        """Whether relevance may order the first results, which another share of meaning than usual excludes."""
-        return self.mode == RELEVANCE and self.alpha == ALPHA
-
 
 def tuning_from_settings(settings: Settings) -> Tuning:
     """Return the tuning of the settings."""
@@ -115,8 +106,7 @@ def weighted_sum(words: Mapping[int, float], cosines: Mapping[int, float], alpha
 def reciprocal_ranks(lists: Iterable[tuple[float, Mapping[int, int]]], k: int) -> dict[int, float]:
     """Return the reciprocal rank fusion of lists: the sum of `weight / (k + rank)`, by row number.
 
-    Cormack et al. 2009. lists: (weight, ranks from 1). A list of weight 0 adds neither scores nor memories. Raises ValueError
-    for a rank below 1.
+    Cormack et al. 2009. lists: (weight, ranks from 1). A list of weight 0 adds neither scores nor memories.
 
     >>> {seq: round(score, 4) for seq, score in reciprocal_ranks([(0.5, {7: 1, 8: 2}), (0.5, {8: 1})], 60).items()}
     {7: 0.0082, 8: 0.0163}
@@ -125,22 +115,8 @@ def reciprocal_ranks(lists: Iterable[tuple[float, Mapping[int, int]]], k: int) -
     for weight, ranks in lists:
         if weight > 0.0:
             for seq, rank in ranks.items():
-                if rank < 1:
-                    raise ValueError(f"row {seq} has the rank {rank}, expected 1 or more")
                 fused[seq] = fused.get(seq, 0.0) + weight / (k + rank)
     return fused
-
-
-def add_list(fused: Mapping[int, float], weight: float, ranks: Mapping[int, int]) -> dict[int, float]:
-    """Return the scores with a further list added: each of its memories gains `weight / rank`.
-
-    Such lists come from labels, patterns and states.
-
-    >>> add_list({1: 0.5, 2: 0.4}, 0.1, {2: 1, 3: 2})
-    {1: 0.5, 2: 0.5, 3: 0.05}
-    """
-    seqs = dict.fromkeys((*fused, *ranks))
-    return {seq: fused.get(seq, 0.0) + (weight / ranks[seq] if seq in ranks else 0.0) for seq in seqs}
 
 
 TOP_POSITIONS = 3  # The only memory with a rare identifier of the query comes among them.
@@ -179,25 +155,20 @@ def ranks_by_row(ranked: Sequence[tuple[float, int]]) -> dict[int, int]:
 
 
 SMALL_SHARE, MIDDLE_SHARE, LARGE_SHARE = 0.5, 0.7, 0.8  # S2: words suffice for few memories, many need meaning
-UNKNOWN_SHARE = 0.5  # for a corpus of unknown size
 
 
-def adaptive_alpha(query_type: str, by_type: float, corpus: int | None, small: int, large: int) -> tuple[float, str]:
+def adaptive_alpha(query_type: str, by_type: float, corpus: int, small: int, large: int) -> tuple[float, str]:
     """Return the mean of the shares of meaning for the query's type and for the corpus, and the reason.
 
-    by_type: the share for the query's type. corpus: the number of searched memories, None if unknown. It is small below
-    `small`, large from `large` on.
+    by_type: the share for the query's type. corpus: the number of searched memories, which is small below `small`, large from
+    `large` on.
 
     >>> adaptive_alpha("conceptual", 0.8, 800, 500, 5000)
     (0.75, 'conceptual asks for 0.8, a corpus of 800 for 0.7')
     """
-    if corpus is None:
-        by_corpus, size = UNKNOWN_SHARE, "unknown size"
-    else:
-        by_corpus = SMALL_SHARE if corpus < small else MIDDLE_SHARE if corpus < large else LARGE_SHARE
-        size = f"{corpus}"
+    by_corpus = SMALL_SHARE if corpus < small else MIDDLE_SHARE if corpus < large else LARGE_SHARE
     share = (by_type + by_corpus) / 2.0  # .25 to .9, within the .1 to .9 that S2 allows
-    return round(share, 4), f"{query_type} asks for {by_type}, a corpus of {size} for {by_corpus}"
+    return round(share, 4), f"{query_type} asks for {by_type}, a corpus of {corpus} for {by_corpus}"
 
 
 DAY_MS = 86_400_000
@@ -240,9 +211,6 @@ MAX_COMPARED = 200  # memories from the top
 WINDOW = 50  # memories from the top
 MIN_BODY = 80  # characters below the title line; a shorter text may mean another thing under another title
 ENDING = 40  # characters
-NEAR_COPY = 0.6  # similarity of the stems
-FIRST_RESULTS, MAX_COPIES = 5, 2  # the first results, and the most near copies among these
-SPREAD = 20  # results from the top among which near copies are moved back
 SIMILAR_LENGTH = 0.8  # Copies differ less in length, and comparing their words takes .2 ms.
 
 
@@ -312,25 +280,3 @@ def distinct_positions(texts: Iterable[str], max_similarity: float = NEAR_DUPLIC
                 continue
             earlier.append(words)
         yield position
-
-
-def spread_copies(texts: Sequence[WordSet]) -> list[int]:
-    """Return the positions of texts with at most MAX_COPIES near copies among the first FIRST_RESULTS; others follow these.
-
-    texts: the stems of each.
-
-    >>> spread_copies([frozenset(words) for words in ("abcd", "abcde", "abcd5", "abcdf", "abcdg", "xyz", "wvu")])
-    [0, 1, 2, 5, 6, 3, 4]
-    """
-    first: list[int] = []
-    for position, words in enumerate(texts):
-        if len(first) < FIRST_RESULTS and sum([_is_near_copy(words, texts[other]) for other in first]) < MAX_COPIES:
-            first.append(position)
-    return [*first, *(position for position in range(len(texts)) if position not in first)]
-
-
-def _is_near_copy(words: WordSet, other: WordSet) -> bool:
-    """Return whether two texts have much the same words, and no number of its own."""
-    if not _can_be_similar(len(words), len(other), NEAR_COPY) or similarity(words, other) < NEAR_COPY:
-        return False
-    return not any(c.isdigit() for word in words ^ other for c in word)

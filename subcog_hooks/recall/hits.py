@@ -20,7 +20,6 @@ _NOTHING: Mapping[Any, Any] = {}
 
 LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one strategy
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
-STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
 IDENTIFIER = "identifier"  # no channel: the lift of the only memory with a rare identifier of the query
 # Channels without a search: triggers, conditions, paths, pins to the start of sessions, use by the session.
 PATTERN, STATE, PATH, PINNED, USED = "pattern", "state", "path", "pinned", "used"
@@ -172,36 +171,3 @@ class Answer:
     cosines_alone: Mapping[int, float | None] = _NOTHING
     end: int = 0
     labels_by_words: Mapping[str, str] = _NOTHING
-
-    @property
-    def total(self) -> int:
-        """The number of results on all pages, as far as the search has counted."""
-        return len(self.cosines_alone)
-
-    @property
-    def has_more(self) -> bool:
-        """True where a further page has results."""
-        return max(self.cosines_alone, default=-1) >= self.end
-
-    @property
-    def confidence(self) -> str:
-        """The label of the best hit."""
-        return self.confidence_of(self.hits[0]) if self.hits else NO_RESULTS
-
-    def confidence_of(self, hit: Hit) -> str:
-        """Return the confidence in a hit, from the agreement of the strategies and its relevance.
-
-        All strategies (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
-        has medium at most, looser matching has `low` or `speculative`, and so has a hit of replaced words alone.
-        """
-        if self.stage in (LOW, SPECULATIVE):
-            return self.stage
-        if hit.is_guess and not hit.is_exact:
-            return LOW
-        if label := self.labels_by_words.get(hit.memory.id):
-            return label
-        strong = hit.relevance >= STRONG_RELEVANCE
-        agreed = round(hit.agreement * len(self.strategies))
-        if agreed > 1 and not self.is_degraded:
-            return VERY_HIGH if strong and agreed == len(self.strategies) else HIGH
-        return MEDIUM if strong or agreed > 1 else LOW

@@ -7,13 +7,13 @@ from itertools import islice
 from subcog_hooks.recall import fusion, logit, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, Answer, Hit
+from subcog_hooks.settings.defaults import RRF
 from subcog_hooks.store.store_reader import Filter, StoreReader
 from subcog_hooks.text import languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.intent.keywords import Intent
@@ -41,33 +41,33 @@ def recall_for_prompt(
     *,
     prompt: str | None = None,
     exact: ExactMatches | None = None,
-    left_out: AbstractSet[str] = frozenset(),
 ) -> Answer:
     """Return the hook's recall: the best candidates that may be handed over, most relevant first.
 
     prompt: the text that marks are compared with, None for `text`. exact: memories of triggers and conditions, which are always
-    among the hits. left_out: ids of unwanted memories; the others' lead is still measured against them. Memories stored after
-    the index's last commit are compared one by one: a crash or a busy writer hides none. Raises IndexUnusable, StoreError.
+    among the hits. Memories stored after the index's last commit are compared one by one: a crash or a busy writer hides none.
+    Raises IndexUnusable, StoreError.
     """
     store, tuning = sources.store, sources.tuning
     scope = Filter(audiences=eligible.audiences)
     candidates = gather_candidates(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, alpha_reason = choose_alpha(candidates, tuning, lambda: words.count_memories(sources.index, scope))
-    unwanted = set(store.seqs_of(left_out)) if left_out else set()
     watermark = sources.index.watermark()
     unindexed = store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
-    newer = [memory for memory in unindexed if memory.id not in left_out and eligible.allows(memory)]
-    unwanted.update(memory.seq for memory in newer)
-    scores = {seq: score for seq, score in fused_scores(candidates, tuning, alpha).items() if seq not in unwanted}
+    newer = {memory.seq: memory for memory in unindexed if eligible.allows(memory)}
+    scores = {seq: score for seq, score in fused_scores(candidates, tuning, alpha).items() if seq not in newer}
     by_score = memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows)
     placed = list(islice(by_score, PROMPT_CANDIDATES))
     candidates.leave_out_copies([memory for memory, _, _ in placed])
     hits = [candidates.hit(memory, score, factor) for memory, score, factor in placed]
-    if exact:
-        hits = _add_exact_matches(hits, exact, candidates, unwanted)
+    if exact:  # All of its memories come, in place of the last others.
+        present_seqs = {hit.memory.seq for hit in hits} | newer.keys()
+        missing = [candidates.hit(memory) for seq, memory in exact.memories.items() if seq not in present_seqs]
+        others = [hit for hit in hits if not hit.is_exact][: max(0, PROMPT_CANDIDATES - len(exact.memories))]
+        hits = [*(hit for hit in hits if hit.is_exact), *missing, *others]
     if newer:
-        candidates.look_up([memory.seq for memory in newer])
-    hits += [candidates.hit(memory, is_indexed=False) for memory in newer]
+        candidates.look_up(list(newer))
+    hits += [candidates.hit(memory, is_indexed=False) for memory in newer.values()]
     if exact:
         exact.pin(hits)
     if candidates.query.is_foreign:
@@ -144,14 +144,6 @@ def _keep_better_hits(best: dict[int, Hit], hits: Iterable[Hit]) -> None:
             best[hit.memory.seq] = hit
 
 
-def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candidates, unwanted: set[int]) -> list[Hit]:
-    """Return the hits with all memories of triggers and conditions, in place of the last others."""
-    present_seqs = {hit.memory.seq for hit in hits} | unwanted
-    missing = [candidates.hit(memory) for seq, memory in exact.memories.items() if seq not in present_seqs]
-    others = [hit for hit in hits if not hit.is_exact][: max(0, PROMPT_CANDIDATES - len(exact.memories))]
-    return [hit for hit in hits if hit.is_exact] + missing + others
-
-
 def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, index: Callable[[], LexicalIndex]) -> None:
     """Discount the hits that the user has marked wrong for such prompts. Raises IndexUnusable, StoreError.
 
@@ -220,7 +212,10 @@ def memories_by_score(
     brings hundreds, and ten are needed. Raises StoreError.
     """
     ages = store.ages(list(scores))
-    aged = {seq: apply_recency(scores[seq], created_at, now_ms, tuning) for seq, (created_at, _) in ages.items()}
+    aged: dict[int, tuple[float, float]] = {}
+    for seq, (created_at, _) in ages.items():
+        factor = fusion.recency_factor(created_at, now_ms, tuning.decay, tuning.floor)
+        aged[seq] = round(scores[seq] * factor, DIGITS), factor  # Rounding makes the score equal on every machine.
     if sole:
         for seq, score in fusion.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
             aged[seq] = (score, aged[seq][1])
@@ -246,7 +241,7 @@ def build_answer(hits: list[Hit], candidates: Candidates, alpha: float, alpha_re
     )
 
 
-def choose_alpha(candidates: Candidates, tuning: Tuning, corpus: Callable[[], int | None]) -> tuple[float, str]:
+def choose_alpha(candidates: Candidates, tuning: Tuning, corpus: Callable[[], int]) -> tuple[float, str]:
     """Return the share of meaning for this query, and the reason.
 
     corpus: counts the searched memories, called only where needed.
@@ -283,13 +278,13 @@ def channel_contributions(candidates: Candidates, tuning: Tuning, alpha: float) 
     weight = tuning.tags * max(candidates.named.values(), default=0.0)
     if len(candidates.named) >= fusion.MANY_LABELS:
         weight *= fusion.MANY_LABELS_FACTOR
-    if tuning.is_weighted:
+    if tuning.mode != RRF:
         return {
             LEXICAL: fusion.weighted_sum(candidates.words, {}, alpha, candidates.full_words),
             SEMANTIC: fusion.weighted_sum({}, candidates.cosines, alpha),
-            LABELS: fusion.add_list({}, weight, by_labels),
-            PATTERN: fusion.add_list({}, tuning.pattern * fusion.PATTERN_IN_WEIGHTED, by_pattern),
-            STATE: fusion.add_list({}, tuning.state * fusion.STATE_IN_WEIGHTED, by_state),
+            LABELS: {seq: weight / rank for seq, rank in by_labels.items()},
+            PATTERN: {seq: tuning.pattern * fusion.PATTERN_IN_WEIGHTED / rank for seq, rank in by_pattern.items()},
+            STATE: {seq: tuning.state * fusion.STATE_IN_WEIGHTED / rank for seq, rank in by_state.items()},
         }
     by_words = fusion.ranks_by_row(
         sorted(((score, seq) for seq, score in candidates.words.items()), key=lambda hit: (-hit[0], hit[1]))
@@ -308,12 +303,3 @@ def channel_contributions(candidates: Candidates, tuning: Tuning, alpha: float) 
 def agreement_factor(seq: int, candidates: Candidates, tuning: Tuning) -> float:
     """Return the factor of the strategies' agreement on a memory's score; 1.0 where none agree."""
     return 1.0 + tuning.agreement * candidates.agreement(seq)
-
-
-def apply_recency(score: float, created_at: int, now_ms: int, tuning: Tuning) -> tuple[float, float]:
-    """Return a score times the factor for the memory's age, and this factor.
-
-    Rounding makes the score equal on every machine.
-    """
-    factor = fusion.recency_factor(created_at, now_ms, tuning.decay, tuning.floor)
-    return round(score * factor, DIGITS), factor

@@ -8,19 +8,19 @@ from __future__ import annotations
 from itertools import pairwise
 from math import log
 
-import tantivy
-
 from subcog_hooks.core.records import record
 from subcog_hooks.store.index import ASKED, LABELS, SHORT, LexicalIndex
 from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.analysis import EXACT
 from subcog_hooks.text.typed_prompt import ends_of, quoted_phrases
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Mapping, Sequence
+
+    import tantivy
+
+    Correct = Callable[[list["Term"], LexicalIndex, tantivy.Query | None], None]
 
 MAX_TERMS = 24  # the rarest of a prompt
 MAX_GLUE = 12  # function words of a query that count in the ranking
@@ -29,9 +29,6 @@ MAX_GLUE = 12  # function words of a query that count in the ranking
 EVERYDAY_WEIGHT = 0.3  # the share of rarity that an everyday word keeps (text.vocabulary): it says little about the subject
 IDENTIFIER_WEIGHT = 1.5  # of an identifier that the store has
 PRIOR_DOCUMENTS = 50  # added so that rarity is useful in a store of few memories
-MAX_REPLACED = 3  # unknown words of one query: each costs half a millisecond
-REPLACED_WEIGHT = 0.8  # of an unknown word with others in its place
-MAX_BEGUN = 100  # words with the same beginning
 PART_SHARE = 0.7  # weight of an identifier's parts without the whole
 _NO_LABELS: Mapping[str, float] = {}
 
@@ -89,88 +86,55 @@ class Query:
 
 
 def analyse_query(
-    text: str, index: LexicalIndex, limit: int = MAX_TERMS, *, within: tantivy.Query | None = None, is_typed: bool = False
+    text: str, index: LexicalIndex, *, within: tantivy.Query | None = None, correct: Correct | None = None
 ) -> Query:
     """Return the query of a text for the memories of `index`.
 
-    It has at most `limit` known and `limit` unknown terms, the rarest first. A text of only function words keeps them, for "to
-    be or not to be". within: the memories that spell out acronyms and replace words. is_typed: words that no memory has are
-    replaced, by words that begin with them or else by a similar one, and well-known acronyms count. A prompt is full of such
-    words, a query is not.
+    It has at most MAX_TERMS known and as many unknown terms, the rarest first. A text of only function words keeps them, for
+    "to be or not to be". within: the memories that spell out acronyms and replace words. correct: puts other words in place of
+    a typed query's words that no memory has; its well-known acronyms count, too. A prompt is full of such words.
     """
     text = ends_of(text)
     terms = _extract_terms(text, index.analysers)
     language = languages.language_of(text)
     function_words = STOP | analysis.function_words(text, language) if language else STOP
-    chosen = [term for term in terms if term.is_identifier or not _is_glue(term, function_words)] or terms
+    chosen = [
+        term
+        for term in terms
+        if term.is_identifier or not (languages.is_function_pair(term.whole) if term.is_cjk else term.whole in function_words)
+    ] or terms
     glue = [term for term in terms if term not in chosen][:MAX_GLUE]
     for term in (*chosen, *glue):
-        _weigh_term(term, index)
+        weigh_term(term, index)
     if language:
         _inflect_terms(chosen, analysis.stems_by_word(text, language), index)
-    if is_typed:
-        _replace_unknown_words(chosen, index, within)
-    expansions = _expand_acronyms(chosen, index, within, is_typed=is_typed)
-    abbreviated = _add_acronyms(text, chosen, index, within, is_typed=is_typed)
+    if correct is not None:
+        correct(chosen, index, within)
+    expansions = _expand_acronyms(chosen, index, within, is_typed=correct is not None)
+    abbreviated = _add_acronyms(text, chosen, index, within, is_typed=correct is not None)
     chosen += abbreviated
     chosen.sort(key=lambda term: (not term.is_known, -term.weight, term.whole))
-    known_terms = [term for term in chosen if term.is_known][:limit]
-    unknown_terms = [term for term in chosen if not term.is_known][:limit]
-    parsed_query = Query(text, (*known_terms, *unknown_terms), glue, _quoted_phrases(text, index), language)
+    known_terms = [term for term in chosen if term.is_known][:MAX_TERMS]
+    unknown_terms = [term for term in chosen if not term.is_known][:MAX_TERMS]
+    # Phrases in a script without spaces have no order of words.
+    quoted = [phrase for phrase in quoted_phrases(text) if not languages.unspaced_runs(phrase)]
+    phrases = list(filter(None, [tuple(index.analysers.body_terms(phrase)) for phrase in quoted]))
+    parsed_query = Query(text, (*known_terms, *unknown_terms), glue, phrases, language)
     if not parsed_query.is_foreign:  # English words would tell its encoder another language.
         parsed_query.meant = " ".join((text, *expansions, *(term.whole.upper() for term in abbreviated)))
     return parsed_query
 
 
-def _is_glue(term: Term, function_words: AbstractSet[str]) -> bool:
-    return languages.is_function_pair(term.whole) if term.is_cjk else term.whole in function_words
-
-
-def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
-    if text.isascii() and '"' not in text:
-        return []
-    # Phrases in a script without spaces have no order of words.
-    spaced = [phrase for phrase in quoted_phrases(text) if not languages.unspaced_runs(phrase)]
-    return list(filter(None, [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]))
-
-
 def _inflect_terms(terms: list[Term], stems: Mapping[str, str], index: LexicalIndex) -> None:
-    """Give words of another language their stem in it where more memories have it than the English stem.
-
-    stems: of the words of the text.
-    """
+    """Give words of another language their stem in it (of `stems`) where more memories have it than the English stem."""
     for term in terms:
         stem = index.analysers.body.analyze(stems.get(term.whole, ""))
         if len(stem) == 1 and len(term.stems) == 1 and not term.is_identifier:
             other = Term(term.whole, tuple(stem))
-            _weigh_term(other, index)
+            weigh_term(other, index)
             if other.is_known and (not term.is_known or other.weight < term.weight):
                 term.stems, term.weight, term.is_known, term.labels = other.stems, other.weight, True, other.labels
                 term.is_whole_known = other.is_whole_known
-
-
-def _replace_unknown_words(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
-    terms = [term for term in terms if term.whole not in EVERYDAY] or terms  # "how does it work" asks for no worker
-    unknown = [term for term in terms if not (term.is_known or term.is_identifier or term.is_cjk)]
-    for term in unknown[:MAX_REPLACED]:
-        words = _words_beginning(term.whole, index, within)
-        if not words:
-            nearest = nearest_word(term.whole, index, within)
-            words = [nearest] if nearest else []
-        if words:
-            stems = dict.fromkeys(stem for word in words for stem in index.analysers.body.analyze(analysis.spread_words(word)))
-            begun = [stem for stem in stems if stem.startswith(term.whole) or term.whole.startswith(stem)]
-            term.instead, term.stems = tuple(words), tuple(begun or stems)
-            _weigh_term(term, index)
-            term.weight *= REPLACED_WEIGHT
-
-
-def _words_beginning(start: str, index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
-    """Return words and tags of memories that begin with these letters, the frequent ones first."""
-    if len(start) < SHORTEST_MISSPELT:
-        return []
-    words = index.words_with(start, MAX_BEGUN, within) + index.tags_with(start, MAX_BEGUN, within)
-    return list(dict.fromkeys(word for word, _ in sorted(words, key=lambda word: (-word[1], word[0]))))
 
 
 def _expand_acronyms(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None, *, is_typed: bool) -> list[str]:
@@ -205,7 +169,7 @@ def _add_acronyms(
             if is_whole and short not in asked and long in index.long_forms(short, within, is_typed=is_typed):
                 term = Term(short, tuple(index.analysers.body.analyze(short)))
                 term.spelled_out = tuple(index.analysers.body_terms(long))
-                _weigh_term(term, index)
+                weigh_term(term, index)
                 added.append(term)
                 asked.add(short)
     return added
@@ -234,7 +198,8 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
     return list(terms.values())
 
 
-def _weigh_term(term: Term, index: LexicalIndex) -> None:
+def weigh_term(term: Term, index: LexicalIndex) -> None:
+    """Set the weight of a term, and which of its forms memories have."""
     if term.is_cjk:
         frequency = index.document_frequency(analysis.CJK, term.whole)
         if index.max_questions:
@@ -265,57 +230,3 @@ def rarity(frequency: int, documents: int) -> float:
     """
     pool = documents + PRIOR_DOCUMENTS
     return max(0.0, log(pool / (frequency + 1)) / log(pool))
-
-
-SHORTEST_MISSPELT = 4  # letters of a word that others may replace; of three letters, every other combination is a word
-LENGTH_FOR_TWO_EDITS = 12  # letters; in shorter words two edits turn `transform` into `transport`
-KEPT_LETTERS = 2  # first letters that count as correct: people seldom err there, and a dictionary is sorted
-MAX_TRIED = 5  # candidates
-MAX_CANDIDATES = 5_000  # words with these first letters, the frequent words first
-
-
-def nearest_word(word: str, index: LexicalIndex, within: tantivy.Query | None = None) -> str | None:
-    """Return the nearest word of the memories: fewest edits, then in most memories, then by the alphabet.
-
-    An edit is an added, missing or other letter, or two swapped. Words of 4 to 11 letters may have one, longer words two. None
-    without such a word. Raises IndexUnusable.
-    """
-    max_edits = 2 if len(word) >= LENGTH_FOR_TWO_EDITS else 1
-    for other in similar_words(word, index, max_edits)[:MAX_TRIED]:
-        clauses = [tantivy.Query.term_query(index.schema, EXACT, other), *([within] if within is not None else [])]
-        # Counting all words within these memories takes 1 to 5 ms.
-        if within is None or index.count(tantivy.Query.boolean_query([(tantivy.Occur.Must, clause) for clause in clauses])):
-            return other
-    return None
-
-
-def similar_words(word: str, index: LexicalIndex, max_edits: int, within: tantivy.Query | None = None) -> list[str]:
-    """Return the words within `max_edits` of `word`, nearest first, of all memories or of `within`."""
-    if len(word) < SHORTEST_MISSPELT or not word.isalpha():
-        return []
-    candidates: list[tuple[int, int, str]] = []
-    for prefix in {word[:KEPT_LETTERS], word[0] + word[2]}:  # The second letter may have changed places with the third.
-        for other, frequency in index.words_with(prefix, MAX_CANDIDATES, within):
-            if abs(len(other) - len(word)) <= max_edits and other.isalpha():
-                candidates.append((edit_distance(word, other, max_edits), -frequency, other))
-    return list(dict.fromkeys(other for edits, _, other in sorted(candidates) if edits <= max_edits))
-
-
-def edit_distance(a: str, b: str, max_edits: int) -> int:
-    """Return the edits between two words (optimal string alignment), `max_edits` + 1 as soon as there are more.
-
-    >>> edit_distance("kuberntes", "kubernetes", 2), edit_distance("teh", "the", 1), edit_distance("port", "queue", 2)
-    (1, 1, 3)
-    """
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, other in enumerate(b, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                best = min(best, older[j - 2] + 1)
-            row.append(best)
-        if min(row) > max_edits:
-            return max_edits + 1
-    return min(row[-1], max_edits + 1)

@@ -65,11 +65,6 @@ def weigh_note(terms: Terms, confidence: float, prompt_number: int) -> Terms:
     return logit.with_sibling(weighed) if logit.SIBLING in values else weighed
 
 
-def evidence_meanings() -> dict[str, str]:
-    """Return the meaning of each evidence by its name, for `why`."""
-    return dict(read_rows(__file__, "evidence.tsv"))
-
-
 _ROWS = read_rows(__file__, "relevance.tsv")
 WITH_MEANING, WORDS_ALONE, OF_NOTES, FOREIGN = (
     {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3, 4)
@@ -212,6 +207,7 @@ class AskedTerms:
                 if term.stems and term.stems[0] in text.title:
                     in_title += weight
         comparable = max(self.total, MIN_ASKED)
+        neighbours = {pair for pair in pairwise(text.stems) if pair[0] in self._by_stem and pair in self._pairs}
         return {
             "covered": covered,
             "found": term_count,
@@ -219,7 +215,7 @@ class AskedTerms:
             "terms": log(1.0 + self.count),
             "opening": in_opening / comparable,
             "title": in_title / comparable,
-            "phrases": self._side_by_side(text.stems),
+            "phrases": sum([self._pairs[pair] for pair in sorted(neighbours)]) / (self._of_pairs or 1.0),
             "length": log(1.0 + len(text.stems)),
             "chronicle": text.chronicle,
             "prose": self._prose,
@@ -239,11 +235,6 @@ class AskedTerms:
         heading = text.heading
         weight = sum([self._by_stem.get(stem, 0.0) for stem in heading])
         return bool(heading) and heading <= self._by_stem.keys() and weight >= HEADING_SHARE * sum(self._by_stem.values())
-
-    def _side_by_side(self, stems: list[str]) -> float:
-        """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
-        pairs = {pair for pair in pairwise(stems) if pair[0] in self._by_stem and pair in self._pairs}
-        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs if self._of_pairs else 0.0
 
 
 def _matched_share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:

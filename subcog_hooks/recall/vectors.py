@@ -1,10 +1,9 @@
-"""The semantic channel: vectors near to the query, and the cosine that chance reaches."""
+"""The semantic channel: vectors near to the query."""
 
 from __future__ import annotations
 
 import _thread
 import sys
-from math import sqrt
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.hits import SEMANTIC
@@ -168,22 +167,3 @@ class _BackgroundSearch:
 
 def _is_narrow(scope: Filter) -> bool:
     return bool(scope.namespaces or scope.tags or scope.paths or scope.since is not None)
-
-
-# Made-up words. Other made-up words, and English words that no memory had, exceeded the cosine below in 2 of 100 cases among
-# 3,118 memories, in 4 of 100 among six. Of 1,348 real questions 3 found nothing, all among six memories without their words.
-PROBES = (
-    *("vexuno dralit", "xqzvbrt", "plomkirat fenud", "wubaxi", "zhqorv kjtwyp", "mirtulon"),
-    *("gavetok sibru", "qpfhzl", "tosmeduba", "yrkvnw dcxo", "belfarino", "hutigax ropel zuma"),
-)
-SPREAD = 3.0  # standard deviations above the mean; with 2.5, 10 in 100 passed on either half
-
-
-def chance_cosine(semantic: Semantic, scope: Filter) -> float:
-    """Return the cosine that a text without meaning hardly reaches in a scope. Raises StoreError, ModelError."""
-    nearest = [cosine for probe in PROBES if (cosine := semantic.nearest(probe, scope)) is not None]
-    if not nearest:
-        return -1.0
-    mean = sum(nearest) / len(nearest)
-    deviation = sqrt(sum([(cosine - mean) ** 2 for cosine in nearest]) / len(nearest))
-    return round(mean + SPREAD * deviation, 4)  # rounded like the hits'

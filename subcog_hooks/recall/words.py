@@ -33,11 +33,6 @@ LABEL_BOOST = 0.2  # the minimum for a tag or keyword; 1.0 where no text has the
 MAX_ALL_TERMS = 8  # terms; a memory hardly has all terms of a longer query
 UNKNOWN_SHARE = 0.25  # of the rarest word's score; .5 and 1.0 cost dialogue .002 to .005
 PHRASE_BOOST = 2.0  # words that the query quotes, in their order
-BEGINNING, ENDING = 5, 3  # letters: the minimal beginning of a word, and the ending that may differ
-PIECE = 3  # minimal letters of a word that may match inside others
-MAX_EDITS = 2  # the limit of tantivy's fuzzy queries
-LETTERS_PER_EDIT = 4  # letters; two edits in five letters turn any word into any other
-MAX_PATTERNS = 8  # words of one query; each pattern reads the whole dictionary
 ACRONYM_BOOST = 0.8  # the long form of an acronym, in order
 
 MAX_LABELS = 8  # of one query, the rarest
@@ -48,7 +43,7 @@ MAX_RARE_HOLDERS = 5  # memories of all projects with the identifier
 MAX_IDENTIFIERS = 4  # identifiers of a query; each costs a search
 
 
-class _WordChannel:
+class WordChannel:
     """A channel of words; subclasses build the query."""
 
     strategy = LEXICAL
@@ -78,7 +73,7 @@ class _WordChannel:
         raise NotImplementedError
 
 
-class Relaxed(_WordChannel):
+class Relaxed(WordChannel):
     """Memories with any of the query's terms, stemmed."""
 
     name = "lexical_relaxed"
@@ -88,7 +83,7 @@ class Relaxed(_WordChannel):
         return any_term_query(self._index, query)
 
 
-class ExactWords(_WordChannel):
+class ExactWords(WordChannel):
     """Memories with every quoted phrase of the query or, without quotes, with every term.
 
     A score adds the phrases to the score of `Relaxed`. A term that no memory has, or too many terms, find nothing.
@@ -105,11 +100,11 @@ class ExactWords(_WordChannel):
             return _all_of([_all_of(phrases)], optional) if len(phrases) == len(query.phrases) else None
         if not 0 < len(query.terms) <= MAX_ALL_TERMS or not all(term.is_known for term in query.terms):
             return None
-        every_term = _all_of([_any_of(_term_queries(index, term)) for term in query.terms])
+        every_term = _all_of([any_of(_term_queries(index, term)) for term in query.terms])
         return _all_of([every_term], _glue_queries(index, query))
 
 
-class AskedLike(_WordChannel):
+class AskedLike(WordChannel):
     """Memories that answer a question with any of the query's terms, stemmed; their best question counts.
 
     A score is the sum of the terms' rarities: questions are short, so length and repetition say nothing.
@@ -129,35 +124,10 @@ class AskedLike(_WordChannel):
             [make.const_score_query(make.term_query(index.schema, field, word), score) for word, score in word_scores]
             for field in ASKED_AT[: index.max_questions]
         ]
-        return make.disjunction_max_query(list(map(_any_of, by_question))) if word_scores else None
+        return make.disjunction_max_query(list(map(any_of, by_question))) if word_scores else None
 
 
-class Beginnings(_WordChannel):
-    """Memories with a word, tag or keyword that begins, at least nearly, with one of the query's words."""
-
-    name = "lexical_beginnings"
-
-    def _matching(self, query: Query) -> tantivy.Query | None:
-        beginnings = [word[: max(BEGINNING, len(word) - ENDING)] for word in _plain_terms(query, BEGINNING)]
-        words = _plain_terms(query, PIECE)
-        labels = [tantivy.Query.regex_query(self._index.schema, LABEL, f"(.* )?{word}.*") for word in words]
-        return _pattern_query(self._index, [f"{start}.*" for start in (*words, *beginnings)], labels)
-
-
-class Pieces(_WordChannel):
-    """Memories with a word that contains one of the query's words, or differs in one or two letters."""
-
-    name = "lexical_pieces"
-
-    def _matching(self, query: Query) -> tantivy.Query | None:
-        words = _plain_terms(query, PIECE)
-        edits = {word: min(MAX_EDITS, len(word) // LETTERS_PER_EDIT) for word in words if len(word) > PIECE + 1}
-        make, schema = tantivy.Query, self._index.schema
-        close = [make.fuzzy_term_query(schema, analysis.EXACT, word, max_edits) for word, max_edits in edits.items()]
-        return _pattern_query(self._index, [f".*{word}.*" for word in words], close)
-
-
-class Labels(_WordChannel):
+class Labels(WordChannel):
     """Memories with a tag or keyword that the query names. A score is the sum of their rarities and a little of the words'."""
 
     name = strategy = LABELS
@@ -174,7 +144,7 @@ class Labels(_WordChannel):
             for label, label_rarity in self._named.items()
         ]
         words = any_term_query(self._index, query)
-        return _all_of([_any_of(labels)], [make.boost_query(words, WORDS_SHARE)] if words is not None else [])
+        return _all_of([any_of(labels)], [make.boost_query(words, WORDS_SHARE)] if words is not None else [])
 
 
 def labels_named_in(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
@@ -218,15 +188,6 @@ def find_holders(query: Query, index: LexicalIndex, scope: Filter) -> tuple[list
     return identifiers, list(sole)
 
 
-def _plain_terms(query: Query, min_length: int) -> list[str]:
-    return [term.whole for term in query.terms if term.whole.isalnum() and len(term.whole) >= min_length][:MAX_PATTERNS]
-
-
-def _pattern_query(index: LexicalIndex, patterns: Iterable[str], others: Iterable[tantivy.Query]) -> tantivy.Query | None:
-    queries = [*(tantivy.Query.regex_query(index.schema, analysis.EXACT, pattern) for pattern in patterns), *others]
-    return _any_of(queries) if queries else None
-
-
 def search_index(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> Ranked:
     """Return the best `depth` matches of `words` as (BM25 score, row number), best first; None matches nothing.
 
@@ -258,11 +219,12 @@ def any_term_query(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     if query.any_of is None:
         terms = [part for term in query.terms if term.is_known for part in _term_queries(index, term)]
         if terms:
-            query.any_of = _all_of([_any_of(terms)], _glue_queries(index, query))
+            query.any_of = _all_of([any_of(terms)], _glue_queries(index, query))
     return query.any_of
 
 
-def _any_of(queries: Iterable[tantivy.Query]) -> tantivy.Query:
+def any_of(queries: Iterable[tantivy.Query]) -> tantivy.Query:
+    """Return the query that one of several must match."""
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
 
 
@@ -277,7 +239,7 @@ def _filtered_query(index: LexicalIndex, words: tantivy.Query, wanted: Filter) -
     make, schema = tantivy.Query, index.schema
     tags = [("tag", (tag.lower(),)) for tag in wanted.tags]
     named = [("audience", wanted.audiences or ()), ("status", wanted.statuses), ("namespace", wanted.namespaces), *tags]
-    filters = [_any_of([make.term_query(schema, name, value) for value in values]) for name, values in named if values]
+    filters = [any_of([make.term_query(schema, name, value) for value in values]) for name, values in named if values]
     if wanted.since is not None:
         filters.append(make.range_query(schema, "created", tantivy.FieldType.Integer, lower_bound=wanted.since))
     return _all_of([words, *(make.const_score_query(accepted, 0.0) for accepted in filters)])
@@ -320,7 +282,7 @@ def _term_queries(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[t
         return [(make.regex_query if is_single else make.term_query)(schema, analysis.CJK, term.whole + ".?" * is_single)]
     queries: list[tantivy.Query] = []
     if len(term.instead) > 1:  # No word of these is likelier for being rare.
-        begun = _any_of([make.term_query(schema, field, stem) for stem in term.stems for field in (analysis.BODY, LABEL_WORDS)])
+        begun = any_of([make.term_query(schema, field, stem) for stem in term.stems for field in (analysis.BODY, LABEL_WORDS)])
         return [make.const_score_query(begun, boost * index.rarity(analysis.BODY, term.stems[0]))]
     is_whole = term.is_identifier and term.is_whole_known
     scored = [(analysis.EXACT, term.whole, WHOLE_BOOST)] if is_whole else []

@@ -13,9 +13,8 @@ from rich.console import Console
 
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
-from subcog_hooks.cli.verdicts.verdict_view import ViewData, verdict_view
+from subcog_hooks.cli.verdicts.verdict_view import MEANINGS, ViewData, verdict_view
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms
@@ -62,14 +61,14 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
 
 
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    terms = [(name, 1.0, 0.1) for name in evidence_meanings()]
+    terms = [(name, 1.0, 0.1) for name in MEANINGS]
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
     for columns in (160, 80):
         wide(monkeypatch, columns)
         out = subcog("why", "--explain").out
         flat = " ".join(out.split())
-        assert all(meaning in flat for meaning in evidence_meanings().values())
-        assert all(name in out for name in evidence_meanings())
+        assert all(meaning in flat for meaning in MEANINGS.values())
+        assert all(name in out for name in MEANINGS)
 
 
 def test_a_note_without_a_line_is_not_called_given() -> None:

@@ -47,7 +47,7 @@ class Engine:
         return {query.id: self._found(query, sources) for query in queries}
 
     def _found(self, query: Query, sources: Sources) -> list[str]:
-        request = Request(query.text, Filter(), is_typed=True)
+        request = Request(query.text, Filter(), correct=recall_search.correct_words)
         with patch.object(recall_search, "now_ms", lambda: FROZEN_MS):
             answer = recall_search.search_memories(request, sources, Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:

@@ -12,16 +12,15 @@ from subcog_hooks.hook.choose import (
     SURE,
     Judgement,
     LineBars,
+    Offer,
     Threshold,
     bars_for_lines,
     choose_pointers,
-    hold_back_hits,
     judge_hits,
     max_memories_for,
-    relevance_threshold,
-    silence_reason,
+    threshold_for_prompt,
 )
-from subcog_hooks.intent.keywords import GENERAL, Intent
+from subcog_hooks.intent.keywords import GENERAL, Intent, Reading, read_prompt
 from subcog_hooks.recall.hits import PATTERN, Hit
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store.memory import Memory
@@ -97,30 +96,33 @@ def test_similar_memories_are_kept_apart() -> None:
     ],
 )
 def test_a_silence_has_its_reason(hits: list[Hit], given_ids: set[str], why: str) -> None:
-    assert silence_reason(judge_hits(hits, given_ids, USUAL, 6, first_of_each_letter), is_enough=True) == why
+    offer = Offer(hits, USUAL, 6, 2_000, first_of_each_letter)
+    assert offer.silence_reason(offer.judge(given_ids)) == why
 
 
 def test_a_doubtful_prompt_needs_a_more_relevant_memory() -> None:
     hits = [make_hit("a", 0.9), make_hit("b", 0.7), make_hit("c", 0.4)]
     assert outcomes(judge_hits(hits, set(), DOUBTFUL, 6, everything)) == {"a": INJECTED, "b": INTENT, "c": BELOW}
-    assert silence_reason(judge_hits(hits[1:], set(), DOUBTFUL, 6, everything), is_enough=False) == INTENT
-    assert silence_reason(judge_hits(hits, {"a"}, DOUBTFUL, 6, everything), is_enough=False) == REPEATED
+    doubtful = Offer(hits[1:], DOUBTFUL, 6, 2_000, everything, is_enough=False)
+    assert doubtful.silence_reason(doubtful.judge(set())) == INTENT
+    doubtful.hits = hits
+    assert doubtful.silence_reason(doubtful.judge({"a"})) == REPEATED
 
 
 @given(st.floats(0.001, 1.0))
 def test_asking_for_memories_lowers_the_threshold_above_zero(min_relevance: float) -> None:
-    of = {
-        (enough, seeking): relevance_threshold(min_relevance, is_enough=enough, is_seeking=seeking).needed
-        for enough in (False, True)
-        for seeking in (False, True)
-    }
+    settings = Settings({"surfacing.min_relevance": min_relevance})
+    readings = {False: read_prompt("Why is the deploy slow?"), True: read_prompt("what did we decide about the deploys?")}
+
+    def needed(confidence: float, reading: Reading) -> float:
+        intent = Intent(GENERAL, confidence, ("deploy",), reading=reading)
+        return threshold_for_prompt(intent, settings, is_small=False).needed
+
+    assert {kind: reading.is_seeking for kind, reading in readings.items()} == {False: False, True: True}
+    of = {(sure > 0.5, seeking): needed(sure, readings[seeking]) for sure in (0.4, 0.9) for seeking in readings}
     assert of[True, False] == min_relevance
     assert 0.0 < of[True, True] < min_relevance
     assert of[False, True] == of[False, False] >= min_relevance
-
-
-def test_where_all_are_held_back_those_that_are_relevant_say_why() -> None:
-    assert outcomes(hold_back_hits([make_hit("a", 0.9), make_hit("b", 0.4)], BAR, INTENT)) == {"a": INTENT, "b": BELOW}
 
 
 def exact(id_: str, relevance: float, marked: float = 1.0, *, is_pinned: bool = False) -> Hit:

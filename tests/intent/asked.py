@@ -6,7 +6,6 @@ from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers
-from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import Settings, Value
 from subcog_hooks.store import past_runs
@@ -39,7 +38,7 @@ def examine_with(
     home: Home, state: State | None, settings: Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
 ) -> Intent:
     """The intent as the hook finds it, without the hook's deadline, and with its traces in the state."""
-    detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    detection = detector.begin_detection(prompt, settings, home, state, LONG_MS / 1000.0)
     result = detection.settle(extract_topics(detection.reading.words()), settings, LONG_MS)
     if state is not None:
         detection.record_metrics(result, state)

@@ -2,11 +2,11 @@
 
 import pytest
 
+from subcog_hooks.cli.intent import examine_prompt
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector, keywords
 from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED
 from subcog_hooks.intent.topics import extract_topics
-from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State
 from tests import llm_server
@@ -69,7 +69,7 @@ def test_a_prompt_too_long_for_the_secret_check_is_not_sent(home: Home, state: S
 def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, 0.0)
+        begun = detector.begin_detection(QUESTION, settings, home, state, 0.0)
         result = begun.settle(("session",), settings, 0.0)
         begun.record_metrics(result, state)
     assert server.requests == []
@@ -156,7 +156,7 @@ def test_the_setting_ends_the_wait(home: Home, state: State, behaviour: Behaviou
 def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State, left_ms: float) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
-        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin_detection(QUESTION, settings, home, state, LONG_MS / 1000.0)
         result = begun.settle(extract_topics(begun.reading.words()), settings, left_ms)
         assert metric_values(state) == {}  # before it is kept
         begun.record_metrics(result, state)
@@ -167,10 +167,7 @@ def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State,
 def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state: State) -> None:
     with LlmServer(YES, llm_server.fails(500)) as server:
         settings = asking(server)
-        statuses = [
-            detector.examine_prompt(prompt, settings, home, state, may_be_shown).llm_status
-            for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)
-        ]
+        statuses = [examine_prompt(prompt, settings, home, state).llm_status for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)]
     assert statuses == ["success", "cached", "error", "error", "error", "resting"]
     assert metric_values(state) == {}
 
@@ -178,7 +175,7 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:
     with LlmServer(says("howto", 0.9)) as server:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
-            begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+            begun = detector.begin_detection(QUESTION, settings, home, state, LONG_MS / 1000.0)
             result = begun.settle((), settings, LONG_MS)
             assert (result.type, result.confidence, result.topics) == ("none", 0.0, ())
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from subcog_hooks.cli.intent import examine_prompt
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret
-from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
@@ -155,7 +155,7 @@ FAULTS: list[tuple[dict[str, Value], str]] = [
 @pytest.mark.parametrize(("setting", "message"), FAULTS)
 def test_the_terminal_is_told_what_is_wrong(home: Home, state: State, setting: dict[str, Value], message: str) -> None:
     with LlmServer(YES) as server, pytest.raises(ConfigError, match=message):
-        detector.examine_prompt(QUESTION, asking(server, **setting), home, state, may_be_shown)
+        examine_prompt(QUESTION, asking(server, **setting), home, state)
     assert server.requests == []
 
 
@@ -163,7 +163,7 @@ def test_the_terminal_is_told_what_is_wrong(home: Home, state: State, setting: d
 def test_the_hook_has_the_words_and_can_say_it(home: Home, state: State, setting: dict[str, Value], message: str) -> None:
     with LlmServer(YES) as server:
         settings = asking(server, **setting)
-        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin_detection(QUESTION, settings, home, state, LONG_MS / 1000.0)
         result = begun.settle(("session",), settings, LONG_MS)
         begun.record_metrics(result, state)
     assert message in str(begun.fault)
@@ -192,7 +192,7 @@ def test_a_rejected_setting_is_not_replaced_by_its_default(
         Path(home.config).write_text(f'[llm]\nprovider = "openai"\nmodel = "m"\n{address}{lines}\n')
         for _ in range(1 + is_compiled):
             settings = loading.load(home, None, CompiledSettings(state))
-        begun = detector.begin_detection(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin_detection(ORDER, settings, home, state, LONG_MS / 1000.0)
         assert not begun.may_change
         assert server.requests == []
     assert name in str(begun.fault)
@@ -202,7 +202,7 @@ def test_a_mistyped_variable_sends_nothing(home: Home, state: State, monkeypatch
     with LlmServer(YES) as server:
         Path(home.config).write_text(f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n')
         monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
-        assert not detector.begin_detection(ORDER, loading.load(home), home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        assert not detector.begin_detection(ORDER, loading.load(home), home, state, LONG_MS / 1000.0).may_change
         monkeypatch.delenv("SUBCOG_SEARCH_INTENT_USE_LLM")
         assert status(home, state, loading.load(home), ORDER) == "success"
 
@@ -214,7 +214,7 @@ def test_a_project_can_not_keep_an_llm_from_being_asked(home: Home, state: State
         settings = loading.load(home, str(tmp_path))
         assert len(settings.problems) == 2
         assert providers.provider_of(settings, home) is not None
-        begun = detector.begin_detection(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin_detection(ORDER, settings, home, state, LONG_MS / 1000.0)
         assert (begun.fault, begun.may_change) == (None, True)
         begun.settle((), settings, 0.0)
 

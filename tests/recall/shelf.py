@@ -3,7 +3,7 @@
 Vectors come from the packaged encoder, or from a test's own cosines to every query.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
@@ -128,13 +128,13 @@ def find(
     *,
     scope: Filter | None = None,
     mode: str = HYBRID,
-    is_typed: bool = False,
+    correct: Callable[..., None] | None = None,
     by_labels: bool = True,
     strictness: Strictness = PRIMARY,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
     """One page of the hits of recall_search.search_page."""
-    request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, strictness=strictness)
+    request = Request(text, scope or Filter(), mode=mode, correct=correct, by_labels=by_labels, strictness=strictness)
     return recall_search.search_page(request, sources, deadline, limit, offset)
 
 
@@ -148,7 +148,6 @@ def recall_for(
     text: str,
     *projects: str,
     deadline: Deadline = ENOUGH,
-    given: frozenset[str] = frozenset(),
     prompt: str | None = None,
     exact: ExactMatches | None = None,
     parts: Sequence[str] | None = None,
@@ -157,7 +156,7 @@ def recall_for(
     eligible = Eligibility(audiences_of(*projects), now_ms())
     if parts is not None:
         return pipeline.recall_for_parts(text, parts, sources, eligible, deadline, prompt=prompt, exact=exact)
-    return pipeline.recall_for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact, left_out=given)
+    return pipeline.recall_for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact)
 
 
 def ids(of: Answer | Sequence[Hit]) -> list[str]:

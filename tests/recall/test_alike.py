@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.cli.verdicts.verdict_view import MEANINGS
 from subcog_hooks.recall import alike, query, words
 from subcog_hooks.recall.alike import Likeness, most_alike_question
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS, Answer
 from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
-from subcog_hooks.recall.relevance import evidence_meanings
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
 from subcog_hooks.store.store_reader import Filter, Mark
@@ -97,7 +97,7 @@ def test_a_query_like_a_question_has_a_term_of_its_own(shelf: Shelf) -> None:
     assert value > LIKE
     assert adds == pytest.approx(LIKE_WEIGHT * (value - LIKE), abs=1e-3)
     assert like.relevance > 0.8
-    assert "asked_like" in evidence_meanings()
+    assert "asked_like" in MEANINGS
     unlike = first(recall_for(sources, "How many passwords does the database server allow for each connection?"))
     assert unlike.asked_like is None
     assert [adds < 0.0 for name, _, adds in unlike.terms if name == "asked_like"] == [True]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import apsw
 import pytest
 
+from subcog_hooks.cli.results import confidence_of
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.recall import candidates
@@ -131,7 +132,7 @@ def test_when_meaning_fails_words_answer_and_it_is_said(of: Sources, failure: Ca
         assert answer.is_degraded
         assert (answer.note or "").startswith(f"{SEMANTIC}: ")
         assert (ids(answer)[0], answer.strategies) == ("port", (LEXICAL,))
-        assert answer.confidence in (MEDIUM, LOW)
+        assert confidence_of(answer) in (MEDIUM, LOW)
     answer = recall_for(of, QUESTION)  # the hook's
     assert (ids(answer)[0], answer.is_degraded) == ("port", True)
 
@@ -140,10 +141,10 @@ def test_a_failure_caps_what_two_strategies_agree_on_at_medium(shelf: Shelf) -> 
     shelf.fill()
     shelf.add({}, memory(NOTES["port"], id="port", tags=("rathole",)))
     of = shelf.with_cosines({"port": 0.9}, tags=0.1)
-    assert find(of, QUESTION).confidence in (VERY_HIGH, HIGH)
+    assert confidence_of(find(of, QUESTION)) in (VERY_HIGH, HIGH)
     broken_encoder(of)
     answer = find(of, QUESTION)
-    assert (answer.strategies, first(answer).agreement, answer.confidence) == ((LEXICAL, LABELS), 1.0, MEDIUM)
+    assert (answer.strategies, first(answer).agreement, confidence_of(answer)) == ((LEXICAL, LABELS), 1.0, MEDIUM)
 
 
 def test_words_alone_or_a_lesser_space_say_what_was_missing(shelf: Shelf) -> None:

@@ -33,21 +33,6 @@ def test_a_live_memory_of_the_project_is_found_behind_a_crowd(shelf: Shelf) -> N
     assert ids(recall_for(shelf.with_cosines(cosines), PARAPHRASE, "shop")) == ["mine"]
 
 
-def test_what_the_session_has_had_is_left_out_and_takes_no_place(shelf: Shelf) -> None:
-    had = {f"had{i:02}": "crane turns" for i in range(40)}
-    shelf.add({**had, "fresh": "the crane stands on the quay all night"})
-    assert ids(recall_for(shelf.by_words(), "crane"))[0] in had
-    assert ids(recall_for(shelf.by_words(), "crane", given=frozenset({*had, "never was"}))) == ["fresh"]
-
-
-def test_the_lead_of_the_others_is_measured_against_it_too(shelf: Shelf) -> None:
-    shelf.add({"had": "crane berth quay", "left": "crane " + "and so on " * 30})
-    of = shelf.with_cosines({"had": 0.9, "left": 0.4})
-    before = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay").hits}
-    after = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay", given=frozenset({"had"})).hits}
-    assert after == {"left": before["left"]}
-
-
 def exact_matches(shelf: Shelf, channel: str, *names: str) -> ExactMatches:
     """The memories of these ids as a channel of exact evidence brings them."""
     by_id = shelf.store.by_ids(names)
@@ -121,9 +106,8 @@ def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:
     of = shelf.by_words()
     shelf.add({"theirs": TOKEN}, project="blog")
     shelf.add({"gone": TOKEN}, expires_at=1)
-    shelf.add({"had": TOKEN})
     shelf.add({"mine": TOKEN}, project="shop")
-    assert ids(recall_for(of, QUESTION, "shop", given=frozenset({"had"}))) == ["mine"]
+    assert ids(recall_for(of, QUESTION, "shop")) == ["mine"]
 
 
 KEYS_NOTE = "The signing keys of the release service are rotated every quarter, as the runbook says."
@@ -315,13 +299,6 @@ def test_a_prompt_matches_triggers_and_conditions(shelf: Shelf) -> None:
     assert ids_by_channel("deploy", None) == {PATTERN: ["freeze"]}
     assert ids_by_channel("", BRANCH) == {STATE: ["main"]}
     assert ids_by_channel("", None) == {}
-
-
-def test_only_a_memory_that_was_not_given_is_news() -> None:
-    matches = of(pattern=[memory("x", id="a", seq=1)], state=[memory("y", id="b", seq=2)])
-    assert matches.is_news({"a"})
-    assert not matches.is_news({"a", "b"})
-    assert not of().is_news(set())
 
 
 def test_a_hit_names_its_channels_and_several_raise_it() -> None:

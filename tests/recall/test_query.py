@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from subcog_hooks.recall import query, search
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Request
-from subcog_hooks.recall.query import Query, Term, analyse_query, edit_distance, nearest_word, similar_words
+from subcog_hooks.recall.query import Query, Term, analyse_query
+from subcog_hooks.recall.search import correct_words, edit_distance, nearest_word, similar_words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, ids, memory
@@ -85,15 +86,15 @@ def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, no
 def test_without_an_explanation_a_known_acronym_is_one(shelf: Shelf) -> None:
     shelf.add({"long": NOTES["long"], "short": NOTES["short"], "odd": "The ZQ calculation.", "queue": "A zero queue."})
     for text in ("FK", "what is forward kinematics"):
-        assert set(ids(find(shelf.by_words(), text, is_typed=True))) == {"long", "short"}
-    assert (ids(find(shelf.by_words(), "ZQ", is_typed=True)), ids(find(shelf.by_words(), "zero queue", is_typed=True))) == (
-        ["odd"],
-        ["queue"],
-    )
-    assert analyse_query("foreign key", shelf.index(), is_typed=True).meant == "foreign key FK"  # `short` may mean it
+        assert set(ids(find(shelf.by_words(), text, correct=correct_words))) == {"long", "short"}
+    assert (
+        ids(find(shelf.by_words(), "ZQ", correct=correct_words)),
+        ids(find(shelf.by_words(), "zero queue", correct=correct_words)),
+    ) == (["odd"], ["queue"])
+    assert analyse_query("foreign key", shelf.index(), correct=correct_words).meant == "foreign key FK"  # `short` may mean it
     assert analyse_query("foreign key", shelf.index()).meant == "foreign key"  # nobody has typed it as a query
     shelf.add({"defined": NOTES["defined"]})
-    assert analyse_query("foreign key", shelf.index(), is_typed=True).meant == "foreign key"
+    assert analyse_query("foreign key", shelf.index(), correct=correct_words).meant == "foreign key"
 
 
 @pytest.mark.parametrize("keys_first", [False, True])
@@ -123,7 +124,7 @@ def test_an_acronym_has_the_long_form_of_its_scope(shelf: Shelf) -> None:
 
 def typed_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
     """A person's query, with unknown words replaced by those of the memories in scope."""
-    return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), is_typed=True)
+    return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), correct=correct_words)
 
 
 def replaced_in(asked: Query) -> dict[str, tuple[str, ...]]:
@@ -259,7 +260,7 @@ def test_only_words_of_memories_in_scope_are_meant_and_counted(shelf: Shelf) -> 
 
 
 def near(shelf: Shelf, text: str, scope: Filter | None = None) -> list[str]:
-    return search.suggest_words(Request(text, scope or Filter(), is_typed=True), shelf.index())
+    return search.suggest_words(Request(text, scope or Filter(), correct=correct_words), shelf.index())
 
 
 def test_words_and_tags_near_to_the_query_are_given(shelf: Shelf) -> None:

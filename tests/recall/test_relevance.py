@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.cli.verdicts.verdict_view import MEANINGS
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN, Hit
@@ -159,10 +160,7 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
-    assert (
-        WITH_MEANING.keys() | CHANNELS.keys() | OF_NOTES.keys() | relevance.FOREIGN.keys()
-        <= relevance.evidence_meanings().keys()
-    )
+    assert WITH_MEANING.keys() | CHANNELS.keys() | OF_NOTES.keys() | relevance.FOREIGN.keys() <= MEANINGS.keys()
 
 
 def test_a_change_log_counts_less_in_every_language() -> None:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from subcog_hooks.cli.results import confidence_of
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.recall import query
@@ -166,7 +167,7 @@ def search(
     deadline: Deadline = ENOUGH,
 ) -> Answer:
     return recall_search.search_memories(
-        Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset
+        Request(text, scope or Filter(), mode=mode, correct=recall_search.correct_words), of, deadline, limit, offset
     )
 
 
@@ -184,7 +185,7 @@ def test_what_matches_as_it_stands_is_not_widened(words: Sources) -> None:
 
 def test_words_that_begin_alike_are_found_and_labelled_low(words: Sources) -> None:
     answer = search(words, "schedulist")
-    assert (ids(answer), answer.confidence, answer.suggestions) == (["config"], LOW, ())
+    assert (ids(answer), confidence_of(answer), answer.suggestions) == (["config"], LOW, ())
     assert answer.hits[0].found_by == ("lexical_beginnings",)
     assert "these come near" in (answer.note or "")
 
@@ -192,7 +193,7 @@ def test_words_that_begin_alike_are_found_and_labelled_low(words: Sources) -> No
 def test_pieces_of_words_are_speculative_with_suggestions(shelf: Shelf) -> None:
     shelf.add(NOTES, memory("Quiet water.", tags=("backup",)))
     answer = search(shelf.by_words(), "tabase")
-    assert (ids(answer), answer.confidence) == (["data"], SPECULATIVE)
+    assert (ids(answer), confidence_of(answer)) == (["data"], SPECULATIVE)
     assert answer.hits[0].found_by == ("lexical_pieces",)
     assert "pieces of words" in (answer.note or "")
     assert answer.suggestions == ["backup"]
@@ -200,7 +201,7 @@ def test_pieces_of_words_are_speculative_with_suggestions(shelf: Shelf) -> None:
 
 def test_where_nothing_is_like_it_there_are_suggestions(words: Sources) -> None:
     answer = search(words, "schexyzqwv")
-    assert (ids(answer), answer.confidence) == ([], NO_RESULTS)
+    assert (ids(answer), confidence_of(answer)) == ([], NO_RESULTS)
     assert "scheduler" in answer.suggestions
 
 
@@ -209,7 +210,7 @@ def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stag
     shelf.add(NOTES)
     answer = search(shelf.with_cosines({"cat": cosine}, min_similarity=0.4), "zzkitten qqnap")
     if stage is None:  # farther than every stage allows
-        assert answer.confidence == NO_RESULTS
+        assert confidence_of(answer) == NO_RESULTS
     else:
         assert (ids(answer), answer.stage) == (["cat"], stage)
 
@@ -266,11 +267,11 @@ def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, 
 
 def test_without_time_words_answer_and_no_stage_is_wider(words: Sources) -> None:
     answer = search(words, "scheduler", deadline=Deadline(0.0))
-    assert (ids(answer), answer.is_degraded, answer.confidence) == (["config"], True, MEDIUM)
+    assert (ids(answer), answer.is_degraded, confidence_of(answer)) == (["config"], True, MEDIUM)
     assert "no time was left" in (answer.note or "")
     for text in ("schedulist", "schexyzqwv"):
         answer = search(words, text, deadline=Deadline(0.0))
-        assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], (), True, NO_RESULTS)
+        assert (answer.hits, answer.suggestions, answer.is_degraded, confidence_of(answer)) == ([], (), True, NO_RESULTS)
 
 
 @pytest.mark.parametrize(("text", "confidence"), [("schedulist", LOW), ("hedule", SPECULATIVE)])
@@ -278,5 +279,5 @@ def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str
     shelf.add({f"m{i:02}": f"The scheduler ran {i} times." for i in range(11)})
     of = shelf.by_words()
     pages = [search(of, text, 4, offset) for offset in (0, 4, 8)]
-    assert {page.confidence for page in pages} == {confidence}
+    assert {confidence_of(page) for page in pages} == {confidence}
     assert [name for page in pages for name in ids(page)] == ids(search(of, text, 20))

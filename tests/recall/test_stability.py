@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
+from subcog_hooks.cli.results import confidence_of
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
@@ -70,7 +71,7 @@ def dump(answer: Answer) -> str:
                 name: getattr(hit, name) for name in ("score", "relevance", "ranks", "scores", "agreement", "labels", "recency")
             },
             "id": hit.memory.id,
-            "confidence": answer.confidence_of(hit),
+            "confidence": confidence_of(answer, hit),
         }
         for hit in answer.hits
     ]
@@ -94,7 +95,7 @@ def everything(of: Sources) -> Answers:
     for name, numbers in TUNINGS.items():
         of.tuning = numbers
         for text in QUERIES:
-            request = Request(text, Filter(), is_typed=True)
+            request = Request(text, Filter(), correct=search.correct_words)
             answers[f"{name}: {text}"] = dump(search.search_memories(request, of, ENOUGH, 10))
             answers[f"{name}, hook: {text}"] = dump(recall_for(of, text))
     of.tuning = TUNINGS["by default"]
@@ -275,8 +276,8 @@ def of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
 @example(text="-".join("abc" * 60), mode="hybrid")
 @example(text='"" " "', mode="hybrid")
 def test_any_text_is_answered(of: Sources, text: str, mode: str) -> None:
-    answer = search.search_memories(Request(text, Filter(), mode=mode, is_typed=True), of, ENOUGH, 10)
-    assert (answer.is_degraded, answer.confidence in CONFIDENCES) == (False, True)
+    answer = search.search_memories(Request(text, Filter(), mode=mode, correct=search.correct_words), of, ENOUGH, 10)
+    assert (answer.is_degraded, confidence_of(answer) in CONFIDENCES) == (False, True)
     scores = [hit.score for hit in answer.hits]
     assert all(score >= 0.0 for score in scores)
     assert all(0.0 <= hit.relevance <= 1.0 and 0.0 <= hit.agreement <= 1.0 for hit in answer.hits)

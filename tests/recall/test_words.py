@@ -7,7 +7,8 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import query
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.words import Beginnings, ExactWords, Pieces, Relaxed
+from subcog_hooks.recall.search import Beginnings, Pieces
+from subcog_hooks.recall.words import ExactWords, Relaxed
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store_reader import Filter, audiences_of

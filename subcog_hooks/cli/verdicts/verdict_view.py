@@ -12,6 +12,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.recall import query, relevance
 from subcog_hooks.recall.hits import BRIEF
@@ -28,6 +29,7 @@ from subcog_hooks.text.vocabulary import STOP
 
 MAX_EXPLAINED = 3  # candidates
 NAME_WIDTH = 13  # columns for the name of an evidence
+MEANINGS = dict(read_rows(relevance.__file__, "evidence.tsv"))  # of each evidence, by its name
 RIGHT = "green"
 FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
 
@@ -56,7 +58,7 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
 
 def _term(name: str, value: float, weight: float, adds: float) -> Iterator[RenderableType]:
     drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}")
-    meaning = relevance.evidence_meanings().get(name, "")
+    meaning = MEANINGS.get(name, "")
     has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
     if meaning and has_room:
         drawn += Text(f"  {meaning}", style=DIM)
