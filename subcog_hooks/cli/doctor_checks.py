@@ -324,7 +324,9 @@ def check_background_jobs(home: Home, settings: Settings) -> Iterator[Remark]:
         if last.outcome == DONE:
             yield good(message)
         else:
-            yield note(f"{message}; {last.outcome}, {background_jobs.describe_next(job, last)}")
+            wait_s = background_jobs.wait_s(job, last)
+            later = f", at least {wait_s / 60:.0f} minutes later" if wait_s else ""
+            yield note(f"{message}; {last.outcome}, goes on when a session begins or a command ends{later}")
     if is_at_work:
         yield good("at rest: a process is at work now")
 

@@ -237,7 +237,7 @@ def _find_skills(scope: str) -> list[skills.Skill]:
     if folder is None:
         return []
     if scope == claude_code.USER:
-        return skills.find_skills(folder, skills.command_of(claude_code.executable()))
+        return skills.find_skills(folder, skills.agent_command())
     for path in (folder, *(skills.path_of(name, folder) for name in skills.SKILLS)):
         claude_code.refuse_link_out(path, "replace the link, or give --no-skills")
     return skills.find_skills(folder, "subcog")

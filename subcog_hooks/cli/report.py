@@ -146,8 +146,5 @@ def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
     since = contents.use.since
     given = "Nothing was handed over yet" if since is None else f"Handed over counts sessions since {day(since)}"
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
-    page = Page("subcog report", about, is_served=is_served)
-    page.add_figures(_figure_rows(contents))
-    page.add_heading("Memories")
-    page.add_cards(make_cards(contents.memories, contents))
-    return page
+    cards = make_cards(contents.memories, contents)
+    return Page(about, _figure_rows(contents), cards, is_served=is_served)

@@ -15,8 +15,6 @@ from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
-from subcog_hooks.cli.verdicts.lookup import PromptChoice
-from subcog_hooks.cli.verdicts.verdict_view import compare_words
 from subcog_hooks.hook.payload import TOOL_EVENT
 from subcog_hooks.store import past_runs, sessions, state_values
 from subcog_hooks.store.memory import now_ms
@@ -88,7 +86,7 @@ def why(
         inputs.refuse_several({"a prompt": True, "--everywhere": everywhere})
         intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     else:
-        _show_verdict(PromptChoice("".join(words), everywhere), as_json=as_json, is_explained=explain)
+        _show_verdict("".join(words), everywhere=everywhere, as_json=as_json, is_explained=explain)
 
 
 @commands.command(name="list")
@@ -153,13 +151,13 @@ def _print_lines(runs: Sequence[RecordedVerdict | SilentCall | CutOff]) -> None:
         terminal.pieces((lookup.run_line(run), ""), indent=4)
 
 
-def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
+def _show_verdict(id_: str, *, everywhere: bool, as_json: bool, is_explained: bool) -> None:
     with lookup.open_state() as state:
-        selected = lookup.find_verdict(state, choice.id) if choice.id else choice.find(state, "")
+        selected = lookup.find_verdict(state, id_) if id_ else lookup.find_prompt(state, everywhere=everywhere)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        givers = {id_: sessions.find_giving_verdict(state, selected.session, id_) for id_ in repeated_ids}
+        givers = {memory: sessions.find_giving_verdict(state, selected.session, memory) for memory in repeated_ids}
         look = past_runs.find_second_look(state, selected)
-        opened = {id_ for id_, verdict in sessions.find_openings(state) if verdict == selected.id}
+        opened = {memory for memory, verdict in sessions.find_openings(state) if verdict == selected.id}
         is_still_paused = selected.outcome == PAUSED and state_values.is_paused(state, now_ms())
     if as_json:
         record = {**lookup.verdict_fields(selected), "opened": sorted(opened)}
@@ -170,15 +168,13 @@ def _show_verdict(choice: PromptChoice, *, as_json: bool, is_explained: bool) ->
     with context.reading() as store:
         data = verdict_view.ViewData(
             memories=store.by_ids([candidate.id for candidate in selected.candidates]) if store else {},
-            given={id_: giver for id_, giver in givers.items() if giver < selected.id},  # A later one is after a compaction.
+            given={
+                memory: giver for memory, giver in givers.items() if giver < selected.id
+            },  # A later one is after a compaction.
             is_explained=is_explained,
             look=look,
             opened=opened,
         )
-        if store and selected.prompt is not None:
-            index = context.index_of(store)
-            kept = [memory for memory in data.memories.values() if memory.status != "deleted"]
-            data = data._replace(words={memory.id: compare_words(selected, memory, index) for memory in kept})
         terminal.page(verdict_view.verdict_view(selected, data))
     if is_still_paused:
         terminal.say("the hook is paused; `subcog resume` ends it")

@@ -240,7 +240,6 @@ class SilentCall:
 
     at_ms: milliseconds since the epoch; about: the file or the names that were looked up. given: ids of memories about them
     that the session had been given before; lines: of the others, which had had a line, or which no line was left for.
-    session: with a slash and the subagent, where one called.
     """
 
     at_ms: int
@@ -248,7 +247,6 @@ class SilentCall:
     about: tuple[str, ...]
     given: tuple[str, ...]
     lines: tuple[str, ...]
-    session: str
 
 
 def find_latest_silent_calls(home: Home, limit: int) -> list[SilentCall]:
@@ -258,7 +256,7 @@ def find_latest_silent_calls(home: Home, limit: int) -> list[SilentCall]:
         try:
             row: Any = light_json.loads(line)
             about, given, lines = (tuple(row[name]) for name in ("about", "given", "lines"))
-            calls.append(SilentCall(row["at"], row["tool"], about, given, lines, row["session"]))
+            calls.append(SilentCall(row["at"], row["tool"], about, given, lines))
         except (ValueError, TypeError, KeyError):  # The line is half written.
             continue
     return sorted(calls, key=lambda call: -call.at_ms)

@@ -12,7 +12,7 @@ from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.commands import first_sentence
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Ask, MonkeyPatch, Run, whole_application
+from tests.cli.conftest import MonkeyPatch, Run, whole_application
 from tests.cli.decided import candidate, decided, keep
 
 
@@ -127,23 +127,3 @@ def test_help_pages_break_no_command_and_no_name(subcog: Run, monkeypatch: Monke
             + re.findall("Example: (.+?) (?:Options|Arg)", text)
         )
         assert not [code for code in codes if code not in out], name
-
-
-HAS = {  # by content and prompt: the words that a memory has of a prompt, as its text writes them
-    ("The build needs Node 20.4.1 and pnpm 8.", "Is Node 20.4 needed for the builds?"): "Node, build, needs",
-    ("We chose HttpClient in refunds.", "Why was HttpClient chosen for the refund_job?"): "HttpClient, refunds, chose",
-    ("Single sign on (SSO) ends after an hour.", "When does the single sign on end?"): "Single, sign, ends, SSO",
-    ("キャッシュにはRedisを使う", "Why is redis used?"): "Redis",
-    ("Die Buchungen der Gäste sperren wir nachts.", "Wie wird die Buchung der Gäste gesperrt?"): "Gäste, Buchungen",
-}
-
-
-def test_it_has_only_words_that_stand_in_its_text(subcog: Run, ask: Ask, home: Home) -> None:
-    ask.remember(**{f"note{number}": content for number, (content, _) in enumerate(HAS)})
-    for number, ((content, prompt), has) in enumerate(HAS.items()):
-        keep(home, decided(f"d{number}", candidates=[candidate(f"note{number}", 0.3)], prompt=prompt, project=""))
-        lines = subcog("why", f"d{number}").out.splitlines()
-        (line,) = [line for line in lines if line.startswith(f"note{number}  has ")]
-        words = line.partition(" has ")[2].partition("; lacks ")[0].split(", ")
-        assert all(word in content for word in words)
-        assert sorted(words) == sorted(has.split(", "))

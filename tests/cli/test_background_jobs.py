@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
+from subcog_hooks.cli.jobs.background_jobs import JobPace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.home_files import UNFINISHED
 from subcog_hooks.store.store import Store
@@ -18,17 +18,17 @@ from subcog_hooks.store.store import Store
 START_S = 1_000_000.0
 
 
-class Ticking(Clock):
-    """A clock that advances while somebody sleeps, and calls a function with each time."""
+class Ticking:
+    """A `time` module that advances while somebody sleeps, and calls a function with each time."""
 
     def __init__(self, on_sleep: Callable[[float], object] = lambda _: None) -> None:
         self.seconds = START_S
         self.on_sleep = on_sleep
 
-    def now_s(self) -> float:
+    def time(self) -> float:
         return self.seconds
 
-    def ticks_s(self) -> float:
+    def monotonic(self) -> float:
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
@@ -41,12 +41,14 @@ class Ticking(Clock):
 
 
 @pytest.fixture
-def clock(home: Home) -> Ticking:
+def clock(home: Home, monkeypatch: pytest.MonkeyPatch) -> Ticking:
     """A clock, and a home whose background process started an hour ago."""
     home.create()
     Path(home.jobs_lock).touch()
     ask_at(home, START_S - 3_600)
-    return Ticking()
+    clock = Ticking()
+    monkeypatch.setattr(background_jobs, "time", clock)
+    return clock
 
 
 def ask_at(home: Home, seconds: float) -> None:
@@ -54,21 +56,21 @@ def ask_at(home: Home, seconds: float) -> None:
     os.utime(home.jobs_lock, (seconds, seconds))
 
 
-def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, is_wanted: Callable[[], bool] = lambda: True) -> JobPace:
-    return JobPace(home, budget_s, is_wanted, clock)
+def job_pace(home: Home, *, budget_s: float = 60.0, is_wanted: Callable[[], bool] = lambda: True) -> JobPace:
+    return JobPace(home, budget_s, is_wanted)
 
 
 def test_work_does_not_pause_without_hooks(home: Home, clock: Ticking) -> None:
     for hook_at_s in (START_S - 3_600, START_S + 3_600):
         ask_at(home, hook_at_s)
-        assert job_pace(home, clock).goes_on()
+        assert job_pace(home).goes_on()
     Path(home.jobs_lock).unlink()
-    assert job_pace(home, clock).goes_on()
+    assert job_pace(home).goes_on()
     assert clock.passed_s == 0.0
 
 
 def test_a_hook_pauses_work_for_a_second_of_quiet(home: Home, clock: Ticking) -> None:
-    pace = job_pace(home, clock)
+    pace = job_pace(home)
     ask_at(home, START_S - 0.4)
     pace.pause()
     assert clock.passed_s == pytest.approx(0.6, abs=background_jobs.POLL_S)
@@ -78,7 +80,7 @@ def test_a_hook_pauses_work_for_a_second_of_quiet(home: Home, clock: Ticking) ->
 
 
 def test_a_unit_is_done_every_thirty_seconds_of_steady_hooks(home: Home, clock: Ticking) -> None:
-    pace = job_pace(home, clock)
+    pace = job_pace(home)
     clock.on_sleep = lambda now: ask_at(home, now)
     ask_at(home, START_S)
     paused: list[float] = []
@@ -95,12 +97,12 @@ def test_a_unit_is_done_every_thirty_seconds_of_steady_hooks(home: Home, clock: 
 
 def test_a_pause_ends_when_somebody_waits_for_the_job(home: Home, clock: Ticking) -> None:
     ask_at(home, START_S)
-    job_pace(home, clock).pause(lambda: clock.passed_s >= 0.2)
+    job_pace(home).pause(lambda: clock.passed_s >= 0.2)
     assert clock.passed_s == pytest.approx(0.2, abs=background_jobs.POLL_S)
 
 
 def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> None:
-    pace = job_pace(home, clock, budget_s=120.0)
+    pace = job_pace(home, budget_s=120.0)
     ask_at(home, START_S)
     pace.pause()
     clock.seconds += 119.0
@@ -119,7 +121,7 @@ def test_the_settings_are_checked_every_five_seconds(home: Home, clock: Ticking)
         checks.append(clock.passed_s)
         return bool(wanted)
 
-    pace = job_pace(home, clock, is_wanted=is_wanted)
+    pace = job_pace(home, is_wanted=is_wanted)
     for _ in range(12):
         assert pace.goes_on()
         clock.seconds += 1.0

@@ -57,7 +57,7 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: As
     assert ask_again(QUESTION, "second") == []
     out = subcog("why").out
     assert "; 1 marked as wrong for such prompts\n" in out
-    assert ", marked as wrong for such prompts\n" in out.partition("almost: keys with ")[2]
+    assert "  marked as wrong for such prompts\n" in out
 
 
 @pytest.mark.parametrize("later", [PASTED, QUESTION])

@@ -49,7 +49,7 @@ def contents(subcog: Run) -> str:
 
 def work_at_rest() -> str:
     home = Home.find()
-    return import_from.repeat_in_background(home, JobPace(home, 60.0))
+    return import_from.repeat_in_background(home, JobPace(home, 60.0, lambda: True))
 
 
 def test_one_command_repeats_the_imports_of_a_project(subcog: Run, quay: Path, tmp_path: Path) -> None:

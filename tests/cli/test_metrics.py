@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.verdicts.metrics import FAMILIES
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import prompt, tool
-from subcog_hooks.hook import session as hook_session
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -19,7 +16,6 @@ from subcog_hooks.store.verdicts import BELOW, INTENT, LINES, OPENED_TOTAL, POIN
 from tests.cli.conftest import Run
 from tests.cli.decided import candidate, decided, keep
 from tests.conftest import Maker
-from tests.hook.conftest import follow
 
 DURATION = "search_intent_detection_duration_seconds"
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? (\S+)')
@@ -166,36 +162,6 @@ def test_it_counts_memories_called_wrong(subcog: Run, home: Home, store: Store, 
     assert "called wrong 1" in [" ".join(line.split()) for line in subcog("report").out.splitlines()]
     subcog("why", "bad", "m1", "d2", "--undo")
     assert subcog("report", "--json").json["bad"] == 0
-
-
-def test_it_says_how_many_mattered_later_in_their_session(
-    subcog: Run, home: Home, store: Store, make: Maker, tmp_path: Path
-) -> None:
-    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
-    store.add([make("Regenerate openapi client types wherever a schema changes.", id="client")])
-    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(20)])
-    follow(home, store)
-
-    def hear(session: str, event: str, **asked: object) -> list[bytes]:
-        printed: list[bytes] = []
-        payload: dict[str, object] = {"session_id": session, "cwd": str(tmp_path), "hook_event_name": event, **asked}
-        respond[event](payload, home, printed.append, Deadline(60_000))
-        return printed
-
-    respond = {"SessionStart": hook_session.respond, "UserPromptSubmit": prompt.respond, "PreToolUse": tool.respond}
-    for session in ("a", "b"):
-        assert hear(session, "SessionStart", source="startup")
-    assert subcog("report", "--json").json["used_later"] == 0
-    assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
-    assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"})
-    assert subcog("report", "--json").json["used_later"] == 2
-    assert hear("b", "SessionStart", source="resume")  # memories given before are given again
-    assert subcog("report", "--json").json["used_later"] == 2
-    assert hear("b", "SessionStart", source="compact")
-    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "regenerate openapi client types schema"}) == []
-    assert subcog("report", "--json").json["used_later"] == 3
 
 
 @pytest.mark.usefixtures("with_verdicts")

@@ -108,14 +108,6 @@ def test_of_one_note_in_many_languages_its_own_comes(lined: Machine) -> None:
     assert len([answer for answer in answers.values() if answer]) >= 5  # 3 where languages do not count
 
 
-def test_why_names_the_shared_words_of_a_script_without_blanks(bare: Machine) -> None:
-    remember(bare, "スキーマの変更はマイグレーションで行い、本番のデータベースには直接触らないこと。")
-    assert bare.answer(bare.asking("本番のデータベースのスキーマを変更するにはどうすればいいですか?"))
-    line = next(line for line in bare.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
-    has = line.partition("; lacks ")[0]
-    assert {"本番", "変更"} <= {*has.replace(",", "").split()}
-
-
 def test_an_english_note_comes_with_another_language(lined: Machine, subtests: pytest.Subtests) -> None:
     remember(lined, *ENGLISH)
     for language, (_, prompt, *_) in NATIVE.items():

@@ -64,15 +64,6 @@ def asked(machine: Machine, prompt: str) -> dict[str, object]:
     return told
 
 
-def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> None:
-    for pasted in ("", "\n```\nexport const retries = backoff(jitter)\n```"):  # which no memory need have
-        asked(machine, QUESTION + pasted)
-        line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
-        has, _, lacks = line.partition("; lacks ")
-        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has.lower()))
-        assert lacks == "no word of it"
-
-
 def test_a_missed_memory_comes_once_it_has_learned(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
     assert machine.run("why", "missed", ANSWER).code == 0

@@ -143,7 +143,11 @@ def test_a_silenced_prompt_leaves_nothing_for_later(home: Home, switch: str) -> 
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "another prompt")
 
 
-@pytest.mark.parametrize("shown_of", [masked_excerpt, memory_questions.disclosed_text])
+def disclosed_text(memory: Memory) -> str:
+    return "".join(text for _, text in memory_questions.disclose([memory], 1))
+
+
+@pytest.mark.parametrize("shown_of", [masked_excerpt, disclosed_text])
 @pytest.mark.parametrize("max_chars", [MAX_EXCERPT, memory_questions.MAX_TEXT])
 def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown_of: Callable[[Memory], str | None]) -> None:
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"

@@ -198,18 +198,8 @@ def describe_old_client() -> str:
     program = find_program("claude")
     if program is None:
         return ""
-    try:
-        done = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            timeout=VERSION_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            env=child_environment.environment_of_client(),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    numbers = done.stdout.decode("ascii", "replace").split(" ")[0].strip().split(".")
+    printed = _output_of([program, "--version"], VERSION_S, child_environment.environment_of_client())
+    numbers = printed.split(" ")[0].split(".")
     version = tuple(int(number) for number in numbers if number.isdigit())
     if len(version) != len(MIN_VERSION) or version >= MIN_VERSION:
         return ""
@@ -228,13 +218,19 @@ def hook_command() -> list[str]:
     if len(script) > 1:
         return script
     trial = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
+    is_complete = _output_of(trial, TRIAL_S) == "True"
+    return hook_entries.isolated_command(sys.executable, folder, script[0]) if is_complete else script
+
+
+def _output_of(command: list[str], timeout_s: float, environment: Mapping[str, str] | None = None) -> str:
+    """Return the text that a program prints, "" where it fails."""
     try:
-        done = subprocess.run(trial, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
+        run = subprocess.run(
+            command, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL, check=True, env=environment
+        )
     except (OSError, subprocess.SubprocessError):
-        return script
-    if done.returncode or done.stdout.strip() != b"True":
-        return script
-    return hook_entries.isolated_command(sys.executable, folder, script[0])
+        return ""
+    return run.stdout.decode("ascii", "replace").strip()
 
 
 def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:

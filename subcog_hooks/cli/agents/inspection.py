@@ -31,10 +31,7 @@ SERVER_S = 20.0  # A server answers its client in half a second, on a loaded mac
 
 
 class Remark(NamedTuple):
-    """A finding of `doctor`, ready for a terminal.
-
-    kind: GOOD, NOTE or BAD; exit_code: of `doctor` for a bad finding.
-    """
+    """A finding of `doctor`, ready for a terminal. kind: GOOD, NOTE or BAD; exit_code: of `doctor` for a bad finding."""
 
     kind: str
     text: str
@@ -176,10 +173,7 @@ def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> Iterator[Re
 
 
 def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tuple[str, ...]]]) -> str:
-    """Return a remark about a hook that runs more than once, with the commands that end it; "" for none.
-
-    running: the commands by settings.
-    """
+    """Return a remark about a hook that runs more than once, "" for none. running: the commands by settings."""
     enabled = [plugin for plugin in plugins if plugin.enabled_by]
     count = len(enabled) + len(set(running.values()))  # The client runs equal commands once.
     if count < 2:
@@ -193,7 +187,7 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
 
 def _judge_skills() -> Iterator[Remark]:
     folder = claude_code.skills_folder(USER)
-    installed = skills.find_skills(folder, skills.command_of(claude_code.executable())) if folder else []
+    installed = skills.find_skills(folder, skills.agent_command()) if folder else []
     same, changed = ([skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED))
     if same or changed:
         by_you = f", changed by you: {', '.join(changed)}" if changed else ""
@@ -209,7 +203,7 @@ def _find_older_skills(installed: list[skills.Skill], remedy: str) -> Iterator[R
 
 def path_remark() -> str:
     """Return a remark where the PATH does not lead to this installation, with the command for agents; "" otherwise."""
-    command = skills.command_of(claude_code.executable())
+    command = skills.agent_command()
     if command == "subcog":
         return ""
     return f"subcog is not on the PATH: agents open memories by `{command_text((command,))} show ID`; pipx or uv puts it there"
@@ -283,10 +277,7 @@ def trusts_folder(client: Client) -> bool:
 
 
 def find_client_fault(client: Client, commands: other_agents.Commands) -> str:
-    """Return why an agent with our hook or server does not run it, in a few words; "" where it does. Raises ConfigError.
-
-    No command is run.
-    """
+    """Return why an agent does not run our hook or server, "" where it does. No command is run. Raises ConfigError."""
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
     if all(claude_code.resolve_command(words) is None for words in attempts):
         return MISSING

@@ -257,12 +257,9 @@ def _form_of(client: Client, text: str | None) -> Iterator[Form]:
 
 
 def find_skills(client: Client) -> list[skills.Skill]:
-    """Return our skills beside an agent's settings; none where the server tells its agent when to store and look up.
-
-    Raises ConfigError.
-    """
+    """Return our skills beside an agent's settings, none for an agent that a server tells when to store. Raises ConfigError."""
     folder = os.path.join(client.settings.folder_path, "skills")
-    return skills.find_skills(folder, skills.command_of(claude_code.executable()), is_plain=True) if client.contract else []
+    return skills.find_skills(folder, skills.agent_command(), is_plain=True) if client.contract else []
 
 
 def register(client: Client, *, with_skills: bool = True) -> None:

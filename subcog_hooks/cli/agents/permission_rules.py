@@ -78,7 +78,11 @@ def take_back_ended(home: Home) -> None:
     """Remove the rules of memories that have ended, and say so."""
     try:
         rules = read_rules(home)
-        ended = _find_ended(home, rules)
+        if not rules:
+            return
+        with Store.reader(home) as store:
+            memory_of, now = store.by_ids([rule.memory for rule in rules]), now_ms()
+        ended = [rule for rule in rules if rule.memory not in memory_of or not memory_of[rule.memory].is_live(now)]
         kept = {rule.place for rule in rules if rule not in ended}
         for rule in ended:
             if rule.place not in kept:
@@ -89,15 +93,6 @@ def take_back_ended(home: Home) -> None:
             change_rules(home, lambda rules: [rule for rule in rules if rule not in ended])
     except SubcogError as error:  # The next command tries again.
         terminal.say(f"a rule of a note that has ended stays: {error}")
-
-
-def _find_ended(home: Home, rules: Sequence[OwnedRule]) -> list[OwnedRule]:
-    """Return the rules of memories that are gone, expired or no longer active. Raises StoreError."""
-    if not rules:
-        return []
-    with Store.reader(home) as store:
-        memory_of, now = store.by_ids([rule.memory for rule in rules]), now_ms()
-    return [rule for rule in rules if rule.memory not in memory_of or not memory_of[rule.memory].is_live(now)]
 
 
 def describe_rules(memory: Memory) -> str:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.terminal.output import abbreviate_home, terminal
 from subcog_hooks.core import files
@@ -97,8 +98,16 @@ def find_unwritten(skills: Sequence[Skill]) -> list[Skill]:
 def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
     """Write the skills that are missing or older, and say so. Raises ConfigError. sign: before a skill's name."""
     written = find_unwritten(skills)
-    if written and not dry_run:
-        write_skills(written)
+    for skill in () if dry_run else written:
+        target = os.path.realpath(skill.path)  # A link, as into dotfiles, stays a link.
+        try:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with WholeFile(target) as whole:
+                whole.file.write(skill.text)
+                os.chmod(whole.path, _READABLE)
+        except OSError as error:
+            hint = "check its permissions, or give --no-skills"
+            raise ConfigError(f"{skill.path} cannot be written: {error.strerror}", hint) from error
     if written:
         names = ", ".join(f"-{skill.name}" for skill in written)
         terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} {sign}subcog{names}")
@@ -110,9 +119,16 @@ def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
 def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
     """Remove our skills that nobody changed, and say so. Return whether there were any. Raises ConfigError."""
     removed = [skill for skill in skills if skill.state in (SAME, OLDER)]
+    for skill in () if dry_run else removed:
+        try:
+            os.unlink(skill.path)
+            os.rmdir(os.path.dirname(skill.path))
+            if not os.listdir(skill.folder):
+                os.rmdir(skill.folder)
+        except OSError as error:
+            if os.path.lexists(skill.path):
+                raise ConfigError(f"{skill.path} cannot be removed: {error.strerror}", "remove it by hand") from error
     if removed:
-        if not dry_run:
-            remove_skills(removed)
         names = ", ".join(skill.name for skill in removed)
         terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
     for skill in skills:
@@ -121,42 +137,9 @@ def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
     return bool(removed)
 
 
-def write_skills(skills: Sequence[Skill]) -> None:
-    """Write these skills over older ones. The caller leaves out a person's edits. Raises ConfigError."""
-    for skill in skills:
-        target = os.path.realpath(skill.path)  # A link, as into dotfiles, stays a link.
-        try:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with WholeFile(target) as whole:
-                whole.file.write(skill.text)
-                os.chmod(whole.path, _READABLE)
-        except OSError as error:
-            raise ConfigError(
-                f"{skill.path} cannot be written: {error.strerror}", "check its permissions, or give --no-skills"
-            ) from error
-
-
-def remove_skills(skills: Sequence[Skill]) -> None:
-    """Remove these skills and their empty folders. The caller leaves out a person's edits. Raises ConfigError."""
-    for skill in skills:
-        try:
-            os.unlink(skill.path)
-            os.rmdir(os.path.dirname(skill.path))
-            if not os.listdir(skill.folder):
-                os.rmdir(skill.folder)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            if os.path.lexists(skill.path):
-                raise ConfigError(f"{skill.path} cannot be removed: {error.strerror}", "remove it by hand") from error
-
-
-def command_of(program: Sequence[str]) -> str:
-    """Return the command for a skill: `subcog` where it is on the PATH, else the program's own words.
-
-    program: the command of this installation.
-    """
-    path = shutil.which("subcog")
+def agent_command() -> str:
+    """Return the command for a skill: `subcog` where that is this installation, else this installation's own words."""
+    program, path = claude_code.executable(), shutil.which("subcog")
     if len(program) == 1 and path and os.path.realpath(path) == os.path.realpath(program[0]):
         return "subcog"
     return shlex.join(program)

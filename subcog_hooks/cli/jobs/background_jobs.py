@@ -47,38 +47,20 @@ DUE_CHECK_WAIT_MS = 50.0
 TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
 
 
-class Clock:
-    """The system's time; tests replace it."""
-
-    def now_s(self) -> float:
-        """Return the seconds since the epoch, comparable to the times of hooks."""
-        return time.time()
-
-    def ticks_s(self) -> float:
-        """Return the seconds of a monotonic clock, for budgets and pauses."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-
 class JobPace(Pace):
     """The pace of one run of a job.
 
     outcome: DONE unless the run was ended early, then PUT_OFF or UNFINISHED; why: the reason for ending it.
     """
 
-    def __init__(
-        self, home: Home, budget_s: float, is_wanted: Callable[[], bool] = lambda: True, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, home: Home, budget_s: float, is_wanted: Callable[[], bool]) -> None:
         """budget_s: seconds of work, without pauses."""
         self._home = home
         self._budget_s = budget_s
         self._is_wanted = is_wanted
-        self._clock = clock or Clock()
-        self._began = self._clock.ticks_s()
+        self._began = time.monotonic()
         self._checks_at = self._began  # time of the next check
-        self._may_work_until = self._began  # in `ticks_s`
+        self._may_work_until = self._began  # as `time.monotonic` counts
         self._paused_s = 0.0
         self.outcome = DONE
         self.why = ""
@@ -87,37 +69,37 @@ class JobPace(Pace):
         """Return whether the job may go on, after a pause if hooks run. Called before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
-            worked_s = self._clock.ticks_s() - self._began - self._paused_s
+            worked_s = time.monotonic() - self._began - self._paused_s
             if worked_s >= self._budget_s:
                 self._end(UNFINISHED, f"its {self._budget_s / 60:.0f} minutes are over")
-            elif self._clock.ticks_s() >= self._checks_at:
-                self._checks_at = self._clock.ticks_s() + CHECK_EVERY_S
+            elif time.monotonic() >= self._checks_at:
+                self._checks_at = time.monotonic() + CHECK_EVERY_S
                 if not self._is_wanted():
                     self._end(UNFINISHED, "it is not wanted any more")
         return not self.why
 
     def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
         """Wait until hooks have been quiet for QUIET_S, at most for MAX_PAUSE_S. It takes 5 µs without hooks."""
-        began = self._clock.ticks_s()
+        began = time.monotonic()
         while self._is_disturbed() and not is_called_off():
-            if self._clock.ticks_s() - began >= MAX_PAUSE_S:
-                self._may_work_until = self._clock.ticks_s() + UNIT_S
+            if time.monotonic() - began >= MAX_PAUSE_S:
+                self._may_work_until = time.monotonic() + UNIT_S
                 break
-            self._clock.sleep(POLL_S)
-        self._paused_s += self._clock.ticks_s() - began
+            time.sleep(POLL_S)
+        self._paused_s += time.monotonic() - began
 
     def put_off(self, why: str) -> None:
         """End the job until a condition improves, such as the daily limit or an unreachable model."""
         self._end(PUT_OFF, why)
 
     def _is_disturbed(self) -> bool:
-        if self._clock.ticks_s() < self._may_work_until:
+        if time.monotonic() < self._may_work_until:
             return False
         try:
             asked_at = os.stat(self._home.jobs_lock).st_mtime
         except OSError:
             return False
-        return abs(self._clock.now_s() - asked_at) < QUIET_S
+        return abs(time.time() - asked_at) < QUIET_S
 
     def _end(self, outcome: str, why: str) -> None:
         self.outcome = outcome
@@ -128,17 +110,16 @@ class Job(NamedTuple):
     """A background job.
 
     name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
-    in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
-    always true for a job without one, which may raise StoreError; run: does the work at the pace, and returns a summary, ""
-    for nothing done.
+    in a run, the next run continues; run: does the work at the pace, and returns a summary, "" for nothing done; is_wanted:
+    whether the settings want it; is_due: a check of some milliseconds for work, which may raise StoreError.
     """
 
     name: str
     every_s: float
     budget_s: float
-    is_wanted: Callable[[Settings], bool]
-    is_due: Callable[[Home], bool]
     run: Callable[[Home, JobPace], str]
+    is_wanted: Callable[[Settings], bool] = lambda _: True
+    is_due: Callable[[Home], bool] = lambda _: True
 
 
 def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
@@ -161,14 +142,14 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
     """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
     settings, record = loading.load(home), home_files.read_record(home)
-    return [job for job in jobs if job.name not in taken and job.is_wanted(settings) and _is_due(job, home, record)]
-
-
-def _is_due(job: Job, home: Home, record: JobRecord) -> bool:
-    last = record.runs.get(job.name)
-    # A time in the future comes from a clock that was put back.
-    is_over = last is None or not 0 <= now_ms() - last.ended_ms < wait_s(job, last) * 1000
-    return is_over and has_work(job, home)
+    due = []
+    for job in jobs:
+        last = record.runs.get(job.name)
+        # A time in the future comes from a clock that was put back.
+        is_over = last is None or not 0 <= now_ms() - last.ended_ms < wait_s(job, last) * 1000
+        if job.name not in taken and job.is_wanted(settings) and is_over and has_work(job, home):
+            due.append(job)
+    return due
 
 
 def has_work(job: Job, home: Home) -> bool:
@@ -190,13 +171,6 @@ def wait_s(job: Job, last: LastRun) -> float:
     return max(job.every_s, WAIT_S) if last.outcome == RUN_FAILED else job.every_s
 
 
-def describe_next(job: Job, last: LastRun) -> str:
-    """Tell users when an unfinished job goes on."""
-    seconds = wait_s(job, last)
-    later = f", at least {seconds / 60:.0f} minutes later" if seconds else ""
-    return f"goes on when a session begins or a command ends{later}"
-
-
 def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     """Run due jobs until none is left, unless another process does. Raises StoreError where the home is not usable.
 
@@ -204,8 +178,7 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     """
     from subcog_hooks.cli.jobs import machine  # 20 ms, needed in this process only
 
-    if machine.is_apart():
-        machine.yield_to_others(wholly=not os.environ.get(detached.SWITCH_OFF))
+    machine.yield_to_others(wholly=not os.environ.get(detached.SWITCH_OFF))
     taken: set[str] = set()
     while True:
         try:
@@ -230,7 +203,10 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
 def _run_job(home: Home, job: Job) -> LastRun:
     pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)))
     began = time.monotonic()
-    _record_start(home)
+    record = home_files.read_record(home)
+    # The next session continues it if this process is killed.
+    record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
+    home_files.write_record(home, record)
     try:
         message = job.run(home, pace) if pace.goes_on() else ""
         outcome = pace.outcome
@@ -240,13 +216,6 @@ def _run_job(home: Home, job: Job) -> LastRun:
         log.write_line(home, f"{job.name} failed at rest: {message}")
     message = "; ".join(filter(None, (message, pace.why if outcome != RUN_FAILED else ""))) or NOTHING_NEW
     return LastRun(now_ms(), round((time.monotonic() - began) * 1000), outcome, message)
-
-
-def _record_start(home: Home) -> None:
-    """Record that work has started, so that the next session continues it if this process is killed."""
-    record = home_files.read_record(home)
-    record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
-    home_files.write_record(home, record)
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
@@ -270,10 +239,7 @@ def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float 
 
 
 def describe_calls(home: Home) -> list[str]:
-    """Return a line for each job that has asked today: its calls, the characters sent, and its last call's local time.
-
-    Raises StoreError.
-    """
+    """Return a line for each job that has asked a model today. Raises StoreError."""
     with context.existing_state(home) as state:
         uses = state_values.find_llm_use(state, now_ms()) if state else []
     return [
@@ -312,10 +278,6 @@ def has_old_proposals(home: Home) -> bool:
         return state is not None and bool(learned.find_old_proposals(state, now_ms()))
 
 
-def _wants_questions(settings: Settings) -> bool:
-    return bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM
-
-
 def wants_model_proposals(settings: Settings) -> bool:
     """Return whether a model reads sessions in the background: it may, and its notes are wanted."""
     if settings[defaults.SESSIONS_SETTING] == defaults.NOT_LEARNED:
@@ -339,21 +301,13 @@ def _embed_memories(home: Home, pace: JobPace) -> str:
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 
-def _is_embedding_due(home: Home) -> bool:
-    return catch_up.is_embedding_due(home) or catch_up.is_embedding_due(home.sessions)
+def _is_on(*names: str) -> Callable[[Settings], bool]:
+    """Return a check of whether all of these settings are on."""
+    return lambda settings: all(settings[name] for name in names)
 
 
 def _may_have_sessions(home: Home) -> bool:
     return os.path.exists(home.sessions.memories_db) or loading.load(home)[defaults.KEPT_SESSIONS] != defaults.NOT_READ
-
-
-def _always(_: object) -> bool:
-    return True
-
-
-def _is_on(*names: str) -> Callable[[Settings], bool]:
-    """Return a check of whether all of these settings are on."""
-    return lambda settings: all(settings[name] for name in names)
 
 
 JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
@@ -361,76 +315,69 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         "Claude Code's notes",
         TEN_MINUTES_S,
         TEN_MINUTES_S,
-        _is_on(defaults.NOTES_SETTING),
-        _always,
         _run_later("import_from.import_notes_in_background"),
+        _is_on(defaults.NOTES_SETTING),
     ),
     Job(
         "imports",
         TEN_MINUTES_S,
         TEN_MINUTES_S,
-        _always,
-        lambda home: os.path.exists(home.imports),
         _run_later("import_from.repeat_in_background"),
+        is_due=lambda home: os.path.exists(home.imports),
     ),
     Job(
         "sessions",
         6 * HOUR_S,
         TEN_MINUTES_S,
-        lambda settings: settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED,
-        _always,
         _run_later("proposals.learning_runs.learn_in_background"),
+        lambda settings: settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED,
     ),
     Job(
         "past sessions",
         6 * HOUR_S,
         TEN_MINUTES_S,
-        _always,
-        _may_have_sessions,
         _run_later("import_sessions.follow_in_background"),
+        is_due=_may_have_sessions,
     ),
     # After the job that needs no model: its proposals in the person's own words come first.
-    Job(
-        "sessions by a model",
-        6 * HOUR_S,
-        HOUR_S,
-        wants_model_proposals,
-        _always,
-        _run_later("proposals.asking.ask_in_background"),
-    ),
+    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _run_later("proposals.asking.ask_in_background"), wants_model_proposals),
     Job(
         "unanswered proposals",
         6 * HOUR_S,
         TEN_MINUTES_S,
-        _always,
-        has_old_proposals,
         _run_later("proposals.waiting.end_unwanted"),
+        is_due=has_old_proposals,
     ),
     Job(
         "learned questions",
         learned.TEACH_EVERY_MS / 1000,
         60.0,
-        _always,
-        has_due_lessons,
         _run_later("proposals.memory_questions.teach_in_background"),
+        is_due=has_due_lessons,
     ),
     Job(
         "questions by a model",
         0.0,
         HOUR_S,
-        _wants_questions,
-        has_unasked_changes,
         _run_later("proposals.memory_questions.enrich_in_background"),
+        lambda settings: bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM,
+        has_unasked_changes,
     ),
     Job(
         "team",
         TEN_MINUTES_S,
         TEN_MINUTES_S,
-        _is_on(defaults.SHARE_URL, defaults.SHARE_IN_BACKGROUND),
-        _always,
         _run_later("team.sharing.synchronise_in_background"),
+        _is_on(defaults.SHARE_URL, defaults.SHARE_IN_BACKGROUND),
     ),
-    Job("embedding", 0.0, HOUR_S, catch_up.is_enabled, _is_embedding_due, _embed_memories),
+    Job(
+        "embedding",
+        0.0,
+        HOUR_S,
+        _embed_memories,
+        catch_up.is_enabled,
+        lambda home: catch_up.is_embedding_due(home) or catch_up.is_embedding_due(home.sessions),
+    ),
 )
 
 

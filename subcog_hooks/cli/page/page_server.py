@@ -205,13 +205,9 @@ def _make_change(store: Store, memory: Memory, request: Mapping[str, object]) ->
             mark_forgotten(store, [memory])
             return "Forgotten. No agent is given it any more."
         case "restore":
-            return _restore(store, memory, request)
+            status = PENDING if request.get("status") == PENDING else "active"
+            if amend(memory, lambda stored: apply_edits(memory, stored, {"status": status}), store, []) is None:
+                return "Nothing changed."
+            context.update_index_and_vectors(store)
+            return "Waits for review again." if status == PENDING else "Brought back."
     raise UsageError("the change is none that this page makes", "load the page again")
-
-
-def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
-    status = PENDING if request.get("status") == PENDING else "active"
-    if amend(memory, lambda stored: apply_edits(memory, stored, {"status": status}), store, []) is None:
-        return "Nothing changed."
-    context.update_index_and_vectors(store)
-    return "Waits for review again." if status == PENDING else "Brought back."

@@ -21,10 +21,10 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import PENDING, UNDATED, Memory
 from subcog_hooks.text.sanitise import cut, one_line
 
-MAX_CARDS_BYTES = 4_500_000  # of a file
 MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer are shown
 MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
 CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
+TITLE = "subcog report"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -47,42 +47,25 @@ class Card(NamedTuple):
 
 
 class Page:
-    """A page that is being built, from top to bottom. is_served: its memories are changed through the server it comes from."""
+    """The page of a report: a sentence, figures behind their names, and memories that the script draws, filters and opens.
 
-    def __init__(self, title: str, about: str, *, is_served: bool = False) -> None:
-        self._title = html_text(title)
+    is_served: its memories are changed through the server that it comes from.
+    """
+
+    def __init__(
+        self, about: str, figures: Sequence[tuple[str, str]], cards: Sequence[Card], *, is_served: bool = False
+    ) -> None:
         self._is_served = is_served
         sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
-        self._parts = [f"<header><h1>{self._title}</h1><p>{sentence}</p></header>"]
-
-    def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
-        """Add figures, each behind its name."""
         pairs = "".join(f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in figures)
-        self._parts.append(f'<dl class="figures">{pairs}</dl>')
-
-    def add_heading(self, title: str) -> None:
-        """Add a heading."""
-        self._parts.append(f"<h2>{html_text(title)}</h2>")
-
-    def add_cards(self, cards: Sequence[Card]) -> None:
-        """Add memories that the script draws, filters and opens.
-
-        In a file they have room for MAX_CARDS_BYTES, and a note tells the number left out.
-        """
-        max_chars = MAX_CARD if self._is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
-        rows = []
-        room = MAX_CARDS_BYTES
-        for card in cards:
-            row = to_json(list(card_fields(card, max_chars).values())).replace("<", "\\u003c")
-            room -= len(row.encode())
-            if room < 0 and not self._is_served:
-                break
-            rows.append(row)
-        head = to_json({"served": self._is_served, "names": Card._fields})
-        data = f'{head[:-1]},"cards":[{",".join(rows)}]}}'
-        self._parts.append(f'<section id="memories"></section><script type="application/json" id="data">{data}</script>')
-        if len(cards) > len(rows):
-            self._parts.append(f"<p>Of {len(cards):,} the first {len(rows):,} are shown.</p>")
+        max_chars = MAX_CARD if is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
+        rows = [list(card_fields(card, max_chars).values()) for card in cards]
+        data = to_json({"served": is_served, "names": Card._fields, "cards": rows}).replace("<", "\\u003c")
+        self._body = (
+            f"<header><h1>{TITLE}</h1><p>{sentence}</p></header>\n"
+            f'<dl class="figures">{pairs}</dl>\n<h2>Memories</h2>\n'
+            f'<section id="memories"></section><script type="application/json" id="data">{data}</script>'
+        )
 
     @property
     def policy(self) -> str:
@@ -96,12 +79,11 @@ class Page:
     def render(self) -> str:
         """Return the page as HTML."""
         style, script = _read_asset("page.css"), _read_asset("page.js")
-        body = "\n".join(self._parts)
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{self.policy}">\n'
             '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
-            f"<title>{self._title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
+            f"<title>{TITLE}</title>\n<style>{style}</style>\n</head>\n<body>\n{self._body}\n"
             f"<script>{script}</script>\n</body>\n</html>\n"
         )
 
@@ -117,15 +99,15 @@ def html_text(text: str) -> str:
 
 def card_fields(card: Card, max_chars: int = MAX_CARD) -> dict[str, object]:
     """Return a card for the script of a page, without secrets. max_chars: length limit of its text."""
-    fields = {**card._asdict(), "text": cut(_visible_lines(card.text[:MAX_MASKED]), max_chars)}
-    fields["details"] = [(name, cut(visible_text(value), max_chars)) for name, value in card.details]
-    return {**fields, "project": visible_text(card.project), "namespace": visible_text(card.namespace)}
-
-
-def _visible_lines(text: str) -> str:
-    """Return a text without secrets and invisible characters, in its lines and with their indents."""
-    lines = redact(text).text.split("\n")
-    return "\n".join(line[: len(line) - len(line.lstrip(" \t"))] + one_line(line) for line in lines)
+    lines = redact(card.text[:MAX_MASKED]).text.split("\n")
+    with_indents = "\n".join(line[: len(line) - len(line.lstrip(" \t"))] + one_line(line) for line in lines)
+    return {
+        **card._asdict(),
+        "text": cut(with_indents, max_chars),
+        "details": [(name, cut(visible_text(value), max_chars)) for name, value in card.details],
+        "project": visible_text(card.project),
+        "namespace": visible_text(card.namespace),
+    }
 
 
 @lru_cache(maxsize=1_000)
@@ -153,26 +135,26 @@ _UNUSED = "not used for a year"
 def make_cards(memories: list[Memory], contents: Inventory) -> list[Card]:
     """Return a card for each memory."""
     unused = {memory.id for why, memory in contents.stale() if why == _UNUSED}
-    return [_make_card(memory, contents, is_unused=memory.id in unused) for memory in memories]
-
-
-def _make_card(memory: Memory, contents: Inventory, *, is_unused: bool) -> Card:
-    is_expired = memory.status == "active" and not memory.is_live(contents.now)
-    state = _UNUSED if is_unused else "expired" if is_expired else _STATES.get(memory.status, memory.status)
-    standing = "" if memory.standing is None else "yes" if memory.standing else "no"
-    others = [("standing", standing), ("priority", priority_text(memory)), ("source", memory.source)]
-    details = [*cue_rows(memory), *others]
-    return Card(
-        id=memory.id,
-        text=memory.content,
-        about=_describe(memory, contents, state),
-        state=state,
-        project=memory.project or memory.scope,
-        namespace=memory.namespace,
-        created=memory.created_at,
-        given=contents.sessions_of(memory),
-        details=[row for row in details if row[1]],
-    )
+    cards = []
+    for memory in memories:
+        is_expired = memory.status == "active" and not memory.is_live(contents.now)
+        state = _STATES.get(memory.status, memory.status)
+        state = _UNUSED if memory.id in unused else "expired" if is_expired else state
+        standing = "" if memory.standing is None else "yes" if memory.standing else "no"
+        others = [("standing", standing), ("priority", priority_text(memory)), ("source", memory.source)]
+        card = Card(
+            id=memory.id,
+            text=memory.content,
+            about=_describe(memory, contents, state),
+            state=state,
+            project=memory.project or memory.scope,
+            namespace=memory.namespace,
+            created=memory.created_at,
+            given=contents.sessions_of(memory),
+            details=[row for row in (*cue_rows(memory), *others) if row[1]],
+        )
+        cards.append(card)
+    return cards
 
 
 def _describe(memory: Memory, contents: Inventory, state: str) -> str:
@@ -193,23 +175,16 @@ def _describe(memory: Memory, contents: Inventory, state: str) -> str:
 
 
 def write_page(page: Page, path: str) -> None:
-    """Write a page to a file and report it; to standard output for "-". Raises UsageError where the file cannot be written.
-
-    A link is followed. A pipe or a device is written to directly.
-    """
+    """Write a page to a file, and say so; to standard output for "-". A link is followed. Raises UsageError."""
     if path == "-":
         terminal.raw(page.render())
         return
-    if not os.path.basename(path) or os.path.isdir(path):
+    if not os.path.basename(path) or (os.path.exists(path) and not os.path.isfile(path)):
         raise UsageError(f"{safe(path)!r} names no file", "name the file for the page, as --html page.html")
     text = page.render()
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        else:
-            with WholeFile(os.path.realpath(path)) as whole:
-                whole.file.write(text)
+        with WholeFile(os.path.realpath(path)) as whole:
+            whole.file.write(text)
     except OSError as error:
         raise UsageError(f"{safe(path)} cannot be written: {error.strerror}", "name another file") from error
     terminal.say(f"written to {safe(path)} ({len(text) / 1e6:.1f} MB); open it in a browser")

@@ -49,15 +49,14 @@ _KNOWN = (PENDING, "active", "deleted")  # statuses of memories that a proposal 
 class AskingReport:
     """The outcome of a run. asked: sessions; unusable: sessions without a usable answer; dropped: invalid proposals by reason.
 
-    joined: proposals whose questions were added to a waiting memory in the person's own words; repeated: proposals that repeat
-    a stored, waiting or dropped memory; outdated: those that have ended, or that a newer memory has replaced.
+    repeated: proposals that repeat a stored, waiting or dropped memory; outdated: those that have ended, or that a newer memory
+    has replaced.
     """
 
     stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
     asked: int = 0
     unusable: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
-    joined: int = 0
     repeated: int = 0
     outdated: int = 0
     proposed: list[WrittenProposal] = field(default_factory=list)
@@ -251,12 +250,11 @@ class _AskingRun:
     def _join(self, proposal: WrittenProposal, repeat: Memory, store: Store | None) -> None:
         """Join a proposal to the memory that it repeats: add its questions, or activate words of an agent seen again."""
         store = None if self._options.dry_run else store
-        if proposal.written.quote in repeat.content and repeat.status == PENDING:
-            self.report.joined += 1
-            if store:
-                _add_questions(store, repeat, proposal)
-            return
         self.report.repeated += 1
+        if proposal.written.quote in repeat.content and repeat.status == PENDING:
+            if store:
+                store.modify([repeat.id], partial(_add_questions, proposal.written.questions))
+            return
         is_shown_again = (  # Another session has led to the same words of the agent.
             proposal.quotes_agent
             and repeat.status == PENDING
@@ -283,7 +281,13 @@ class _AskingRun:
             return False
         if old and not (old.status == PENDING or old.id in state_values.find_noted(self._state)):
             return False  # The person has typed it, or accepted it.
-        return not (store and _contradicts(proposal, store, old))
+        if store is None:
+            return True
+        # The person decides where another memory of its project, or of all, may contradict it.
+        memory = proposal.row(None, now_ms()).memory
+        audiences = (memory, memory.with_changes(scope="user", project=None))
+        near = (other for audience in audiences for other in similar_to(audience, store))
+        return not any(other.contradiction and not (old and other.memory.id == old.id) for other in near)
 
 
 def _end(successor: str, memory: Memory) -> Memory:
@@ -339,20 +343,11 @@ def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> M
     return None
 
 
-def _contradicts(proposal: WrittenProposal, store: Store, old: Memory | None) -> bool:
-    """Return whether another memory of its project or of all than `old` may contradict a proposal; then the person decides."""
-    memory = proposal.row(None, now_ms()).memory
-    audiences = (memory, memory.with_changes(scope="user", project=None))
-    near = (other for audience in audiences for other in similar_to(audience, store))
-    return any(other.contradiction and not (old and other.memory.id == old.id) for other in near)
-
-
-def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:
-    def add_questions(stored: Memory) -> Memory:
-        new = [text for text in proposal.written.questions if text not in [asked.text for asked in stored.questions]]
-        return stored.with_changes(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored
-
-    store.modify([memory.id], add_questions)
+def _add_questions(questions: Sequence[str], memory: Memory) -> Memory:
+    if memory.status != PENDING:
+        return memory
+    new = [text for text in questions if text not in [asked.text for asked in memory.questions]]
+    return memory.with_changes(questions=with_written(memory, new)[:MAX_QUESTIONS])
 
 
 def disclose(provider: Provider, files: Sequence[TranscriptFile]) -> None:
@@ -369,9 +364,8 @@ def print_report(report: AskingReport, *, dry_run: bool) -> None:
         terminal.say(f"left out {pluralize(count, 'proposal')} of the model: they {reason}")
     if report.outdated:
         terminal.say(f"left out {pluralize(report.outdated, 'proposal')} that ended, or that a newer memory has replaced")
-    repeated = report.joined + report.repeated
     verb = "would propose" if dry_run else "proposed"
-    repeats = f", and {repeated} that are known" if repeated else ""
+    repeats = f", and {report.repeated} that are known" if report.repeated else ""
     terminal.say(f"asked about {pluralize(report.asked, 'session')}; the model {verb} {len(report.proposed)}{repeats}")
     if report.unusable:
         terminal.say(f"{pluralize(report.unusable, 'answer')} cannot be used; those sessions are not asked about again")

@@ -40,10 +40,9 @@ def _print_unreadable(error: OSError) -> None:
 def find_idle_transcripts(
     folder: str | None, file: str | None, report_error: Callable[[OSError], None] = _print_unreadable
 ) -> tuple[list[TranscriptFile], int]:
-    """Return the transcripts to read, and the number of sessions that are not over yet.
+    """Return the transcripts to read, and the number of sessions that are not over yet. Raises UsageError, ConfigError.
 
-    folder: of transcripts, None for all of the clients'; file: a single transcript; report_error: for an unreadable folder or
-    database; it is printed without one. Raises UsageError, ConfigError.
+    folder: of transcripts, None for all of the clients'; file: a single transcript; report_error: for what cannot be read.
     """
     if file is not None:
         transcript_file = transcript_files.transcript_at(os.path.abspath(file))
@@ -57,19 +56,13 @@ def find_idle_transcripts(
     return idle, len(found_files) - len(idle)
 
 
-def _find_all_transcripts(
-    folder: str | None, report_error: Callable[[OSError], None] = _print_unreadable
-) -> list[TranscriptFile]:
-    """Return all transcripts of a folder, also of running sessions. folder: None for all of the clients'.
-
-    Raises UsageError, ConfigError.
-    """
-    if folder == "":
-        raise UsageError("an empty name is no folder", "name the folder of the transcripts, as --transcripts DIR")
+def _find_all_transcripts(folder: str | None, report_error: Callable[[OSError], None]) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, of the clients' without one. Raises UsageError, ConfigError."""
     if folder is not None:
         path = os.path.abspath(folder)
-        if not os.path.isdir(path):
-            raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+        if not folder or not os.path.isdir(path):
+            hint = "name the folder of the transcripts, as --transcripts DIR"
+            raise UsageError(f"{path if folder else 'an empty name'} is no folder", hint)
         return transcript_files.find_transcripts(path, report_error)
     left_out, clients = names_in(CLIENTS_LEFT_OUT), (CLAUDE, *LEARNED_CLIENTS)
     if unknown := next((name for name in left_out if name not in clients), ""):
@@ -87,7 +80,7 @@ def clients_folder() -> str:
 
 
 def time_of_age(text: str | None, now: int) -> int:
-    """Return the time of an time_of_age, in milliseconds since the epoch; 0 for None. Raises UsageError.
+    """Return the time that lies an age back, in milliseconds since the epoch; 0 for None. Raises UsageError.
 
     >>> time_of_age("2w", 14 * DAY_MS), time_of_age(None, 5)
     (0, 0)
@@ -112,8 +105,7 @@ def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
 
 def names_in(setting: str) -> list[str]:
     """Return the names that a setting lists, between commas. Raises ConfigError."""
-    names = [name.strip() for name in str(context.settings()[setting]).split(",")]
-    return [name for name in names if name]
+    return [name for part in str(context.settings()[setting]).split(",") if (name := part.strip())]
 
 
 @contextmanager
@@ -178,20 +170,15 @@ def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[st
     turn = find_turn(memory)
     if turn is None:
         return lines
-    if call := _tool_call_text(turn):
-        lines.append(("behind", call))
+    before = turn.before
+    if call := " ".join(filter(None, (before.tool, before.path or before.command))):
+        outcome = f" ({before.outcome})" if before.outcome else ""
+        lines.append(("behind", f"{_redact_and_cut(call, MAX_CALL_CHARS)}{outcome}"))
     if " ".join(turn.text.split()) != memory.content:
         lines.append(("turn", _redact_and_cut(turn.text, MAX_TURN_CHARS)))
     if memory.source.endswith(f":{turn.reply_uuid}"):
         lines.append(("answer", _redact_and_cut(turn.reply, MAX_TURN_CHARS)))
     return lines
-
-
-def _tool_call_text(turn: TypedTurn) -> str:
-    before = turn.before
-    call = " ".join(filter(None, (before.tool, before.path or before.command)))
-    outcome = f" ({before.outcome})" if before.outcome else ""
-    return f"{_redact_and_cut(call, MAX_CALL_CHARS)}{outcome}" if call else ""
 
 
 def _redact_and_cut(text: str, max_chars: int) -> str:

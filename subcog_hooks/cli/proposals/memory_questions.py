@@ -29,7 +29,7 @@ from subcog_hooks.store import learned, past_runs, sessions, state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 
 BATCH = 8  # memories in one call
@@ -65,12 +65,6 @@ class CheckedQuestions(NamedTuple):
     memory: Memory
     kept: tuple[str, ...]
     dropped: Counter[str]
-
-
-def disclosed_text(memory: Memory) -> str | None:
-    """Return the text of a memory that a model may see, None where it may hold a secret."""
-    text = disclosure.disclosable_text(memory.content)  # Checked before it is cut: half a secret is not recognised.
-    return text[:MAX_TEXT] if text else text
 
 
 def question_about(batch: Sequence[tuple[Memory, str]]) -> Question:
@@ -119,16 +113,11 @@ def _rejection_reason(question: str, memory: Memory, kept: Sequence[str], source
 
     if repeats([memory.content, *[asked.text for asked in memory.questions], *kept]):
         return REPEATS
-    found = find_memories(question, context.scope_of(memory), sources, MAX_RANK)
-    if memory.id not in [other.id for other in found]:
+    request = Request(question, Filter(audiences=audiences_of(*filter(None, [memory.project]))))
+    hits = search_page(request, sources, Deadline(SEARCH_MS), MAX_RANK).hits
+    if memory.id not in [hit.memory.id for hit in hits]:
         return FAR
-    return TAKES if repeats(asked.text for other in found for asked in other.questions) else ""
-
-
-def find_memories(text: str, scope: Filter, sources: Sources, limit: int) -> list[Memory]:
-    """Return the memories that are nearest to a text, the best first. Raises StoreError."""
-    answer = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit)
-    return [hit.memory for hit in answer.hits]
+    return TAKES if repeats(asked.text for hit in hits for asked in hit.memory.questions) else ""
 
 
 def with_written(memory: Memory, written: Sequence[str]) -> tuple[AnsweredQuestion, ...]:
@@ -169,7 +158,7 @@ class CallBudget:
         make_question: Callable[[Sequence[Item]], Question],
         read: Callable[[str, int], Answer | None],
         job: str,
-        pace: Pace = FULL_PACE,
+        pace: Pace,
     ) -> Iterator[tuple[Sequence[Item], Answer | None]]:
         """Yield batches of items with the answers, until a limit; None for the answer about one item that cannot be used.
 
@@ -182,10 +171,15 @@ class CallBudget:
         has_answer = False
         while pace.goes_on() and (batch := halves.pop(0) if halves else list(islice(remaining, size))):
             question = make_question(batch)
-            if not self._take_call(pace, job, len(question.user)):
+            if not state_values.take_llm_call(self._state, now_ms(), self.daily_limit, job, len(question.user)):
+                self.is_used_up = True
+                pace.put_off("the calls of the day are made")
                 break
             try:
-                answer = self._ask(question, read, len(batch))
+                answer = read(ask.ask_recorded(self._state, self.provider, question, CALL_S), len(batch))
+                if answer is None:
+                    message = f"{self.provider.name} answered in another form than was asked for"
+                    raise UnusableAnswer(message, "try it again, or another model")
             except UnusableAnswer as error:
                 failures.append(error)
                 middle = len(batch) // 2
@@ -200,20 +194,6 @@ class CallBudget:
             yield from ((batch, None) for batch in unanswered)
         if failures and (not has_answer or len(failures) == MAX_UNUSABLE):
             raise failures[-1]
-
-    def _take_call(self, pace: Pace, job: str, characters: int) -> bool:
-        if state_values.take_llm_call(self._state, now_ms(), self.daily_limit, job, characters):
-            return True
-        self.is_used_up = True
-        pace.put_off("the calls of the day are made")
-        return False
-
-    def _ask(self, question: Question, read: Callable[[str, int], Answer | None], count: int) -> Answer:
-        answer = read(ask.ask_recorded(self._state, self.provider, question, CALL_S), count)
-        if answer is None:
-            message = f"{self.provider.name} answered in another form than was asked for"
-            raise UnusableAnswer(message, "try it again, or another model")
-        return answer
 
 
 def require_calls(settings: Settings) -> None:
@@ -231,14 +211,14 @@ def find_without_questions(store: Store, state: State) -> list[Memory]:
 
 def disclose(memories: Iterable[Memory], limit: int) -> Texts:
     """Return the first memories with a text that holds no secret."""
-    texts = ((memory, text) for memory in memories if (text := disclosed_text(memory)) is not None)
-    return list(islice(texts, limit))
+    # Each text is checked before it is cut: half a secret is not recognised.
+    disclosed = ((memory, disclosure.disclosable_text(memory.content)) for memory in memories)
+    return list(islice(((memory, text[:MAX_TEXT]) for memory, text in disclosed if text), limit))
 
 
 def ask_about(texts: Texts, calls: CallBudget, pace: Pace = FULL_PACE) -> Iterator[CheckedQuestions]:
     """Yield a model's valid questions for each memory. Raises ProviderError, StoreError."""
-    ask, read = question_about, read_answer
-    for batch, answer in calls.ask_in_batches(texts, BATCH, ask, read, state_values.QUESTIONS_JOB, pace):
+    for batch, answer in calls.ask_in_batches(texts, BATCH, question_about, read_answer, state_values.QUESTIONS_JOB, pace):
         for (memory, _), written in zip(batch, answer or repeat(None), strict=False):
             if written is None:
                 yield CheckedQuestions(memory, (), Counter({UNREADABLE: 1}))
@@ -307,22 +287,6 @@ MAX_NEEDS = 4  # texts of a prompt that may become a question
 MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
 
 
-def find_opened_prompts(
-    past_verdicts: Sequence[RecordedVerdict], openings: Sequence[tuple[str, str]]
-) -> list[tuple[str, RecordedVerdict]]:
-    """Return (memory id, prompt) of each opening in recent decisions, in the given order.
-
-    openings: opened memories, each with the id of the line's decision. A prompt without a stored text or a session does not
-    count, nor a prompt with a masked secret.
-    """
-    prompts = {
-        verdict.id: verdict
-        for verdict in past_verdicts
-        if verdict.event == PROMPT_EVENT and verdict.session and verdict.prompt is not None and MASK not in verdict.prompt
-    }
-    return [(memory, prompts[verdict]) for memory, verdict in openings if verdict in prompts]
-
-
 def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     """Learn questions from openings, and forget questions whose prompt is gone; at most every half an hour.
 
@@ -366,7 +330,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(state: State, pace: Pace) -> str:
     recorded = past_runs.find_latest(state, MAX_VERDICTS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
+    by_memory = _open_lessons(recorded, state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or learned.find_progress(state).taught_stamp == checksum:
         return ""
@@ -395,8 +359,17 @@ def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: Sta
     return ""
 
 
-def _open_lessons(opened: Sequence[tuple[str, RecordedVerdict]], state: State) -> list[tuple[Memory, list[RecordedVerdict]]]:
-    """Return the memories that may learn, with the prompts at which they were opened. Each prompt teaches once."""
+def _open_lessons(recorded: Sequence[RecordedVerdict], state: State) -> list[tuple[Memory, list[RecordedVerdict]]]:
+    """Return the memories that may learn, with the prompts at which they were opened. Each prompt teaches once.
+
+    A prompt without a stored text or a session teaches nothing, nor a prompt with a masked secret.
+    """
+    prompts = {
+        verdict.id: verdict
+        for verdict in recorded
+        if verdict.event == PROMPT_EVENT and verdict.session and verdict.prompt is not None and MASK not in verdict.prompt
+    }
+    opened = [(memory, prompts[verdict]) for memory, verdict in sessions.find_openings(state) if verdict in prompts]
     with context.reading() as store:
         if store is None:
             return []

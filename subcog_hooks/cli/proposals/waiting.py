@@ -36,7 +36,7 @@ class Settlement(NamedTuple):
     after: tuple[Memory, ...]
 
 
-def find_waiting(store: Store, since_ms: int = 0) -> list[Memory]:
+def find_waiting(store: Store, since_ms: int) -> list[Memory]:
     """Return the waiting memories: the surest first, then the oldest.
 
     since_ms: their earliest date, milliseconds since the epoch; with one, active memories from sessions come, too.

@@ -50,10 +50,7 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
 def _documents_to_send(
     store: Store, project: str, on_server: Mapping[str, SyncRecord]
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the ids and redacted contents of the memories to send, and the problems of the others.
-
-    on_server: the server's records by id.
-    """
+    """Return the ids and redacted contents of the memories to send, and the problems of the others."""
     ready, refused = [], []
     for memory in store.all(_STATUSES):
         before = on_server.get(memory.id)

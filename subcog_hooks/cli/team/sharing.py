@@ -21,7 +21,6 @@ from subcog_hooks.core.errors import (
     ServerError,
     StoreBusy,
     StoreError,
-    SubcogError,
     UsageError,
 )
 from subcog_hooks.core.log import to_json
@@ -55,10 +54,7 @@ class _CalledOff(Exception):
 
 
 def url_of(settings: Settings) -> str:
-    """Return the address of the team's server, after removing variables set by a repository.
-
-    Raises ConfigError where no address is set.
-    """
+    """Return the address of the team's server, after removing a repository's variables. Raises ConfigError for none."""
     drop_ignored_variables()
     if url := str(settings[SHARE_URL]):
         return url
@@ -218,18 +214,13 @@ def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         if not pace.goes_on():
             raise _CalledOff
 
-    try:
-        with ShareState.open(home) as state:
-            projects = agreed_projects(state, settings)
-        if projects:
-            wait_s = server_connection.BACKGROUND_WAIT_S
-            with suppress(ServerError):  # It is recorded.
-                synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
-    except (StoreBusy, _CalledOff):
-        pass  # Another process does it, or the next run will.
-    except Exception as error:  # noqa: BLE001 - nobody sees this process, so the log has the error
-        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
-        log.write_line(home, f"the team's memories were not synchronised: {why}")
+    with ShareState.open(home) as state:
+        projects = agreed_projects(state, settings)
+    if projects:
+        wait_s = server_connection.BACKGROUND_WAIT_S
+        # The server's failure is recorded; another process, or the next run, does what is left.
+        with suppress(ServerError, StoreBusy, _CalledOff):
+            synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
     return ""
 
 

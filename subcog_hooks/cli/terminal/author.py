@@ -16,10 +16,7 @@ HERE = "here"  # a project's name: it stands for the project of this folder
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """Return all names under which memories of a project are stored, its identity first.
-
-    Raises UsageError for `here` outside of any project.
-    """
+    """Return all names of a project, its identity first. Raises UsageError for `here` outside of any project."""
     if name != HERE:
         return (resolve_identity(name),)
     project = context.here()

@@ -286,11 +286,6 @@ def filter_of_options(
     )
 
 
-def scope_of(memory: Memory) -> Filter:
-    """Return the filter for the memories that a memory is compared with: its project's, and the shared ones."""
-    return Filter(audiences=audiences_of(*([memory.project] if memory.project else [])))
-
-
 def find_memory(store: Store | None, id_or_prefix: str) -> Memory:
     """Return the memory with this id or unique prefix. Raises NoMemory, and UsageError for an ambiguous prefix."""
     if store is None:

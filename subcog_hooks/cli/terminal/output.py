@@ -34,7 +34,7 @@ _RAW_CODES = re.compile(r"(?:^|\s)(?!--)\S*r|--raw", re.IGNORECASE)  # the optio
 
 
 class ReaderGone(Exception):
-    """The reader of standard output has closed it, as in `subcog list | head`: the command has done its work."""
+    """The reader of standard output has closed it, as in `list | head`. click would end with 1 for a BrokenPipeError."""
 
 
 class OutputFailed(Exception):
@@ -42,7 +42,7 @@ class OutputFailed(Exception):
 
 
 class Terminal:
-    """The two streams of this run.
+    """The two streams of this run. The methods that print a result raise ReaderGone and OutputFailed.
 
     quiet: only the result is printed; has_left_work: a thread still runs that nobody waits for.
     """
@@ -99,11 +99,11 @@ class Terminal:
         return confirm(text, default=default, show_default=False, prompt_suffix=" ", err=True)
 
     def result(self, text: str) -> None:
-        """Print the result as it is. Raises ReaderGone, OutputFailed."""
+        """Print the result as it is."""
         self.pieces((text, ""))
 
     def verbatim(self, text: str) -> None:
-        """Print an agent's text as it is, on a terminal wrapped between words. Raises ReaderGone, OutputFailed."""
+        """Print an agent's text as it is, on a terminal wrapped between words."""
         if self.is_drawn:
             self.result(text)
         else:
@@ -112,7 +112,7 @@ class Terminal:
     def pieces(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
         """Print texts one after the other; on a terminal wrapped between words, each with a rich style.
 
-        indent: columns before the wrapped lines, by default as many as before the first. Raises ReaderGone, OutputFailed.
+        indent: columns before the wrapped lines, by default as many as before the first.
         """
         if self.is_drawn:
             self._write(partial(self.out.print_wrapped, *pieces, indent=indent))
@@ -120,18 +120,15 @@ class Terminal:
             self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + "\n")
 
     def draw(self, view: RenderableType) -> None:
-        """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        """Print the result as rich draws it; elsewhere in whole lines, without colours."""
         self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal, crop=False))
 
     def json(self, value: object, indent: int | None = None) -> None:
-        """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
+        """Print the result as JSON, with a line end."""
         self.raw(to_json(value, indent) + "\n")
 
     def rows(self, rows: Iterable[object], *, as_json: bool, as_jsonl: bool) -> bool:
-        """Print rows as one JSON array or as JSON lines; return False where neither is wanted.
-
-        Raises UsageError where both are wanted; ReaderGone, OutputFailed.
-        """
+        """Print rows as one JSON array or as JSON lines; return False where neither is wanted. Raises UsageError for both."""
         if as_json and as_jsonl:
             raise UsageError("--json and --jsonl exclude each other", "give one of them")
         if as_json:
@@ -141,11 +138,13 @@ class Terminal:
         return as_json or as_jsonl
 
     def page(self, view: RenderableType) -> None:
-        """Draw the result as `draw` does; through the pager where it is longer than the screen.
-
-        Raises ReaderGone, OutputFailed.
-        """
-        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height or not _has_pager():
+        """Draw the result as `draw` does; through the pager where it is longer than the screen."""
+        is_long = self.interactive and len(self.out.render_lines(view, pad=False)) >= self.out.height
+        pager = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()[:1]
+        is_missing = bool(pager) and shutil.which(pager[0]) is None
+        if is_long and is_missing:
+            self.say(f"the pager {pager[0]} is not there; set PAGER")
+        if is_missing or not is_long:
             self.draw(view)
             return
         os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
@@ -153,11 +152,11 @@ class Terminal:
             self.draw(view)
 
     def raw(self, text: str) -> None:
-        """Print data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
+        """Print data for other programs: no wrapping, no styles, UTF-8."""
         self._write(lambda: sys.stdout.write(text))
 
     def flush(self) -> None:
-        """Write the buffered output. Raises ReaderGone, OutputFailed."""
+        """Write the buffered output."""
         self._write(sys.stdout.flush)
 
     def _write(self, write: Callable[[], object]) -> None:
@@ -181,15 +180,6 @@ class Terminal:
     @property
     def interactive(self) -> bool:
         return sys.stdin.isatty() and self.is_drawn
-
-
-def _has_pager() -> bool:
-    """Return whether the person's pager is installed; a remark names one that is not."""
-    words = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()
-    if not words or shutil.which(words[0]):
-        return True
-    terminal.say(f"the pager {words[0]} is not there; set PAGER")
-    return False
 
 
 terminal = Terminal()

@@ -28,10 +28,7 @@ class Screen(Console):
                 yield Segment(escape_controls(segment.text, keep_lines=True), segment.style)
 
     def print_wrapped(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
-        """Print texts with their styles, each line broken between words.
-
-        indent: columns before the broken lines, by default as many as before the first.
-        """
+        """Print texts with their styles, each line broken between words. indent: as of `Terminal.pieces`."""
         for line in self.wrap_lines(*pieces, indent=indent):
             self.print(line, soft_wrap=True)
 
@@ -44,7 +41,7 @@ class Screen(Console):
             yield from break_line(line, self.width, blanks)
 
 
-def break_line(line: Text, columns: int, indent: int = 0) -> Iterator[Text]:
+def break_line(line: Text, columns: int, indent: int) -> Iterator[Text]:
     """Yield the lines of a text that is broken between words; a word longer than a line stays whole.
 
     >>> [part.plain for part in break_line(Text("ab cd ef `g h`"), 6, 1)]

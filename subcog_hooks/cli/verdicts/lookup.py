@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, redact_line, safe, terminal
@@ -18,7 +17,6 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import LOOK_EVENT, MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text.sanitise import cut
 
-ALMOST_SHARE = 0.5  # share of the threshold that counts as almost handed over
 MAX_CHARS = 90  # characters of a memory or a prompt in a list
 
 PROMPT_NOT_STORED = "(the prompt was not kept)"
@@ -34,37 +32,30 @@ DECIDED_BY_RELEVANCE = (
 )
 
 
-class Phrases(NamedTuple):
-    """An outcome in words. silence: the reason why a run was silent; fate: the outcome for one memory."""
-
-    silence: str = ""
-    fate: str = ""
-
-
-PHRASES = {
-    outcomes.PAUSED: Phrases("the hook was paused then"),
-    outcomes.OFF: Phrases("switched off by a setting"),
-    outcomes.NOMEM: Phrases("[nomem] was in the prompt"),
-    outcomes.NOT_TYPED: Phrases("it is a command of the client, or the client sent it by itself"),
-    outcomes.INTENT: Phrases("it does not seem to need a memory"),
-    outcomes.BELOW: Phrases("nothing was relevant enough", "not relevant enough"),
-    outcomes.NOTHING_FOUND: Phrases("no memory is similar to it or shares a word with it"),
-    outcomes.REPEATED: Phrases("the relevant memories were given earlier in this session"),
-    outcomes.SPENT: Phrases(
-        "the session has had all its characters (surfacing.session_characters)", "the session has had its characters"
-    ),
-    outcomes.OUT_OF_TIME: Phrases("out of time"),
-    outcomes.FAILED: Phrases("it failed"),
-    outcomes.INJECTED: Phrases(fate="handed over"),
-    outcomes.FOUND: Phrases(fate="found by a second look"),
-    outcomes.POINTED: Phrases(fate="pointed at by a line"),
-    outcomes.GIVEN: Phrases(fate="given in this session before"),
-    outcomes.LOADED: Phrases(fate="the agent puts it before the model itself"),
-    outcomes.DUPLICATE: Phrases(fate="nearly repeats a better one"),
-    outcomes.COUNT: Phrases(fate="others took the places"),
-    outcomes.ROOM: Phrases(fate="others took the room"),
-    outcomes.STALE: Phrases(fate="the files that it is about are gone"),
-    outcomes.BAD: Phrases(fate="marked as wrong for such prompts"),
+SILENCES = {  # why a run was silent, by its outcome
+    outcomes.PAUSED: "the hook was paused then",
+    outcomes.OFF: "switched off by a setting",
+    outcomes.NOMEM: "[nomem] was in the prompt",
+    outcomes.NOT_TYPED: "it is a command of the client, or the client sent it by itself",
+    outcomes.INTENT: "it does not seem to need a memory",
+    outcomes.BELOW: "nothing was relevant enough",
+    outcomes.NOTHING_FOUND: "no memory is similar to it or shares a word with it",
+    outcomes.REPEATED: "the relevant memories were given earlier in this session",
+    outcomes.SPENT: "the session has had all its characters (surfacing.session_characters)",
+    outcomes.OUT_OF_TIME: "out of time",
+    outcomes.FAILED: "it failed",
+}
+FATES = {  # the outcome for one memory that was not given
+    outcomes.BELOW: "not relevant enough",
+    outcomes.SPENT: "the session has had its characters",
+    outcomes.FOUND: "found by a second look",
+    outcomes.GIVEN: "given in this session before",
+    outcomes.LOADED: "the agent puts it before the model itself",
+    outcomes.DUPLICATE: "nearly repeats a better one",
+    outcomes.COUNT: "others took the places",
+    outcomes.ROOM: "others took the room",
+    outcomes.STALE: "the files that it is about are gone",
+    outcomes.BAD: "marked as wrong for such prompts",
 }
 CHANNEL_NAMES = {
     "lexical_exact": "all words",
@@ -109,40 +100,32 @@ def find_verdict(state: State, id_or_prefix: str) -> RecordedVerdict:
     return verdict
 
 
-class PromptChoice(NamedTuple):
-    """The prompt that a command is about.
+def find_prompt(state: State, id_: str = "", *, everywhere: bool = False) -> RecordedVerdict:
+    """Return the verdict with this id or unique prefix, on a prompt; without one, on the latest prompt of this project.
 
-    id: of its verdict, or the beginning of the id; without it, the latest prompt of the current project. everywhere: the
-    latest of any project.
+    everywhere: the latest of any project. Raises NoVerdict, UsageError.
     """
+    if id_:
+        verdict = find_verdict(state, id_)
+        if verdict.event != PROMPT_EVENT:
+            hint = "only a prompt can miss a memory; `subcog why list` shows them"
+            raise UsageError(f"{verdict.id} was {event_name(verdict)}, not a prompt", hint)
+        return verdict
+    latest = past_runs.find_latest(state, MAX_VERDICTS, event=PROMPT_EVENT)
+    if not latest:
+        raise NoVerdict("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
+    if own := latest if everywhere else keep_own(latest):
+        return own[0]
+    here = context.here()
+    project = f"of {safe(here.identity)}" if here else "outside of all projects"
+    raise NoVerdict(f"no prompt {project} has been decided on yet", "`subcog why list` shows those of other projects")
 
-    id: str = ""
-    everywhere: bool = False
 
-    def find(self, state: State, hint: str) -> RecordedVerdict:
-        """Return the verdict on the prompt. hint: the remedy where the id belongs to another event.
-
-        Raises NoVerdict, UsageError.
-        """
-        if self.id:
-            verdict = find_verdict(state, self.id)
-            if verdict.event != PROMPT_EVENT:
-                raise UsageError(f"{verdict.id} was {event_name(verdict)}, not a prompt", hint)
-            return verdict
-        latest = past_runs.find_latest(state, MAX_VERDICTS, event=PROMPT_EVENT)
-        if not latest:
-            raise NoVerdict("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
-        if own := self.keep_own(latest):
-            return own[0]
-        here = context.here()
-        project = f"of {safe(here.identity)}" if here else "outside of all projects"
-        raise NoVerdict(f"no prompt {project} has been decided on yet", "`subcog why list` shows those of other projects")
-
-    def keep_own(self, past_verdicts: Sequence[RecordedVerdict]) -> Sequence[RecordedVerdict]:
-        """Return the verdicts of the current project, or all with `everywhere`."""
-        here = context.here()
-        names = here.names if here else ("",)
-        return past_verdicts if self.everywhere else [verdict for verdict in past_verdicts if verdict.project in names]
+def keep_own(past_verdicts: Sequence[RecordedVerdict]) -> list[RecordedVerdict]:
+    """Return the verdicts of the current project."""
+    here = context.here()
+    names = here.names if here else ("",)
+    return [verdict for verdict in past_verdicts if verdict.project in names]
 
 
 def verdict_fields(verdict: RecordedVerdict) -> dict[str, object]:
@@ -188,11 +171,10 @@ def sentence(verdict: RecordedVerdict) -> str:
     if verdict.outcome == outcomes.SPOKE:
         lines = f", {pluralize(len(verdict.pointed), 'line')}" if verdict.pointed else ""
         return f"spoke: {len(verdict.injected)} of {candidates} handed over{lines}, {verdict.units} characters"
-    if verdict.outcome == outcomes.LINES and not verdict.pointed:
-        return f"lines: pointed at past sessions, {verdict.units} characters"
     if verdict.outcome == outcomes.LINES:
-        return f"lines: pointed at {len(verdict.pointed)} of {candidates}, {verdict.units} characters"
-    why = phrases_of(verdict.outcome).silence or safe(verdict.outcome)
+        pointed = f"{len(verdict.pointed)} of {candidates}" if verdict.pointed else "past sessions"
+        return f"lines: pointed at {pointed}, {verdict.units} characters"
+    why = SILENCES.get(verdict.outcome, safe(verdict.outcome))
     held_back = {candidate.outcome for candidate in verdict.candidates}
     if verdict.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
         why = "the agent puts the relevant memories before the model itself"
@@ -201,8 +183,8 @@ def sentence(verdict: RecordedVerdict) -> str:
         if verdict.intent.confidence < limits.min_confidence:
             why += f": {number_and_bar(verdict.intent.confidence, limits.min_confidence)} was needed"
             if verdict.candidates:
-                best = verdict.candidates[0].relevance
-                why += f"; a memory of {bar_text(limits.needed)} would have come, the best has {best:.2f}"
+                needed = f"{limits.needed:.2f}" if limits.needed <= 1.0 else "more than 1"
+                why += f"; a memory of {needed} would have come, the best has {verdict.candidates[0].relevance:.2f}"
     elif verdict.outcome == outcomes.BELOW and verdict.candidates and limits is not None:
         best = verdict.candidates[0].relevance
         why = f"the best of {candidates} reached {number_and_bar(best, limits.needed)} was needed"
@@ -239,21 +221,8 @@ def number_and_bar(value: float, bar: float) -> str:
     return f"{value:.{digits}f}, {bar:.{digits}f}"
 
 
-def bar_text(needed: float) -> str:
-    """Return a threshold with two digits, or "more than 1" above every relevance.
-
-    >>> bar_text(0.44), bar_text(1.2)
-    ('0.44', 'more than 1')
-    """
-    return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
-
-
 def run_line(run: RecordedVerdict | SilentCall | CutOff) -> str:
-    """Format a run of the hook as a line.
-
-    It has the verdict's id, the time, the outcome, the number of memories, and the prompt's first words or the event. A silent
-    tool call has the names looked up, and the reason of silence.
-    """
+    """Format a run of the hook as a line: its id, time, outcome, number of memories, and the prompt or the event."""
     if isinstance(run, RecordedVerdict):
         id_, outcome, count, about = safe(run.id), safe(run.outcome), len(run.injected), prompt_text(run, MAX_CHARS)
     elif isinstance(run, CutOff):
@@ -273,10 +242,6 @@ def prompt_text(verdict: RecordedVerdict, max_chars: int) -> str:
     if verdict.event != PROMPT_EVENT:
         return safe(f"{verdict.event}: {verdict.reason}" if verdict.reason else verdict.event)
     return PROMPT_NOT_STORED if verdict.prompt is None else cut(redact_line(verdict.prompt), max_chars)
-
-
-def phrases_of(outcome: str) -> Phrases:
-    return PHRASES.get(outcome, Phrases())
 
 
 def event_name(verdict: RecordedVerdict) -> str:

@@ -8,18 +8,16 @@ from typing import NamedTuple
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
-from subcog_hooks.hook.session import RESUME
+from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram, SilentCall
+from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram
 from subcog_hooks.store.state import BUCKETS
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import (
-    GIVEN,
     INJECTED_TOTAL,
     MAX_VERDICTS,
     OPENED_TOTAL,
@@ -38,47 +36,30 @@ class Family(NamedTuple):
     """A metric. label: "" for none; values: the label's values that are shown from the start."""
 
     name: str
-    kind: str
     help: str
     label: str = ""
     values: tuple[str, ...] = ("",)
+    kind: str = COUNTER
 
 
+ENDS_OF_WAIT = (detector.BY_DEADLINE, detector.BY_SETTING)
 FAMILIES = (
-    Family(detector.STARTED, COUNTER, "Calls of an LLM that were started."),
-    Family(
-        detector.COMPLETED, COUNTER, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)
-    ),
-    Family(
-        detector.TIMEOUTS,
-        COUNTER,
-        "Calls of an LLM that took too long, by what ended the wait.",
-        "reason",
-        (detector.BY_DEADLINE, detector.BY_SETTING),
-    ),
+    Family(detector.STARTED, "Calls of an LLM that were started."),
+    Family(detector.COMPLETED, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)),
+    Family(detector.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason", ENDS_OF_WAIT),
     Family(
         detector.DURATION,
-        HISTOGRAM,
         "How long it took to tell what a prompt asks for, by who told it.",
         "source",
         (KEYWORD, LLM, HYBRID),
+        HISTOGRAM,
     ),
-    Family(VERDICTS_TOTAL, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
-    Family(INJECTED_TOTAL, COUNTER, "Memories that were handed over."),
-    Family(POINTED_TOTAL, COUNTER, "Lines that pointed the agent at a memory."),
-    Family(OPENED_TOTAL, COUNTER, "Memories that the agent opened from a line."),
-    Family(SECOND_LOOKS_TOTAL, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
+    Family(VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
+    Family(INJECTED_TOTAL, "Memories that were handed over."),
+    Family(POINTED_TOTAL, "Lines that pointed the agent at a memory."),
+    Family(OPENED_TOTAL, "Memories that the agent opened from a line."),
+    Family(SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
 )
-MAX_SILENT_CALLS = 1_000  # more than the log keeps
-
-QUANTILES = (0.5, 0.95, 0.99)
-
-
-class Times(NamedTuple):
-    """The latency of an event's hooks: number of runs, and quantiles in ms."""
-
-    runs: int
-    quantiles: tuple[float, ...]
 
 
 class Usage:
@@ -86,7 +67,7 @@ class Usage:
 
     since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
     frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
-    given_ids: of all memories handed over; times: by event.
+    given_ids: of all memories handed over; latency_ms: by event, the number of runs and three percentiles.
     """
 
     def __init__(self, past_verdicts: Sequence[RecordedVerdict]) -> None:
@@ -98,39 +79,15 @@ class Usage:
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
         self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
-        self.times = {
-            event: _measure_times([verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event])
-            for event in sorted({verdict.event for verdict in past_verdicts})
-        }
+        self.latency_ms: dict[str, dict[str, float]] = {}
+        for event in sorted({verdict.event for verdict in past_verdicts}):
+            times_ms = [verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event]
+            percentiles = {f"p{percent}": quantile(times_ms, percent / 100) for percent in (50, 95, 99)}
+            self.latency_ms[event] = {"count": len(times_ms), **percentiles}
         self.spoke = self.outcomes.get(SPOKE, 0)
         self.fire_rate = self.spoke / self.prompts if self.prompts else None  # share of prompts with an injected block
         self.injected_per_spoken = self.injected / self.spoke if self.spoke else None
         self.units_per_spoken = self.units / self.spoke if self.spoke else None
-
-
-def _find_used_later(past_verdicts: Sequence[RecordedVerdict], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
-    """Return the pairs of a verdict and a memory handed over there that mattered later in the session.
-
-    A later prompt or tool call would have brought the memory, had the session not had it.
-    """
-    given: dict[tuple[str, str], list[RecordedVerdict]] = {}  # by session and memory, the earliest first
-    for verdict in sorted(past_verdicts, key=lambda verdict: verdict.at_ms):
-        if (verdict.event, verdict.reason) == (START_EVENT, RESUME):
-            continue  # A resumed session repeats earlier hand-overs.
-        for id_ in verdict.injected if verdict.session else ():
-            given.setdefault((verdict.session, id_), []).append(verdict)
-    repeats = [
-        (verdict.session, candidate.id, verdict.at_ms)
-        for verdict in past_verdicts
-        for candidate in verdict.candidates
-        if candidate.outcome == GIVEN
-    ]
-    repeats += [(call.session, id_, call.at_ms) for call in silent for id_ in call.given]
-    used: set[tuple[str, str]] = set()
-    for session, id_, time_ms in repeats:
-        if before := [verdict for verdict in given.get((session, id_), ()) if verdict.at_ms < time_ms]:
-            used.add((before[-1].id, id_))
-    return used
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -143,23 +100,14 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
-def _measure_times(durations_ms: Sequence[float]) -> Times:
-    return Times(len(durations_ms), tuple(quantile(durations_ms, share) for share in QUANTILES))
-
-
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 
 
 class Activity(NamedTuple):
-    """The activity of the hook.
-
-    by_family: the metrics; used: statistics of the verdicts; used_later, bad: numbers of memories given that were of use later,
-    or marked as wrong; cut_off: number of runs cut off.
-    """
+    """The activity of the hook. bad: number of memories marked as wrong; cut_off: number of runs cut off."""
 
     by_family: dict[str, Values]
     used: Usage
-    used_later: int
     bad: int
     cut_off: int
 
@@ -179,9 +127,8 @@ def read_activity(home: Home, store: Store | None) -> Activity:
     used = Usage(past_verdicts)
     marks = store.marks(store.seqs_of(sorted(used.given_ids))) if store else []
     bad = {(mark.verdict, mark.seq) for mark in marks}
-    later = _find_used_later(past_verdicts, past_runs.find_latest_silent_calls(home, MAX_SILENT_CALLS))
     cut_offs = past_runs.read_cut_offs(home, now_ms())
-    return Activity(by_family, used, len(later), len(bad), len(cut_offs))
+    return Activity(by_family, used, len(bad), len(cut_offs))
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:
@@ -209,20 +156,26 @@ def activity_record(activity: Activity) -> dict[str, object]:
         "injected_per_spoken": used.injected_per_spoken,
         "characters": used.units,
         "characters_per_spoken": used.units_per_spoken,
-        "used_later": activity.used_later,
         "bad": activity.bad,
-        "latency_ms": {
-            event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
-            for event, times in used.times.items()
-        },
+        "latency_ms": used.latency_ms,
         "cut_off": activity.cut_off,
     }
 
 
 def metrics_text(activity: Activity) -> str:
     """Return the metrics in Prometheus' text format."""
-    by_family = activity.by_family
-    return "".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES)
+    lines = []
+    for family in FAMILIES:
+        name = family.name
+        lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
+        for metric in activity.by_family[name].values():
+            braced = f"{{{metric.labels}}}" if metric.labels else ""
+            if isinstance(metric, Counter):
+                lines.append(f"{name}{braced} {_prometheus_number(metric.value)}")
+            else:
+                lines += [f'{name}_bucket{{{metric.labels},le="{_prometheus_number(le)}"}} {n}' for le, n in metric.buckets]
+                lines += [f"{name}_sum{braced} {_prometheus_number(metric.sum)}", f"{name}_count{braced} {metric.count}"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def figure_rows(activity: Activity) -> list[tuple[str, str]]:
@@ -237,27 +190,11 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     lines, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
     if lines:
         rows.append(("lines opened", f"{opened:,.0f} of {lines:,.0f} ({opened / lines:.0%})"))
-    if activity.used_later:
-        rows.append(("of use later, too", f"{activity.used_later:,}"))
     if activity.bad:
         rows.append(("called wrong", f"{activity.bad:,}"))
-    if times := used.times.get(PROMPT_EVENT):
-        typical, slow, _ = (_duration_text(ms / 1000) for ms in times.quantiles)
-        rows.append(("time at a prompt", f"{typical}; 95 of 100 took {slow} at most"))
+    if latency_ms := used.latency_ms.get(PROMPT_EVENT):
+        rows.append(("time at a prompt", f"{latency_ms['p50']:.0f} ms; 95 of 100 took {latency_ms['p95']:.0f} ms at most"))
     return rows
-
-
-def _prometheus_text(family: Family, values: Values) -> str:
-    name = family.name
-    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
-    for metric in values.values():
-        braced = f"{{{metric.labels}}}" if metric.labels else ""
-        if isinstance(metric, Counter):
-            lines.append(f"{name}{braced} {_prometheus_number(metric.value)}")
-        else:
-            lines += [f'{name}_bucket{{{metric.labels},le="{_prometheus_number(bound)}"}} {n}' for bound, n in metric.buckets]
-            lines += [f"{name}_sum{braced} {_prometheus_number(metric.sum)}", f"{name}_count{braced} {metric.count}"]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _prometheus_number(value: float) -> str:
@@ -282,14 +219,3 @@ def _metric_record(metric: Counter | Histogram) -> object:
 
 def _count(metric: Counter | Histogram) -> float:
     return metric.value if isinstance(metric, Counter) else float(metric.count)
-
-
-def _duration_text(seconds: float) -> str:
-    """Return a duration in a suitable unit.
-
-    >>> _duration_text(0.0004), _duration_text(0.1234), _duration_text(9.0)
-    ('0.40 ms', '123 ms', '9 s')
-    """
-    if seconds >= 1.0:
-        return f"{seconds:.3g} s"
-    return f"{seconds * 1000:.3g} ms" if seconds >= 0.001 else f"{seconds * 1000:.2f} ms"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -14,18 +14,12 @@ from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import query, relevance
+from subcog_hooks.recall import relevance
 from subcog_hooks.recall.hits import BRIEF
-from subcog_hooks.recall.query import Term
 from subcog_hooks.store import verdicts as outcomes
-from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.verdicts import Candidate, RecordedVerdict
-from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.sanitise import cut
-from subcog_hooks.text.typed_prompt import query_text
-from subcog_hooks.text.vocabulary import STOP
 
 MAX_EXPLAINED = 3  # candidates
 NAME_WIDTH = 13  # columns for the name of an evidence
@@ -47,24 +41,14 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
         for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
             if adds:
                 weight = weights.get(name, adds / value if value else 0.0)
-                yield from _term(safe(name), value, weight, adds)
+                row = f"  {safe(name):<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}"
+                yield Text.assemble(row, (f"  {MEANINGS.get(name, '')}", DIM))
         if without_effect := [safe(name) for name, _, adds in candidate.terms if not adds]:
             yield _step("adds nothing", ", ".join(without_effect))
         total = sum(adds for _, _, adds in candidate.terms)
         yield _step("sum", f"{total:.4f}")
         yield _step("probability", f"1 / (1 + e^{-total:.4f}) = {candidate.raw:.4f}")
         yield _step("relevance", product(candidate))
-
-
-def _term(name: str, value: float, weight: float, adds: float) -> Iterator[RenderableType]:
-    drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}")
-    meaning = MEANINGS.get(name, "")
-    has_room = not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width
-    if meaning and has_room:
-        drawn += Text(f"  {meaning}", style=DIM)
-    yield drawn
-    if meaning and not has_room:
-        yield Padding(Text(meaning, style=DIM), (0, 0, 0, 4))
 
 
 def _step(name: str, text: str) -> Text:
@@ -88,9 +72,6 @@ def product(candidate: Candidate) -> str:
     return f"{candidate.raw:.4f}{''.join(applied)} = {candidate.relevance:.4f}{capped}"
 
 
-MAX_WITH_WORDS = 3  # candidates whose words are listed
-MAX_LISTED_WORDS = 12  # words of a prompt
-MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
 GONE = "(no longer in the store)"
 
@@ -98,14 +79,13 @@ GONE = "(no longer in the store)"
 class ViewData(NamedTuple):
     """The data shown with a verdict.
 
-    memories: candidates that the store still has; given: by memory id, the earlier verdict that handed it over; words: by
-    memory id, the words of the prompt that it has and lacks; is_explained: show the signals, the time of each stage and the
-    arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
+    memories: candidates that the store still has; given: by memory id, the earlier verdict that handed it over; is_explained:
+    show the signals, the time of each stage and the arithmetic; look: the second look at the prompt, None without one; opened:
+    ids that the agent opened from a pointer line.
     """
 
     memories: Mapping[str, Memory]
     given: Mapping[str, str] = {}
-    words: Mapping[str, Words] = {}
     is_explained: bool = False
     look: RecordedVerdict | None = None
     opened: AbstractSet[str] = frozenset()
@@ -120,12 +100,12 @@ def verdict_view(verdict: RecordedVerdict, data: ViewData) -> RenderableType:
         Text(f"{safe(verdict.id)}  {lookup.local_time(verdict.at_ms)}  {occasion}", style=DIM),
         Text(lookup.prompt_text(verdict, PREVIEW)),
         "",
-        *_outcome_lines(verdict, data.given),
+        _outcome_line(verdict),
     ]
     if look := data.look:
         parts.append(Text(f"{lookup.delay_phrase(look)}: {lookup.sentence(look)} ({safe(look.id)})"))
     if verdict.candidates:
-        parts += ["", *_candidates(verdict, data), *_words(verdict, data.words)]
+        parts += ["", *_candidates(verdict, data)]
     if verdict.intent:
         parts += ["", *_intent(verdict)]
     if data.is_explained:
@@ -135,7 +115,7 @@ def verdict_view(verdict: RecordedVerdict, data: ViewData) -> RenderableType:
 
 def outcome_view(verdict: RecordedVerdict, data: ViewData) -> Iterator[RenderableType]:
     """Yield the outcome of a verdict and its candidates, without its prompt, intent and times."""
-    yield from _outcome_lines(verdict, data.given)
+    yield _outcome_line(verdict)
     if verdict.candidates:
         yield ""
         yield from _candidates(verdict, data)
@@ -147,22 +127,8 @@ def _label_line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), text)
 
 
-def _outcome_lines(verdict: RecordedVerdict, given: Mapping[str, str]) -> Iterator[Text]:
-    yield Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
-    bar = verdict.settings.needed if verdict.settings else 0.0
-    handed_over = (outcomes.INJECTED, outcomes.POINTED)
-    kept_back = [candidate for candidate in verdict.candidates if candidate.outcome not in handed_over]
-    others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
-    below = [candidate for candidate in kept_back if candidate.outcome == outcomes.BELOW]
-    nearest = [candidate for candidate in below if candidate.relevance >= lookup.ALMOST_SHARE * bar][:1]
-    for candidate in (others + nearest)[:MAX_ALMOST]:
-        if candidate.outcome == outcomes.BELOW:
-            reason = f"{lookup.number_and_bar(candidate.relevance, bar)} was needed"
-        else:
-            reason = f"{candidate.raw:.2f}, {lookup.phrases_of(candidate.outcome).fate or safe(candidate.outcome)}"
-            if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
-                reason += f", with {safe(given[candidate.id])}"
-        yield Text(f"almost: {safe(candidate.id)} with {reason}")
+def _outcome_line(verdict: RecordedVerdict) -> Text:
+    return Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
 
 
 def _intent(verdict: RecordedVerdict) -> Iterator[Text]:
@@ -214,7 +180,10 @@ def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[Renderable
         ranks = ", ".join(
             f"{rank} by {lookup.CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items())
         )
-        outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
+        fate = lookup.FATES.get(candidate.outcome, safe(candidate.outcome))
+        if candidate.outcome == outcomes.GIVEN and data.given.get(candidate.id):
+            fate += f", with {safe(data.given[candidate.id])}"
+        outcome = Text(fate + (", opened" if candidate.id in data.opened else ""), style=style)
         yield Text.assemble(f"{number}  {distance}  {safe(candidate.id)}  {safe(candidate.namespace)}  ", outcome)
         memory = data.memories.get(candidate.id)
         if memory is None or memory.status == "deleted":
@@ -223,85 +192,3 @@ def _candidates(verdict: RecordedVerdict, data: ViewData) -> Iterator[Renderable
             words = Text(cut(safe(memory.content), lookup.MAX_CHARS))
         line = Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM))
         yield Padding(line, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + line
-
-
-def _words(verdict: RecordedVerdict, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    for candidate in [candidate for candidate in verdict.candidates if candidate.id in words][:MAX_WITH_WORDS]:
-        comparison = words[candidate.id]
-        yield ""
-        yield Text.assemble(
-            (f"{safe(candidate.id)}  ", ACCENT), _word_list("has", comparison.has), "; ", _word_list("lacks", comparison.lacks)
-        )
-
-
-def _word_list(verb: str, words: Sequence[str]) -> Text:
-    more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
-    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")
-
-
-class Words(NamedTuple):
-    """The significant words of a prompt that a memory has and lacks, the rarest first."""
-
-    has: list[str]
-    lacks: list[str]
-
-
-def compare_words(verdict: RecordedVerdict, memory: Memory, index: LexicalIndex) -> Words:
-    """Return the words of a verdict's prompt that a memory has and lacks today.
-
-    A memory with only parts of an identifier has the parts and lacks the identifier.
-    """
-    text = "\n".join((query_text(verdict.prompt or ""), *verdict.borrowed))
-    terms = sorted(query.analyse_query(text, index).terms, key=lambda term: (-term.weight, term.whole))
-    own = _OwnWords(memory, index.analysers)
-    shared = {term: words for term in terms if (words := own.words_for(term))}
-    whole = {term.whole for term in shared if not term.is_identifier or own.has_whole(term)}
-    asked = _fold_letters(text, index.analysers)  # The analysis adds acronyms that nobody typed.
-    has = list(dict.fromkeys(word for words in shared.values() for word in words))
-    lacks = [term.whole for term in terms if term.whole not in whole and term.whole in asked]
-    return Words(has, lacks)
-
-
-def _fold_letters(text: str, analysers: Analysers) -> str:
-    """Return the words of a text in plain small letters, behind the text: the words leave long runs without blanks out."""
-    folded = analysis.fold(text).lower()
-    return " ".join((folded, *analysers.exact.analyze(folded)))
-
-
-class _OwnWords:
-    """The words of a memory by their forms in the index. A number within a version, date or name is no word of its own."""
-
-    def __init__(self, memory: Memory, analysers: Analysers) -> None:
-        text = "\n".join((memory.content, *memory.tags, *memory.keywords))
-        language = languages.language_of(text)
-        self._folded = _fold_letters(text, analysers)
-        self._by_whole: dict[str, str] = {}
-        self._by_stem: dict[str, str] = {}
-        for word in dict.fromkeys(analysis.whole_tokens(analysis.separate_scripts(analysis.spell_signs(text)))):
-            for whole in analysers.exact_terms(word):
-                self._by_whole.setdefault(whole, word)
-            for stem in analysers.body_terms(word):
-                if not stem.isdecimal() or stem == word:
-                    self._by_stem.setdefault(stem, word)
-        if language:
-            for word, base in analysis.stems_by_word(text, language).items():
-                for stem in analysers.body.analyze(base):
-                    self._by_stem.setdefault(stem, self._by_whole.get(word, word))
-
-    def has_whole(self, term: Term) -> bool:
-        return term.whole in self._by_whole
-
-    def words_for(self, term: Term) -> tuple[str, ...]:
-        """Return the memory's words that match a term, at least in part; an acronym also by its long form."""
-        if term.is_cjk:
-            return (term.whole,) * (term.whole in self._folded)
-        if term.whole in self._by_whole:
-            return (self._by_whole[term.whole],)
-        if term.is_identifier:
-            parts = [stem for stem in term.stems if not (stem.isdecimal() or stem in STOP)]
-            return tuple([self._by_stem[stem] for stem in parts if stem in self._by_stem])
-        if term.stems[0] in self._by_stem:
-            return (self._by_stem[term.stems[0]],)
-        if term.spelled_out and self._by_stem.keys() >= set(term.spelled_out):
-            return tuple([self._by_stem[stem] for stem in term.spelled_out])
-        return ()

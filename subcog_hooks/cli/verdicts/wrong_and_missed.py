@@ -9,19 +9,15 @@ from subcog_hooks.cli import embedding
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, past_prompts
-from subcog_hooks.cli.verdicts.lookup import PromptChoice
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import alike
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.store.verdicts import MAX_VERDICTS, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
-
-ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why list` shows them"
 
 MemoryId = Annotated[str, Argument(metavar="MEMORY", help="The id of the memory, or its beginning.")]
 DecisionId = Annotated[
@@ -30,33 +26,18 @@ DecisionId = Annotated[
 Undo = Annotated[bool, Option("--undo", help="Take it back: without a decision, at all prompts.")]
 
 
-def mark_bad(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
+def mark_bad(id_: MemoryId, decision: DecisionId = "", undo: Undo = False) -> None:
     """Mark a memory as wrong for a prompt: it counts less for prompts like it.
 
     Example: subcog why bad 1m7x59
     """
     if undo:
-        _unmark(memory, verdict)
-    else:
-        _mark(memory, PromptChoice(verdict))
-
-
-def mark_missed(memory: MemoryId, verdict: DecisionId = "", undo: Undo = False) -> None:
-    """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
-
-    Example: subcog why missed 1m7x59
-    """
-    if undo:
-        _unlearn(memory, verdict)
-    else:
-        _learn(memory, PromptChoice(verdict))
-
-
-def _mark(id_: str, choice: PromptChoice) -> None:
+        _unmark(id_, decision)
+        return
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
-        marked = _find_marked_verdict(state, id_, choice)
+        marked = _find_marked_verdict(state, id_, decision)
     if marked.event != PROMPT_EVENT:
         fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
         fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
@@ -69,7 +50,8 @@ def _mark(id_: str, choice: PromptChoice) -> None:
     if memory.status == "deleted":
         raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
     with context.writing() as store:
-        terms = _prompt_terms(marked, store)
+        text = "\n".join((query_text(marked.prompt), *marked.borrowed))
+        terms = alike.prompt_terms(text, context.index_of(store))
         if not terms:
             raise UsageError(f"the prompt of {marked.id} has no words to recognise it by", "nothing was marked")
         store.mark(Mark(memory.seq, marked.id, alike.terms_to_text(terms), now_ms()))
@@ -80,18 +62,44 @@ def _mark(id_: str, choice: PromptChoice) -> None:
     terminal.say(f"`subcog why bad {memory.id} {marked.id} --undo` takes it back")
 
 
-def _find_marked_verdict(state: State, id_: str, choice: PromptChoice) -> RecordedVerdict:
+def mark_missed(id_: MemoryId, decision: DecisionId = "", undo: Undo = False) -> None:
+    """Say that a prompt missed a memory: the prompt becomes a question that it answers, if that brings it.
+
+    Example: subcog why missed 1m7x59
+    """
+    if undo:
+        _unlearn(id_, decision)
+        return
+    with lookup.open_state() as state:
+        prompt = lookup.find_prompt(state, decision)
+        if prompt.prompt is None:
+            raise UsageError(f"the prompt of {prompt.id} was not kept, so it teaches nothing", lookup.why_not_stored())
+        with context.reading() as store:
+            memory = context.find_memory(store, id_)
+            _require_teachable(memory, prompt)
+            if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
+                terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
+                return
+        learned = past_prompts.learn_question(memory, past_prompts.needs_of(prompt), prompt, state)
+    if not learned:
+        raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
+    terminal.say(f"learned: {learned!r} is a question that {memory.id} answers")
+    terminal.say(f"`subcog why missed {memory.id} {prompt.id} --undo` takes it back")
+    embedding.start_background_jobs()
+
+
+def _find_marked_verdict(state: State, id_: str, decision: str) -> RecordedVerdict:
     """Return the verdict where a memory was wrong: the named one, else the latest prompt of the project.
 
     A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
     NoVerdict, UsageError.
     """
-    if choice.id:
-        return lookup.find_verdict(state, choice.id)
-    for candidate in choice.keep_own(past_runs.find_latest(state, MAX_VERDICTS)):
+    if decision:
+        return lookup.find_verdict(state, decision)
+    for candidate in lookup.keep_own(past_runs.find_latest(state, MAX_VERDICTS)):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
             return past_runs.find_prompt_of_late_memory(state, candidate, id_) or candidate
-    return choice.find(state, ONLY_PROMPTS)
+    return lookup.find_prompt(state)
 
 
 def _unmark(id_: str, decision: str) -> None:
@@ -110,31 +118,6 @@ def _unmark(id_: str, decision: str) -> None:
             raise context.ambiguous_prefix(decision, removed)
         store.unmark(memory.seq, removed)
     terminal.say(f"no longer marked as wrong ({', '.join(removed)}): {lookup.memory_line(memory)}")
-
-
-def _prompt_terms(verdict: RecordedVerdict, store: Store) -> dict[str, float]:
-    if verdict.prompt is None:
-        return {}
-    return alike.prompt_terms("\n".join((query_text(verdict.prompt), *verdict.borrowed)), context.index_of(store))
-
-
-def _learn(id_: str, choice: PromptChoice) -> None:
-    with lookup.open_state() as state:
-        prompt = choice.find(state, ONLY_PROMPTS)
-        if prompt.prompt is None:
-            raise UsageError(f"the prompt of {prompt.id} was not kept, so it teaches nothing", lookup.why_not_stored())
-        with context.reading() as store:
-            memory = context.find_memory(store, id_)
-            _require_teachable(memory, prompt)
-            if store and memory.id in past_prompts.find_coming([prompt], store)[0]:
-                terminal.say(f"{memory.id} comes to that prompt by now; nothing was learned")
-                return
-        learned = past_prompts.learn_question(memory, past_prompts.needs_of(prompt), prompt, state)
-    if not learned:
-        raise nothing_found(f"no question of that prompt brings {memory.id} and takes no other prompt from a memory")
-    terminal.say(f"learned: {learned!r} is a question that {memory.id} answers")
-    terminal.say(f"`subcog why missed {memory.id} {prompt.id} --undo` takes it back")
-    embedding.start_background_jobs()
 
 
 def _require_teachable(memory: Memory, prompt: RecordedVerdict) -> None:
@@ -163,7 +146,7 @@ def _unlearn(id_: str, decision: str) -> None:
     needs = None
     if decision:
         with lookup.open_state() as state:
-            needs = past_prompts.needs_of(PromptChoice(decision).find(state, ONLY_PROMPTS))
+            needs = past_prompts.needs_of(lookup.find_prompt(state, decision))
     with context.writing() as store:
         memory = context.find_memory(store, id_)
         _require_person(memory)
