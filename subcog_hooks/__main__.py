@@ -16,7 +16,10 @@ def main() -> None:
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == "hook":
         _run_hook()
-    _leave_when_interrupted()
+    import _signal  # type: ignore[import-not-found]  # It has no types; `signal` takes 3 ms, in which Ctrl-C would leave a traceback
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # A shell lets its background jobs ignore it.
+        _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))  # until `context.guard` begins
     if command == "block" and not os.isatty(1) and (prompt := _read_block_words(arguments)):
         from subcog_hooks.hook import dry_run
 
@@ -38,14 +41,6 @@ def main() -> None:
     from subcog_hooks.cli.commands import run_command_line  # typer and rich take 120 ms to load
 
     run_command_line()
-
-
-def _leave_when_interrupted() -> None:
-    """End the process at once at Ctrl-C, until `context.guard` has begun: an exception amid imports leaves a traceback."""
-    import _signal  # type: ignore[import-not-found]  # It has no types; `signal` takes 3 ms, in which Ctrl-C would leave a traceback
-
-    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # A shell lets its background jobs ignore it.
-        _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
 
 
 def _run_hook() -> None:

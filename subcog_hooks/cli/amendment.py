@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory
@@ -46,9 +46,14 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
     was written cannot be used: the error names its path. origin: the author of new questions; keeps_status: the status is left
     out of the text.
     """
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _usual_editor()
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not command and not terminal.interactive:
+        raise UsageError("no editor is set, and no terminal is there", "give options, or set EDITOR")
+    command = command or ("notepad" if os.name == "nt" else "vi")
     edits = context.home().edits
     fields = _fields(memory, keeps_status=keeps_status)
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    lines += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
     make_private_folder(edits)
     with ExitStack() as cleanup:
         try:
@@ -57,7 +62,7 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
             path = os.path.join(folder, f"{memory.id}.md")
             create_private_file(path)
             with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(_editor_text(memory, fields))
+                file.write("\n".join([_HEADER, *lines, _DASHES, memory.content]) + "\n")
         except OSError as error:
             raise UsageError(
                 f"no file to edit can be made in {edits}: {error.strerror}", "check its permissions and the disk"
@@ -79,13 +84,6 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
             cleanup.pop_all()
             kept = f"nothing was changed; what you wrote is in {path}"
             raise type(error)(error.message, f"{error.hint}; {kept}" if error.hint else kept) from error
-
-
-def _usual_editor() -> str:
-    """Return the editor of every machine. Raises UsageError where nobody can type into it."""
-    if not terminal.interactive:
-        raise UsageError("no editor is set, and no terminal is there", "give options, or set EDITOR")
-    return "notepad" if os.name == "nt" else "vi"
 
 
 def _split_command(command: str, *, is_windows: bool) -> list[str]:
@@ -158,12 +156,6 @@ def _entries(memory: Memory) -> dict[str, list[str]]:
 
 def _one_line_entry(entry: str) -> str:
     return entry.strip() if entry.isprintable() else " ".join(entry.split())
-
-
-def _editor_text(memory: Memory, fields: Mapping[str, str]) -> str:
-    lines = [f"{name}: {value}" for name, value in fields.items()]
-    lines += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
-    return "\n".join([_HEADER, *lines, _DASHES, memory.content]) + "\n"
 
 
 def _read_changes(text: str, memory: Memory, before: Mapping[str, str], origin: str) -> dict[str, object]:
@@ -272,26 +264,21 @@ def amend_all(
             return amended
         return amended.with_changes(updated_at=next_change_date(stored.updated_at))
 
-    def has_effect(memory: Memory) -> bool:
+    affected = []
+    for memory in memories:
         after, unchanged = change(memory), jsonl.dump(memory)
-        return jsonl.dump(after) != unchanged and jsonl.dump(redact_memory(after, memory)[0]) != unchanged
-
-    affected = list(filter(has_effect, memories))
+        if jsonl.dump(after) != unchanged and jsonl.dump(redact_memory(after, memory)[0]) != unchanged:
+            affected.append(memory)
     amended = store.modify([memory.id for memory in affected], amend_stored) if affected else []
     pairs = list(zip(affected, amended, strict=True))
-    if reworded := [after.id for before, after in pairs if after.content_hash != before.content_hash]:
-        _let_come_again(reworded)
-    return pairs
-
-
-def _let_come_again(reworded: Sequence[str]) -> None:
-    """Let sessions that have had an old text get the new one."""
+    reworded = [after.id for before, after in pairs if after.content_hash != before.content_hash]
     try:
-        with context.existing_state(context.home()) as state:
-            if state is not None:
+        with context.existing_state(context.home()) if reworded else nullcontext() as state:
+            if state:  # Sessions that have had the old text get the new one.
                 sessions.forget_given(state, reworded)
     except StoreError as error:
         log.write_line(context.home(), f"sessions keep the old text of {', '.join(reworded)}: {error}")
+    return pairs
 
 
 def apply_edits(before: Memory, stored: Memory, edits: Mapping[str, object]) -> Memory:

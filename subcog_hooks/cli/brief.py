@@ -96,13 +96,12 @@ def _score_record(scored: BriefScore) -> dict[str, float]:
 
 def _explanation_view(scored: list[BriefScore], delivery: Verdict, next_items: list[BriefScore]) -> Group:
     scored_by_id = {item.memory.id: item for item in scored}
-    given_ids, memory_units = delivery.ids, _memory_units(delivery.text)
-    memories = count_memories(len(given_ids))
-    head = f"{memories} of {memory_units:,} characters, {delivery.units:,} with the lines around them"
+    memories, units = count_memories(len(delivery.ids)), _memory_units(delivery.text)
+    head = f"{memories} of {units:,} characters, {delivery.units:,} with the lines around them"
     rows = [Text(""), Text(head, style=ACCENT)]
     rows += [
         _memory_line(scored_by_id[id_]) if id_ in scored_by_id else Text(f"{safe(id_)}  pinned, or its conditions hold")
-        for id_ in given_ids
+        for id_ in delivery.ids
     ]
     if next_items:
         rows += [Text(""), Text("no room, next in line", style=DIM)]

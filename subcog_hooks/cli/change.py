@@ -44,7 +44,6 @@ def edit(
     trigger: Annotated[Texts, _replacing("--trigger", "REGEX", "A trigger")] = None,
     path: Annotated[Texts, _replacing("--path", "GLOB", "A glob of files")] = None,
     question: Annotated[Texts, _replacing("--question", "TEXT", "A question that it answers")] = None,
-    no_questions: Annotated[bool, Option("--no-questions", help="Take all of its questions away.")] = False,
     when: Annotated[Texts, _replacing("--when", "CONDITION", "A condition")] = None,
     standing: Annotated[
         bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
@@ -70,7 +69,6 @@ def edit(
         raise UsageError(f"--trust is {trust!r}", "expected user")
     if trust:
         author.require_person("--trust user says that the person vouches for it", as_user=as_user)
-    inputs.refuse_several({"--question": question is not None, "--no-questions": no_questions})
     inputs.refuse_several({"--user": user, "--project": project is not None})
     given: dict[str, object] = {
         "content": None if content is None else inputs.text_of([content]),
@@ -90,7 +88,7 @@ def edit(
         changes |= ALL_PROJECTS if user else {"scope": "project", "project": author.names_of(project or "")[0]}
     if expires is not None:
         changes["expires_at"] = None if expires == "never" else inputs.read_expiry(expires, now_ms())
-    if question is not None or no_questions:
+    if question is not None:
         changes["questions"] = _option_values(question) or ()
     if len(ids) > 1 and (content is not None or not changes):
         raise UsageError("a new text is for one memory", "give one id, or options for all of them")

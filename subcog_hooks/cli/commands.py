@@ -83,7 +83,6 @@ def build_app(command: str = "", *, has_all: bool = False) -> typer.Typer:
     app.callback()(_accept_common_options)
     if command in COMMANDS:
         add_command(app, command)
-        set_summaries(app)
     else:
         for name, (group, _, _, summary) in COMMANDS.items():
             is_hidden = not summary or (group == SCRIPTS and not has_all)
@@ -99,6 +98,7 @@ def add_command(app: typer.Typer, name: str) -> None:
         for inner in command.registered_commands:
             if inner.callback:
                 inner.callback = keep_for_person(f"{name} {inner.name or inner.callback.__name__}", inner.callback)
+                inner.short_help = first_sentence(inspect.getdoc(inner.callback) or "")
         app.add_typer(command, name=name)
     else:
         app.command(name, hidden=not summary)(keep_for_person(name, command))
@@ -125,17 +125,6 @@ def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
     return cast("Callable[..., None]", command)
 
 
-def set_summaries(app: typer.Typer) -> None:
-    """Give each command below `app` its first sentence as the summary in the list of commands."""
-    for command in app.registered_commands:
-        command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
-    for group in app.registered_groups:
-        inner = group.typer_instance
-        if inner is not None:
-            group.short_help = first_sentence(str(inner.info.help))
-            set_summaries(inner)
-
-
 def first_sentence(text: str) -> str:
     """Return the first sentence of a help text, on one line.
 
@@ -152,7 +141,10 @@ def first_sentence(text: str) -> str:
 def run_command_line() -> None:
     """Run the command line in sys.argv and end the process with its exit code."""
     prefer_utf8()
-    arguments, flags = _split_common_options(sys.argv[1:])
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    flags = {word for word in words[:end] if word in COMMON_OPTIONS}
+    arguments = [word for word in words[:end] if word not in COMMON_OPTIONS] + words[end:]
     terminal.begin_run(quiet="--quiet" in flags)
     code = context.guard(lambda: _call_command(arguments), is_debugged="--debug" in flags)
     if terminal.has_left_work:
@@ -174,7 +166,14 @@ def _call_command(arguments: list[str]) -> int:
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:
-        _report_usage_error(error.format_message(), arguments)
+        message, command = error.format_message(), _command_name(arguments)
+        hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
+        if message.startswith("No such option"):
+            hint = "put -- before a text that begins with a dash, or " + hint
+        if message.startswith("Usage:"):
+            terminal.result(message)
+        else:
+            context.complain(mask_secrets(message)[:200].rstrip("."), hint)
         return EXIT_USAGE
     return code if isinstance(code, int) else 0
 
@@ -195,20 +194,3 @@ def _command_name(arguments: list[str]) -> str:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         arguments = line.split()[1:]
     return next((word for word in arguments if not word.startswith("-")), "")
-
-
-def _split_common_options(arguments: list[str]) -> tuple[list[str], set[str]]:
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    flags = {argument for argument in arguments[:end] if argument in COMMON_OPTIONS}
-    return [argument for argument in arguments[:end] if argument not in COMMON_OPTIONS] + arguments[end:], flags
-
-
-def _report_usage_error(message: str, arguments: list[str]) -> None:
-    if message.startswith("Usage:"):
-        terminal.result(message)
-        return
-    command = _command_name(arguments)
-    hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
-    if message.startswith("No such option"):
-        hint = "put -- before a text that begins with a dash, or " + hint
-    context.complain(mask_secrets(message)[:200].rstrip("."), hint)

@@ -51,7 +51,7 @@ def doctor(
     It looks at the store, the index, models, permissions and settings, and runs the hook.
 
     With --memories it embeds memories that lack a vector, and names duplicates, contradictions, and memories that have expired
-    or were not used for a year. It also names copies of a file that the client loads anyway. No memory is changed.
+    or were not used for a year. No memory is changed.
 
     The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 
@@ -66,8 +66,15 @@ def doctor(
         return
     home, findings = context.home(), Findings(is_collected=as_json)
     if fix:
-        _fix_index_and_vectors(home)
-        findings.take(doctor_checks.check_store(home, doctor_checks.MADE_FROM_STORE))
+        with context.writing() as store:
+            store.rebuild_cues()
+            with output.track_items("indexing", sum(store.counts().values())) as advance:
+                index = index_writer.rebuild_index(home, store, advance)
+            terminal.result(f"indexed {count_memories(index.documents)}")
+            if embedded := embedding.embed_now(store, afresh=True):
+                terminal.say(f"embedded {embedded}")
+        pull.remove_leftovers(home)
+        findings.take(doctor_checks.check_store(home, names_projects=False))
     else:
         _check_all(home, findings)
     if findings.exit_code:
@@ -95,17 +102,6 @@ class Findings:
                 terminal.pieces((f"{kind:>4}", STYLES[kind]), (f"  {line}", ""), indent=6)
 
 
-def _fix_index_and_vectors(home: Home) -> None:
-    with context.writing() as store:
-        store.rebuild_cues()
-        with output.track_items("indexing", sum(store.counts().values())) as advance:
-            index = index_writer.rebuild_index(home, store, advance)
-        terminal.result(f"indexed {count_memories(index.documents)}")
-        if embedded := embedding.embed_now(store, afresh=True):
-            terminal.say(f"embedded {embedded}")
-    pull.remove_leftovers(home)
-
-
 def _check_all(home: Home, findings: Findings) -> None:
     is_report = findings.is_collected
     project = context.here()
@@ -113,7 +109,7 @@ def _check_all(home: Home, findings: Findings) -> None:
     for remarks in (
         doctor_checks.check_home(home),
         doctor_checks.check_leftovers(home),
-        doctor_checks.check_store(home, (*doctor_checks.MADE_FROM_STORE, *(() if is_report else doctor_checks.WITH_NAMES))),
+        doctor_checks.check_store(home, names_projects=not is_report),
         doctor_checks.check_past_sessions(home),
         doctor_checks.check_state(home),
         doctor_checks.check_cut_offs(home),
@@ -146,10 +142,7 @@ def _last_activity(client: str) -> int | None:
 
 
 def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
-    """Run the hook as the client would, with a prompt.
-
-    The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
-    """
+    """Run the hook as the client would, with a prompt. No LLM is asked: a check sends nothing anywhere."""
     session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": working_folder()}
     payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": TRIAL_PROMPT}
     started = time.perf_counter()

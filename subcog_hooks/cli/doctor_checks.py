@@ -5,7 +5,7 @@ Each yields its findings, ready for a terminal.
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 
 from subcog_hooks.cli import amendment, embedding
@@ -171,14 +171,6 @@ def _count_undeleted(store: Store) -> int:
     return sum(count for status, count in store.counts().items() if status != "deleted")
 
 
-def check_namesakes(_home: Home, store: Store) -> Iterator[Remark]:
-    here = context.here()
-    for name in find_namesakes(store, here) if here else ():
-        count = _count_memories(store, name)
-        command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
-        yield note(f"{name} may be this project, too, and has {count_memories(count)}; `{command}` moves all here")
-
-
 def find_namesakes(store: Store, here: Project) -> list[str]:
     """Return the names of projects with memories that may be the project at hand.
 
@@ -216,13 +208,8 @@ def _last_parts(name: str) -> list[str]:
     return name.replace(os.sep, "/").lower().rstrip("/").removesuffix(".git").rstrip("/").split("/")
 
 
-StoreCheck = Callable[[Home, Store], Iterator[Remark]]
-MADE_FROM_STORE: Sequence[StoreCheck] = (check_index, check_models)
-WITH_NAMES: Sequence[StoreCheck] = (check_namesakes,)  # It names projects of the person.
-
-
-def check_store(home: Home, others: Sequence[StoreCheck]) -> Iterator[Remark]:
-    """Check the store. others: the checks that follow where it can be read."""
+def check_store(home: Home, *, names_projects: bool) -> Iterator[Remark]:
+    """Check the store, its index and vectors. names_projects: name projects of the person that may be the one at hand."""
     store, counts, problems = None, {}, []
     try:
         if context.has_store(home):
@@ -239,8 +226,13 @@ def check_store(home: Home, others: Sequence[StoreCheck]) -> Iterator[Remark]:
     if not problems:
         yield good("store sound: " + (", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "empty"))
     with store:
-        for check in others:
-            yield from check(home, store)
+        yield from check_index(home, store)
+        yield from check_models(home, store)
+        here = context.here() if names_projects else None
+        for name in find_namesakes(store, here) if here else ():
+            count = _count_memories(store, name)
+            command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
+            yield note(f"{name} may be this project, too, and has {count_memories(count)}; `{command}` moves all here")
 
 
 def check_past_sessions(home: Home) -> Iterator[Remark]:

@@ -11,17 +11,13 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
-from subcog_hooks.capture.sources import claude
 from subcog_hooks.cli import embedding
-from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
-from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreError
-from subcog_hooks.core.files import read_regular
+from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import sessions
-from subcog_hooks.store.memory import PENDING, STATUSES, Memory, is_from_instructions, now_ms
-from subcog_hooks.store.project import find_project
+from subcog_hooks.store.memory import PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -29,16 +25,14 @@ from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.sanitise import cut
 
 DUPLICATE, CONTRADICTION, EXPIRED = "duplicate", "contradiction", "expired"
-UNUSED, IN_CONTEXT = "never used", "in the client's context"
-FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, UNUSED, IN_CONTEXT)  # in the order of the report
+UNUSED = "never used"
+FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, UNUSED)  # in the order of the report
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
 SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
 NEAR_SUBJECT = 0.6  # cosine from which on two notes may contradict each other
 MAX_NEAREST = 10  # memories that a memory is compared with
 BLOCK = 512  # rows in one matrix product: 20 MB
-MIN_TEXT_LENGTH = 20  # characters; shorter memories are not searched for in the client's files
-MAX_FILE_BYTES = 1_000_000  # of a client's file
 
 
 class StoreFinding(NamedTuple):
@@ -69,7 +63,7 @@ class Use(NamedTuple):
 def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> tuple[list[StoreFinding], list[str]]:
     """Return all findings about a store, and remarks on the checks that were not possible.
 
-    vectors: None where there are none. Raises StoreError, ConfigError.
+    vectors: None where there are none. Raises StoreError.
     """
     active = list(store.all(("active",)))
     live = [memory for memory in active if memory.is_live(now)]
@@ -87,7 +81,6 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
     for at_ms, memory in sorted(expired, key=lambda row: (row[0], row[1].id)):
         findings.append(StoreFinding(EXPIRED, (memory,), f"it expired on {day(at_ms)}", f"subcog forget {memory.id}"))
     findings += find_unused(live, use, now, remarks)
-    findings += _find_in_context(live, _client_texts(remarks))
     return sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks
 
 
@@ -127,10 +120,7 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
 
 
 def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[NearPair], int]:
-    """Return the pairs of near memories, and the number of memories without a vector.
-
-    Both memories have the same audience, or one of them is for all projects.
-    """
+    """Return the pairs of near memories that one session may have, and the number of memories without a vector."""
     by_seq = {memory.seq: memory for memory in memories}
     rows = [(by_seq[seq], vector) for seq, vector in vectors.whole_vectors() if seq in by_seq]
     if not rows:
@@ -175,55 +165,6 @@ def find_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[st
     return findings
 
 
-def _find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
-    """Return the memories that the client shows the model anyway, word for word.
-
-    texts: files that the client loads, each as its name, its projects (None for all) and its words in one line. Memories
-    imported from these files are left out: the hook knows their source.
-    """
-    findings = []
-    for memory in memories:
-        words = _in_one_line(memory.content)
-        if len(words) < MIN_TEXT_LENGTH or is_from_instructions(memory.source):
-            continue
-        for name, projects, text in texts:
-            if (projects is None or memory.project in projects) and words in text:
-                why = f"{name} says it word for word"
-                findings.append(StoreFinding(IN_CONTEXT, (memory,), why, f"subcog forget {memory.id}"))
-                break
-    return findings
-
-
-def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
-    try:
-        config = claude_code.notes_folder()
-    except ConfigError as error:
-        remarks.append(f"the client's files were not checked: {error.message}")
-        return []
-    files: list[tuple[str, frozenset[str] | None]] = [
-        (path, None) for path in claude.find_context_files(claude.user_root(config))
-    ]
-    for root in claude.find_project_roots(config).values():
-        project = find_project(root)
-        names = frozenset(project.names if project else (root,))
-        files += [(path, names) for path in claude.find_context_files(claude.project_root(root, root))]
-    texts = []
-    for path, projects in files:
-        try:
-            text = read_regular(path, MAX_FILE_BYTES).decode("utf-8", "replace")
-        except OSError:
-            continue
-        texts.append((os.path.basename(path), projects, _in_one_line(text)))
-    return texts
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-UNDELETED = tuple(status for status in STATUSES if status != "deleted")
-
-
 class Group(NamedTuple):
     """Memories with a common project or namespace. given: active ones that a session received; waiting: for review."""
 
@@ -254,12 +195,8 @@ class Inventory:
         return self.use.by_id[memory.id].sessions if memory.id in self.use.by_id else 0
 
     def by_project(self) -> list[Group]:
-        """Return the memories by project, the largest group first. Shared memories are grouped by scope."""
-        return self._group_by(lambda memory: memory.project or memory.scope)
-
-    def by_namespace(self) -> list[Group]:
-        """Return the memories by namespace, the largest group first."""
-        return self._group_by(lambda memory: memory.namespace)
+        """Return the memories by project; shared memories by scope."""
+        return self.group_by(lambda memory: memory.project or memory.scope)
 
     def stale(self) -> list[tuple[str, Memory]]:
         """Return the memories that are expired, superseded, archived or unused for a year, each with its reason."""
@@ -273,7 +210,8 @@ class Inventory:
                 stale.append(("not used for a year", memory))
         return stale
 
-    def _group_by(self, key: Callable[[Memory], str]) -> list[Group]:
+    def group_by(self, key: Callable[[Memory], str]) -> list[Group]:
+        """Return the memories in groups of a common key, the largest group first."""
         by_name: dict[str, list[Memory]] = {}
         for memory in self.memories:
             by_name.setdefault(key(memory), []).append(memory)
@@ -295,7 +233,7 @@ def load_inventory() -> Inventory:
 
 def inventory_of(store: Store | None) -> Inventory:
     """Return the inventory of a store, an empty one for none. Raises StoreError."""
-    return Inventory(list(store.all(UNDELETED)) if store else [], load_use(), now_ms())
+    return Inventory(list(store.all(STATUSES[:-1])) if store else [], load_use(), now_ms())
 
 
 MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all
@@ -303,7 +241,7 @@ SHOWN_WORDS = 100  # characters of a memory
 
 
 def print_findings() -> None:
-    """Inspect the store and print the findings. Raises NoMemory, StoreError, ConfigError."""
+    """Inspect the store and print the findings. Raises NoMemory, StoreError."""
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")

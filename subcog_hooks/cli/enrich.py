@@ -41,27 +41,23 @@ def enrich(
         raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
     memory_questions.require_calls(settings)
     with context.open_state() as state:
-        calls = CallBudget(provider, state, settings)
-        _ask_for_questions(_find_memories(ids, state), limit, calls, state, dry_run=dry_run)
-    if not dry_run:
-        embedding.start_background_jobs()
-
-
-def _ask_for_questions(memories: Sequence[Memory], limit: int, calls: CallBudget, state: State, *, dry_run: bool) -> None:
-    texts = memory_questions.disclose(memories, limit)
-    if len(texts) < limit and (left_out_count := len(memories) - len(texts)):
-        terminal.say(f"left out {left_out_count}, which may hold a secret")
-    if not texts:
-        raise nothing_found("there is no memory to write questions for")
-    model = f"{safe(calls.provider.name)} ({safe(calls.provider.model)})"
-    call_count = pluralize(-(-len(texts) // memory_questions.BATCH), "call")
-    terminal.say(f"{model} is sent the texts of {count_memories(len(texts))}, in {call_count}")
-    with output.track_items("asking", len(texts)) as advance:
-        for checked in memory_questions.ask_about(texts, calls):
-            _print_checked(checked if dry_run else memory_questions.store_questions(checked, state))
-            advance(1)
+        calls, memories = CallBudget(provider, state, settings), _find_memories(ids, state)
+        texts = memory_questions.disclose(memories, limit)
+        if len(texts) < limit and (left_out_count := len(memories) - len(texts)):
+            terminal.say(f"left out {left_out_count}, which may hold a secret")
+        if not texts:
+            raise nothing_found("there is no memory to write questions for")
+        model = f"{safe(provider.name)} ({safe(provider.model)})"
+        call_count = pluralize(-(-len(texts) // memory_questions.BATCH), "call")
+        terminal.say(f"{model} is sent the texts of {count_memories(len(texts))}, in {call_count}")
+        with output.track_items("asking", len(texts)) as advance:
+            for checked in memory_questions.ask_about(texts, calls):
+                _print_checked(checked if dry_run else memory_questions.store_questions(checked, state))
+                advance(1)
     if calls.is_used_up:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
+    if not dry_run:
+        embedding.start_background_jobs()
 
 
 def _find_memories(ids: Sequence[str] | None, state: State) -> list[Memory]:

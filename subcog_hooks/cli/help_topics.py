@@ -37,19 +37,6 @@ def title(name: str) -> str:
         return file.readline().removeprefix("# ").strip()
 
 
-def find_topic(word: str) -> str:
-    """Return the topic that a word names, in any case. Raises UsageError with a suggestion."""
-    topic = word.lower()
-    topics = all_topics()
-    if topic in topics:
-        return topic
-    if topic in COMMANDS:  # which have help pages of their own
-        raise UsageError(f"no topic {word!r}", f"it is a command: `subcog {topic} --help` explains it")
-    near = difflib.get_close_matches(topic, topics, n=1, cutoff=MIN_SIMILARITY)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise UsageError(f"no topic {word[:80]!r}", f"{hint}`subcog help` lists the topics")
-
-
 def _path(name: str) -> str:
     return os.path.join(FOLDER, name + _SUFFIX)
 
@@ -100,14 +87,21 @@ def explain_topic(
 
     Example: subcog help deciding
     """
+    names = all_topics()
     if topic is None:
-        names = all_topics()
         width = max(map(len, names))
         for name in names:
             terminal.result(f"{name:<{width}}  {title(name)}")
         terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
         return
-    with open(_path(find_topic(topic)), encoding="utf-8") as file:
+    name = topic.lower()
+    if name in COMMANDS and name not in names:  # Commands have help pages of their own.
+        raise UsageError(f"no topic {topic!r}", f"it is a command: `subcog {name} --help` explains it")
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1, cutoff=MIN_SIMILARITY)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"no topic {topic[:80]!r}", f"{hint}`subcog help` lists the topics")
+    with open(_path(name), encoding="utf-8") as file:
         text = _COMMENT.sub("", file.read())
     if terminal.out.is_terminal:
         with terminal.out.use_theme(Theme(STYLES)):

@@ -326,15 +326,14 @@ def import_claude_notes(home: Home) -> ImportReport | None:
             return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
     reading = claude.read_claude_memory(config)
+    setting = context.settings()[author.AGENT_SETTING]
     for _, row in reading.rows:
         row.memory.standing = None  # Nobody has reviewed it.
-    setting = context.settings()[author.AGENT_SETTING]
+        if setting == WAITING_NOTES and row.memory.trust == AGENT:
+            row.memory.status = PENDING
     if setting == NO_NOTES:
         reading.is_whole = False
         reading.rows = [(line, row) for line, row in reading.rows if row.memory.trust != AGENT]
-    for _, row in reading.rows:
-        if setting == WAITING_NOTES and row.memory.trust == AGENT:
-            row.memory.status = PENDING
     with context.writing() as store:
         options = ImportOptions()
         report = reading.find_absence(store, options)
@@ -350,7 +349,6 @@ def _write_stamp(home: Home, stamp: str) -> None:
 
 
 def _sum_up(reports: Sequence[ImportReport]) -> str:
-    """Return a summary of imports, "" for none."""
     if not reports:
         return ""
     added, replaced = sum(report.added for report in reports), sum(report.replaced for report in reports)

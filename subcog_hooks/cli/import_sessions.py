@@ -1,20 +1,11 @@
 """`subcog import --from sessions`, and the same at rest: makes the past sessions of the agents on this machine searchable."""
 
-import os
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from subcog_hooks.cli import amendment, embedding
-from subcog_hooks.cli.proposals.learning_runs import (
-    LEFT_OUT,
-    MAX_SHOWN_FAULTS,
-    find_idle_transcripts,
-    names_in,
-    print_problems,
-    time_of_age,
-)
+from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import pluralize, terminal
 from subcog_hooks.core import log
@@ -25,15 +16,12 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.episodes.reading import ReadingReport, SessionReader, find_gone
-from subcog_hooks.learn import transcript_files
-from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
+from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOT_READ, WITH_TRANSCRIPT
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.vector_reader import ExtensionMissing, remove_file
 
 SESSIONS = "sessions"  # the value of `--from`
-MAX_HEAD = 65_536  # bytes of a transcript that may name its folder
-_FOLDER = re.compile(rb'"(?:cwd|directory)": ?"((?:[^"\\]|\\.){1,1000})"')
 
 
 def import_sessions(folder: str | None, *, wait: bool) -> int:
@@ -41,13 +29,13 @@ def import_sessions(folder: str | None, *, wait: bool) -> int:
 
     folder: of transcripts, None for all of the agents'; wait: until meaning finds them, too.
     """
-    transcripts, running = find_idle_transcripts(folder, None)
+    transcripts, running = learning_runs.find_idle_transcripts(folder, None)
     with EpisodeStore.writer(context.home()) as store:
         report = read_with_progress(store, transcripts)
         total = sum(store.counts().values())
         if wait:
             embedding.embed_now(store)
-    print_problems(report.problems)
+    learning_runs.print_problems(report.problems)
     left = f"; {pluralize(running, 'session')} not idle for three hours yet" if running else ""
     terminal.result(
         f"read {pluralize(report.sessions, 'session')} of {pluralize(len(report.projects), 'project')}, "
@@ -70,7 +58,7 @@ def read_with_progress(store: EpisodeStore, transcripts: Sequence[TranscriptFile
 def _read(
     store: EpisodeStore, transcripts: Sequence[TranscriptFile], advance: Callable[[int], None], pace: Pace = FULL_PACE
 ) -> ReadingReport:
-    return SessionReader(store, names_in(LEFT_OUT)).read(transcripts, advance, pace)
+    return SessionReader(store, learning_runs.names_in(learning_runs.LEFT_OUT)).read(transcripts, advance, pace)
 
 
 def _follow(store: EpisodeStore) -> None:
@@ -85,32 +73,23 @@ def follow_in_background(home: Home, pace: Pace) -> str:
     if keep == NOT_READ and not episode_store.exists(home):
         return ""
     with EpisodeStore.writer(home) as store:
-        kept_ms = 0 if keep in (NOT_READ, WITH_TRANSCRIPT) else now - time_of_age(keep, now)
+        kept_ms = 0 if keep in (NOT_READ, WITH_TRANSCRIPT) else now - learning_runs.time_of_age(keep, now)
         gone = find_gone(store, kept_ms, now)
         if gone:
             amendment.erase(store, list(store.by_ids(gone).values()))
             store.may_come_again(gone)
         report = ReadingReport()
         if keep != NOT_READ:
-            transcripts, _ = find_idle_transcripts(None, None, lambda error: log.write_line(home, f"past sessions: {error}"))
+            transcripts, _ = learning_runs.find_idle_transcripts(
+                None, None, lambda error: log.write_line(home, f"past sessions: {error}")
+            )
             report = _read(store, transcripts, lambda _: None, pace)
             _follow(store)
-    for problem in report.problems[:MAX_SHOWN_FAULTS]:
+    for problem in report.problems[: learning_runs.MAX_SHOWN_FAULTS]:
         log.write_line(home, f"past sessions: {problem}")
     parts = [f"{pluralize(report.sessions, 'session')} read"] if report.sessions else []
     parts += [f"{pluralize(len(gone), 'exchange')} erased"] if gone else []
     return ", ".join(parts)
-
-
-def count_projects(transcripts: Sequence[TranscriptFile]) -> int:
-    """Return the number of projects of some sessions, by the folders that their first rows name."""
-    folders, owners = SessionFolders(()), set()
-    for file in transcripts:
-        with suppress(OSError), transcript_files.open_session(file.path) as opened:
-            named = _FOLDER.search(opened.read(MAX_HEAD))
-            folder = named[1].decode("utf-8", "replace") if named else os.path.dirname(file.path)
-            owners.add(folders.owner_of(folder) or folder)
-    return len(owners)
 
 
 def remove_sessions(home: Home) -> bool:

@@ -23,7 +23,6 @@ from subcog_hooks.core.repository_variables import is_accepted_home, record_path
 from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
 from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 
-MAX_REPEATED = 60  # characters of a line in a diff that came before
 LOCK_WAIT_MS = 5_000
 
 _User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
@@ -41,11 +40,7 @@ def init(
     user: _User = False,
     project: _Project = False,
     local: _Local = False,
-    beside_plugin: Annotated[
-        bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
-    ] = False,
     no_skills: Annotated[bool, Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
-    diff: Annotated[bool, Option("--diff", help="Show each changed line of the settings, too.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show each changed line of the settings, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Write the hook and the skills, and say no to all other questions.")] = False,
@@ -64,22 +59,22 @@ def init(
     inputs.refuse_several({"--yes": yes, "--no": no})
     asks = terminal.interactive and not (yes or no or dry_run)
     if for_ != CLAUDE:
-        client = _find_client(for_, has_claude_options=any((user, project, local, beside_plugin)))
-        _register_elsewhere(client, with_skills=not no_skills, diff=diff, dry_run=dry_run, asks=asks)
+        client = _find_client(for_, has_claude_options=any((user, project, local)))
+        _register_elsewhere(client, with_skills=not no_skills, dry_run=dry_run, asks=asks)
         return
     scope, path = _choose_settings(user=user, project=project, local=local)
     if message := claude_code.describe_old_client():
         raise ConfigError(message, "run `claude update`")
     plugin = next((plugin.id for plugin in claude_code.list_plugins() if plugin.runs_where(scope)), None)
-    if plugin is not None and not beside_plugin:
+    if plugin is None:
+        _register(path, scope, with_skills=not no_skills, dry_run=dry_run, asks=asks)
+    else:
         if not dry_run:
             _prepare_home()
         terminal.say(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
-            f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
+            f"`claude plugin disable {visible(plugin)}` switches the plugin off"
         )
-    else:
-        _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run, asks=asks)
     if not dry_run:
         if remark := inspection.inspect_registration().double:
             terminal.say(remark)
@@ -87,16 +82,22 @@ def init(
         terminal.say("`subcog setup` shows and changes what subcog does by itself")
 
 
-def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool, asks: bool) -> None:
+def _register(path: str, scope: str, *, with_skills: bool, dry_run: bool, asks: bool) -> None:
     """Write the hook and the skills, and say so in a line each. asks: first ask whether to write. Raises typer.Exit."""
     # A shared file names nobody's own folders.
     command = ["subcog"] if scope == claude_code.PROJECT else claude_code.hook_command()
     before = claude_code.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
-    change = functools.partial(_add_hook, path, command)
+
+    def change(text: str | None) -> str:
+        if text is not None and not text.strip():
+            raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+        with claude_code.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
+            return hook_entries.add_hook(text, command)
+
     after = change(before)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
-    if diff or dry_run:
+    if dry_run:
         _show_change(path, before or "", after)
     if asks:
         _ask_to_write("the hook", path, all_skills, is_new=is_new)
@@ -111,7 +112,8 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     if is_new and not dry_run:
         terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
         terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
-        _warn_about_path()
+        if remark := inspection.path_remark():
+            terminal.say(remark)
 
 
 def _ask_to_write(kind: str, path: str, all_skills: Sequence[skills.Skill], *, is_new: bool) -> None:
@@ -120,18 +122,6 @@ def _ask_to_write(kind: str, path: str, all_skills: Sequence[skills.Skill], *, i
     parts += [f"skills into {abbreviate_home(skill.folder)}" for skill in skills.find_unwritten(all_skills)[:1]]
     if parts and not terminal.confirm(f"Write {' and '.join(parts)}?", default=True):
         raise nothing_found("nothing was written")
-
-
-def _add_hook(path: str, command: list[str], before: str | None) -> str:
-    if before is not None and not before.strip():
-        raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-    with claude_code.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
-        return hook_entries.add_hook(before, command)
-
-
-def _warn_about_path() -> None:
-    if remark := inspection.path_remark():
-        terminal.say(remark)
 
 
 def uninstall(
@@ -194,21 +184,21 @@ def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run:
     return after != before
 
 
-def _register_elsewhere(client: Client, *, with_skills: bool, diff: bool, dry_run: bool, asks: bool) -> None:
+def _register_elsewhere(client: Client, *, with_skills: bool, dry_run: bool, asks: bool) -> None:
     path, all_skills = client.settings.path, other_agents.find_skills(client) if with_skills else []
-    if diff or dry_run or asks:
+    if dry_run or asks:
         before = claude_code.read_settings(path)
         after = other_agents.add_hook(client, other_agents.command_for(client), before)
-        if diff or dry_run:
-            _show_change(path, before or "", after)
-        if asks:
-            _ask_to_write(f"the {client.kind}", path, all_skills, is_new=after != before)
+    if asks:
+        _ask_to_write(f"the {client.kind}", path, all_skills, is_new=after != before)
     if dry_run:
+        _show_change(path, before or "", after)
         skills.bring_skills(all_skills, other_agents.SIGN, dry_run=True)
         return
     _prepare_home()
     other_agents.register(client, with_skills=with_skills)
-    _warn_about_path()
+    if remark := inspection.path_remark():
+        terminal.say(remark)
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:
@@ -216,7 +206,7 @@ def _find_client(name: str, *, has_claude_options: bool) -> Client:
     if has_claude_options:
         raise UsageError(
             f"--for {name} changes your own settings of {client.title} alone",
-            "give no option but --no-skills, --diff and --dry-run with it",
+            "give no option but --no-skills and --dry-run with it",
         )
     return client
 
@@ -256,10 +246,7 @@ def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, st
 
 
 def _prepare_home() -> None:
-    """Make the home, and check a store in it. Raises StoreError.
-
-    A person accepts it, so that it counts also where a file of a repository names it.
-    """
+    """Make the home, let a person accept it, and check a store in it. Raises StoreError."""
     is_person = terminal.interactive and not author.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
@@ -274,10 +261,5 @@ def _prepare_home() -> None:
 
 
 def _show_change(path: str, before: str, after: str) -> None:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
-    shown: set[str] = set()
-    for line in lines:
-        style = "green" if line.startswith("+") else "red" if line.startswith("-") else ""
-        is_repeated = len(line) > MAX_REPEATED and line in shown
-        shown.add(line)
-        terminal.pieces((visible(f"{line[:MAX_REPEATED]}… as above" if is_repeated else line), style))
+    for line in difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2):
+        terminal.pieces((visible(line), {"+": "green", "-": "red"}.get(line[:1], "")))

@@ -86,14 +86,14 @@ def open_examiner() -> Iterator[Callable[[str], Intent]]:
         store = opened.enter_context(context.reading())
         rarity_of = words.rarity_in_index(context.index_of(store)) if store else None
 
-        def examine(text: str) -> Intent:
+        def examine(text: str, usable_state: State | None = state) -> Intent:
             try:
-                return examine_prompt(text, settings, context.home(), state, rarity_of)
+                return examine_prompt(text, settings, context.home(), usable_state, rarity_of)
             except StoreError as error:
-                if state is None:
+                if usable_state is None:
                     raise
                 terminal.say_once(error.message)
-                return examine_prompt(text, settings, context.home(), None, rarity_of)
+                return examine(text, None)
 
         yield examine
 

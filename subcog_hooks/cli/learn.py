@@ -172,19 +172,14 @@ def _print_proposals(proposals: Sequence[Proposal], *, as_json: bool, as_jsonl: 
     for proposal in () if as_json else proposals:
         if as_jsonl:
             terminal.json(proposal.line())
+        elif isinstance(proposal, WrittenProposal):
+            head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
+            terminal.pieces(*head, (safe(proposal.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))
         else:
-            _print_proposal(proposal)
-
-
-def _print_proposal(proposal: Proposal) -> None:
-    if isinstance(proposal, WrittenProposal):
-        head = (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM)
-        terminal.pieces(*head, (safe(proposal.text), ""), ("  of: ", DIM), (safe(proposal.written.quote), DIM))
-        return
-    evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
-    owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""
-    about = f"{proposal.kind}{owner}  {evidence}"
-    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.text), ""))
+            evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
+            owner = f" for {safe(proposal.owner)}" if proposal.owner and proposal.scope == "project" else ""
+            about = f"{proposal.kind}{owner}  {evidence}"
+            terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (about, DIM), (safe(proposal.text), ""))
 
 
 def _forget_sessions(*, is_sure: bool) -> None:

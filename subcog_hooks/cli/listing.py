@@ -100,10 +100,7 @@ def list_(
 def _select_page(
     store: Store, criteria: Filter, matches: Callable[[Memory], bool] | None, offset: int, limit: int
 ) -> tuple[list[Memory], int]:
-    """Return the memories of a page, and the number of memories on all pages.
-
-    matches: a test that SQLite cannot do; it runs on every memory that SQLite selects.
-    """
+    """Return the memories of a page, and the number on all pages. matches: a test that SQLite cannot do."""
     if matches is None:
         return store.select(criteria, limit, offset), store.count(criteria)
     memories = list(filter(matches, store.select(criteria)))

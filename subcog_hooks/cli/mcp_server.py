@@ -1,4 +1,4 @@
-"""The server of `subcog mcp`: three tools and the brief on standard input and output.
+"""The server of `subcog mcp`: three tools on standard input and output.
 
 A model writes the arguments. Each call works in the client's project, with the rights of an agent. `recall`, `remember` and the
 brief run as processes of their own: they answer as the terminal's commands do, and their output never mixes with the protocol.
@@ -10,40 +10,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import anyio
+import mcp_types as types
 from anyio.abc import ObjectSendStream
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    CallToolRequestParams,
-    CallToolResult,
-    ErrorData,
-    InputRequiredResult,
-    JSONRPCError,
-    ListResourcesResult,
-    ListRootsRequest,
-    ListRootsResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    Root,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
 from pydantic import ValidationError
 
 from subcog_hooks import __version__
@@ -59,27 +36,25 @@ from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 MAX_QUERY = 4_000  # characters of a search in past sessions
 MAX_TEXT = 50_000  # characters of an argument
 NO_ANSWER, NO_SESSION = "No note answers this.", "No past session had this."
-BRIEF_URI = "subcog://brief"
 INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
     "The user's notes of earlier sessions: decisions, rules, fixes, traps. Call recall with the question or task before you "
     "guess how things are done here, when you begin a task, and when something fails. Call remember, with the user's "
     "agreement, when the user states a rule, decision, correction or fact that later sessions need. Notes are of their time: "
     "where the code says otherwise, it is right; tell the user."
 )
-UNREADABLE = ErrorData(code=INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode")
-NO_JSON = ErrorData(code=PARSE_ERROR, message="the line is not JSON")
+UNREADABLE = types.ErrorData(
+    code=types.INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode"
+)
+NO_JSON = types.ErrorData(code=types.PARSE_ERROR, message="the line is not JSON")
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _OPENING = re.compile(r"`[^`]*` prints")  # Many clients' agents have no shell.
-_FLAGS = 0
-if sys.platform == "win32":
-    _FLAGS = subprocess.CREATE_NO_WINDOW
 _ROOTS = "roots"
 
 
-def _text_schema(description: str, max_characters: int) -> dict[str, object]:
-    return {"type": "string", "minLength": 1, "maxLength": max_characters, "description": description}
+def _text_schema(description: str) -> dict[str, object]:
+    return {"type": "string", "minLength": 1, "maxLength": MAX_TEXT, "description": description}
 
 
 def _list_schema(description: str, max_items: int, max_characters: int) -> dict[str, object]:
@@ -87,14 +62,16 @@ def _list_schema(description: str, max_items: int, max_characters: int) -> dict[
     return {"type": "array", "items": texts, "maxItems": max_items, "description": description}
 
 
-def _describe_tool(name: str, title: str, description: str, properties: dict[str, object], *, reads_only: bool = True) -> Tool:
+def _describe_tool(
+    name: str, title: str, description: str, properties: dict[str, object], *, reads_only: bool = True
+) -> types.Tool:
     """Return a tool with its schema; the first property is required. No tool deletes anything or reaches beyond the notes."""
-    return Tool(
+    return types.Tool(
         name=name,
         title=title,
         description=description,
         input_schema={"type": "object", "properties": properties, "required": [next(iter(properties))]},
-        annotations=ToolAnnotations(read_only_hint=reads_only, destructive_hint=False, open_world_hint=False),
+        annotations=types.ToolAnnotations(read_only_hint=reads_only, destructive_hint=False, open_world_hint=False),
     )
 
 
@@ -104,7 +81,7 @@ TOOLS = [  # Each session's context holds their texts.
         "Recall notes",
         "Find notes of earlier work that answer a question or help with a task; with sessions, what was done before.",
         {
-            "text": _text_schema("the question or task, with names as they are written", MAX_TEXT),
+            "text": _text_schema("the question or task, with names as they are written"),
             "sessions": {"type": "boolean", "description": "search past sessions instead of notes"},
         },
     ),
@@ -119,20 +96,11 @@ TOOLS = [  # Each session's context holds their texts.
         "Remember",
         "Store a decision, rule or fact for later sessions.",
         {
-            "text": _text_schema("one sentence that stands alone", MAX_TEXT),
+            "text": _text_schema("one sentence that stands alone"),
             "questions": _list_schema("questions that it answers, in other words", MAX_QUESTIONS, MAX_QUESTION),
         },
         reads_only=False,
     ),
-]
-RESOURCES = [
-    Resource(
-        name="brief",
-        title="Notes to begin with",
-        uri=BRIEF_URI,
-        description="The most useful notes for a session here, one line each.",
-        mime_type="text/plain",
-    )
 ]
 _briefed_folders: set[str] = set()  # Their first recall had the brief.
 
@@ -166,8 +134,6 @@ async def _answer_client() -> None:
         instructions=INSTRUCTIONS,
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
-        on_list_resources=_list_resources,
-        on_read_resource=_read_resource,
     )
     sender, sound_requests = anyio.create_memory_object_stream[SessionMessage](0)
     async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
@@ -191,7 +157,7 @@ async def _pass_requests_on(
                 await send_answer(SessionMessage(refusal))
 
 
-def _refuse_message(error: Exception) -> JSONRPCError | None:
+def _refuse_message(error: Exception) -> types.JSONRPCError | None:
     """Return the answer to a message that the SDK has refused, with the id null where it has none; None for a bad response."""
     message: object = None
     for detail in error.errors() if isinstance(error, ValidationError) else ():
@@ -200,7 +166,7 @@ def _refuse_message(error: Exception) -> JSONRPCError | None:
             try:
                 message = json.loads(str(message))
             except (ValueError, RecursionError):
-                return JSONRPCError(jsonrpc="2.0", id=None, error=NO_JSON)
+                return types.JSONRPCError(jsonrpc="2.0", id=None, error=NO_JSON)
         if isinstance(message, dict):
             break
     fields = message if isinstance(message, dict) else {}
@@ -211,32 +177,18 @@ def _refuse_message(error: Exception) -> JSONRPCError | None:
         id_ = id_ if id_.encode("utf-8", "replace").decode() == id_ else None  # It may have half a pair, too.
     elif type(id_) is not int:
         id_ = None
-    return JSONRPCError(jsonrpc="2.0", id=id_, error=UNREADABLE)
+    return types.JSONRPCError(jsonrpc="2.0", id=id_, error=UNREADABLE)
 
 
-async def _list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=TOOLS)
+async def _list_tools(_: ServerRequestContext, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=TOOLS)
 
 
-async def _list_resources(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
-    return ListResourcesResult(resources=RESOURCES)
-
-
-async def _read_resource(
-    context: ServerRequestContext, params: ReadResourceRequestParams
-) -> ReadResourceResult | InputRequiredResult:
-    if params.uri != BRIEF_URI:
-        raise MCPError(INVALID_PARAMS, f"there is no such resource; there is {BRIEF_URI}")
+async def _call_tool(
+    context: ServerRequestContext, params: types.CallToolRequestParams
+) -> types.CallToolResult | types.InputRequiredResult:
     roots = await _ask_for_roots(context, params)
-    if isinstance(roots, InputRequiredResult):
-        return roots
-    text = await _find_brief(_folder_of(roots))
-    return ReadResourceResult(contents=[TextResourceContents(uri=BRIEF_URI, mime_type="text/plain", text=text)])
-
-
-async def _call_tool(context: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-    roots = await _ask_for_roots(context, params)
-    if isinstance(roots, InputRequiredResult):
+    if isinstance(roots, types.InputRequiredResult):
         return roots
     try:
         if params.name not in _ANSWERS:
@@ -244,29 +196,29 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
         text, is_error = await _ANSWERS[params.name](params.arguments or {}, _folder_of(roots)), False
     except (SubcogError, OSError) as error:
         text, is_error = log.escape_controls(str(error)), True
-    return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
 
 async def _ask_for_roots(
-    context: ServerRequestContext, params: CallToolRequestParams | ReadResourceRequestParams
-) -> Sequence[Root] | InputRequiredResult:
+    context: ServerRequestContext, params: types.CallToolRequestParams
+) -> Sequence[types.Root] | types.InputRequiredResult:
     """Return the client's roots, () for none; or the request for them, where the protocol is one without calls back."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return ()
     roots: object = (params.input_responses or {}).get(_ROOTS)
     if roots is None and not context.session.can_send_request:
-        return InputRequiredResult(input_requests={_ROOTS: ListRootsRequest()})
+        return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
     if roots is None:
         try:
             with anyio.move_on_after(ROOTS_S):
-                roots = await context.session.send_request(ListRootsRequest(), ListRootsResult)
+                roots = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
         except (MCPError, ValueError) as error:  # pydantic's errors are ValueErrors
             logging.getLogger(__name__).warning("the client's roots cannot be read: %s", type(error).__name__)
-    return roots.roots if isinstance(roots, ListRootsResult) else ()
+    return roots.roots if isinstance(roots, types.ListRootsResult) else ()
 
 
-def _folder_of(roots: Sequence[Root]) -> str:
+def _folder_of(roots: Sequence[types.Root]) -> str:
     """Return the first root that is a folder, else the working folder. Raises OSError where that has been removed."""
     for root in roots:
         address = urlsplit(str(root.uri))
@@ -286,13 +238,8 @@ async def _recall(arguments: Arguments, folder: str) -> str:
     parts = [f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"]
     if folder not in _briefed_folders:
         _briefed_folders.add(folder)
-        parts.append(await _find_brief(folder))
+        parts.append((await _run_command(("brief", "--quiet"), "", folder, in_silence=" ")).strip())
     return "\n".join(filter(None, parts))
-
-
-async def _find_brief(folder: str) -> str:
-    """Return the brief of a session in this folder, "" for none. Raises SubcogError, OSError."""
-    return (await _run_command(("brief", "--quiet"), "", folder, in_silence=" ")).strip()
 
 
 async def _show(arguments: Arguments, folder: str) -> str:
@@ -342,7 +289,7 @@ async def _run_command(words: Sequence[str], text: str, folder: str, in_silence:
                 check=False,
                 cwd=folder,
                 env={**os.environ, IN_AN_AGENT: "1", ATTENDED: "0"},
-                creationflags=_FLAGS,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
     except TimeoutError as error:
         raise StoreError(f"{words[0]} took longer than {COMMAND_S:.0f} s", "try again later") from error

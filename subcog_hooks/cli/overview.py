@@ -11,11 +11,6 @@ from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
 
 OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
-BY_ITSELF = (
-    NOTES_SETTING,
-    KEPT_SESSIONS,
-    AGENT_WORDS,
-)  # settings of background reading: notes, sessions, and those for a model
 
 
 def show_overview() -> int:
@@ -39,7 +34,8 @@ def show_overview() -> int:
     terminal.result(f"Hook    {'; '.join(states).replace(' CLI', '')}")
     terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
     terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
-    notes, sessions, model = ("on" if settings[name] not in (False, NOT_READ) else "off" for name in BY_ITSELF)
+    background = (NOTES_SETTING, KEPT_SESSIONS, AGENT_WORDS)
+    notes, sessions, model = ("on" if settings[name] not in (False, NOT_READ) else "off" for name in background)
     terminal.result(f"Setup   Claude's notes {notes}, past sessions {sessions}, a model {model}; `subcog setup` asks")
     step = _next_step(shared + own, waiting, agents, is_paused=is_paused, off=off, has_asked=bool(last))
     terminal.result(f"Next    {step}")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from functools import partial
 
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_options import SearchOptions
-from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
+from subcog_hooks.cli.search_sources import answer_page, run_batch
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core import records
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_agent
@@ -22,8 +22,6 @@ from subcog_hooks.episodes.exchange import SAID, Exchange, frame, make_exchange,
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.search import correct_words
-from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.text.sanitise import cut
 
@@ -31,12 +29,12 @@ SHOWN = 5  # episodes, without `-n`
 MAX_LINE = 150  # characters of each text in a line
 NONE_READ = "no past session is searchable yet"
 READ_THEM = "`subcog import --from sessions` reads those of your agents; nothing is sent"
-OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "explain", "no_tags", "min_similarity")  # options
+OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "explain")  # options
 
 
 @contextmanager
 def reading_sessions() -> Iterator[EpisodeStore | None]:
-    """Yield sessions.db for reading, None when there is nexchange. Raises StoreError."""
+    """Yield sessions.db for reading, None when there is none. Raises StoreError."""
     home = context.home()
     if not episode_store.exists(home):
         yield None
@@ -56,13 +54,10 @@ def run_search(options: SearchOptions) -> int:
     started = time.perf_counter()
     with reading_sessions() as store:
         if options.batch:
-            return _run_batch(options, request, store, count)
+            return run_batch(options.batch, request, store, settings, count, partial(_batch_fields, store), fast=options.fast)
         answer, exchanges = Answer([], ()), []
         if store and text.strip():
-            loading = ModelLoading(LOADING_SHARE * float(settings["search.timeout_ms"]))
-            with open_sources(store, settings, options.mode, fast=options.fast, loading=loading) as sources:
-                deadline = Deadline(float(settings["search.timeout_ms"]) - loading.taken_ms)
-                answer = search_sources(request, sources, deadline, count, (options.page - 1) * count)
+            answer = answer_page(store, settings, count, (options.page - 1) * count, request, fast=options.fast)
             exchanges = _exchanges_of(answer, store)
         elif store:
             exchanges = [
@@ -108,6 +103,12 @@ def _exchanges_of(answer: Answer, store: EpisodeStore) -> list[Exchange]:
     return [make_exchange(hit.memory, details.get(hit.memory.id)) for hit in answer.hits]
 
 
+def _batch_fields(store: EpisodeStore | None, answer: Answer) -> dict[str, object]:
+    exchanges = _exchanges_of(answer, store) if store else []
+    fields = {"degraded": answer.is_degraded, "note": answer.note}
+    return {**fields, "results": [exchange.fields() for exchange in exchanges]}
+
+
 def _print_found(
     options: SearchOptions, text: str, answer: Answer, exchanges: list[Exchange], note: str, elapsed_ms: float
 ) -> None:
@@ -143,44 +144,17 @@ def _print_found(
         terminal.say("`subcog show ID` shows an exchange")
 
 
-def _run_batch(options: SearchOptions, template: Request, store: EpisodeStore | None, count: int) -> int:
-    """Answer each query of a JSONL source, as for notes. Return the exit code."""
-    settings = context.settings()
-    has_found = False
-
-    def answer_query(text: str, owner: str | None) -> dict[str, object]:
-        nonlocal has_found
-        scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
-        answer, exchanges = Answer([], ()), []
-        if store and current_sources:
-            deadline = Deadline(float(settings["search.timeout_ms"]))
-            answer = search_sources(records.replace(template, text=text, scope=scope), current_sources(), deadline, count)
-            exchanges = _exchanges_of(answer, store)
-        has_found = has_found or bool(exchanges)
-        fields = {"degraded": answer.is_degraded, "note": answer.note}
-        return {**fields, "results": [exchange.fields() for exchange in exchanges]}
-
-    with lasting_sources(store, settings, template.mode, fast=options.fast) if store else nullcontext() as current_sources:
-        inputs.answer_lines(str(options.batch), "query", answer_query, optional="project")
-    return 0 if has_found else EXIT_NOTHING_FOUND
-
-
-def find_episode(store: EpisodeStore | None, id_or_prefix: str) -> Memory:
-    """Return the episode with this id or unique prefix. Raises NoMemory, UsageError."""
-    if store is None:
-        raise NoMemory(f"no episode has the id {id_or_prefix[:80]}", READ_THEM)
-    return context.find_memory(store, id_or_prefix)
-
-
 def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
     """Print an episode with its neighbours. Raises NoMemory, StoreError."""
     with reading_sessions() as store:
-        memory = find_episode(store, id_or_prefix)
+        if store is None:
+            raise NoMemory(f"no episode has the id {id_or_prefix[:80]}", READ_THEM)
+        memory = context.find_memory(store, id_or_prefix)
         here = context.here()
         own = (*audiences_of(*(here.names if here else ())), *folder_audience())
         if context.audience(memory) not in own and author.is_agent():
             raise NoMemory(f"{memory.id} is of another project", "the person can show it")
-        exchange = open_exchange(store, memory) if store else make_exchange(memory, None)
+        exchange = open_exchange(store, memory)
     if not as_json:
         terminal.result(render_exchange(exchange))
         return

@@ -10,7 +10,7 @@ from rich.text import Text
 from typer import Option
 
 from subcog_hooks.cli import doctor_memories
-from subcog_hooks.cli.doctor_memories import Group, Inventory
+from subcog_hooks.cli.doctor_memories import Inventory
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.page.report_page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
@@ -64,15 +64,11 @@ def report(
         write_page(_build_page(contents), html)
     elif not as_json:
         terminal.page(_report_view(happened, contents))
-        _say_remarks(happened)
-
-
-def _say_remarks(happened: Activity) -> None:
-    for line in background_jobs.describe_calls(context.home()):
-        terminal.say(f"the model at rest was asked today: {line}")
-    if happened.cut_off:
-        runs = pluralize(happened.cut_off, "run")
-        terminal.say(f"{runs} cut off: this machine was busy; `subcog why list` shows when")
+        for line in background_jobs.describe_calls(context.home()):
+            terminal.say(f"the model at rest was asked today: {line}")
+        if happened.cut_off:
+            runs = pluralize(happened.cut_off, "run")
+            terminal.say(f"{runs} cut off: this machine was busy; `subcog why list` shows when")
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
@@ -82,7 +78,7 @@ def _report_record(contents: Inventory) -> dict[str, object]:
         "active": len(contents.live),
         "handed_over_since": contents.use.since,
         "projects": [group._asdict() for group in contents.by_project()],
-        "namespaces": [group._asdict() for group in contents.by_namespace()],
+        "namespaces": [group._asdict() for group in contents.group_by(lambda memory: memory.namespace)],
         "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
         "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
         "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
@@ -103,7 +99,14 @@ def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
 
 
 def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
-    since = happened.used.since
+    since, groups = happened.used.since, contents.by_project()
+    projects = plain_table()
+    for name in ("project", "active", "handed over", "waiting"):
+        projects.add_column(name, no_wrap=name != "project", justify="left" if name == "project" else "right")
+    for group in groups[:MAX_SECTION_LINES]:
+        projects.add_row(safe(group.name), f"{group.active:,}", f"{group.given:,}", f"{group.waiting:,}")
+    if len(groups) > MAX_SECTION_LINES:
+        projects.add_row(f"and {pluralize(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
     parts: list[RenderableType] = [
         Text(f"What happened since {day(since)}" if since is not None else "No prompt has come to the hook yet", style="bold"),
         figures_table(metrics.figure_rows(happened)),
@@ -111,7 +114,7 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
         Text("What is there", style="bold"),
         figures_table(_figure_rows(contents)),
         "",
-        _group_table("project", contents.by_project()),
+        projects,
     ]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
     parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])
@@ -120,17 +123,6 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
     )
     parts += _memory_lines("waiting for `subcog review`", [("", memory) for memory in contents.waiting])
     return Lines(*parts)
-
-
-def _group_table(title: str, groups: Sequence[Group]) -> RenderableType:
-    table = plain_table()
-    for name in (title, "active", "handed over", "waiting"):
-        table.add_column(name, no_wrap=name != title, justify="left" if name == title else "right")
-    for group in groups[:MAX_SECTION_LINES]:
-        table.add_row(safe(group.name), f"{group.active:,}", f"{group.given:,}", f"{group.waiting:,}")
-    if len(groups) > MAX_SECTION_LINES:
-        table.add_row(f"and {pluralize(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
-    return table
 
 
 def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType]:

@@ -39,11 +39,9 @@ def memories_view(
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
-    for name in ("id", "namespace", "date"):
-        is_short = name != "namespace"
-        table.add_column(
-            name, style=DIM if is_short else ACCENT, no_wrap=is_short, max_width=None if is_short else 24, overflow="fold"
-        )
+    table.add_column("id", style=DIM, no_wrap=True, overflow="fold")
+    table.add_column("namespace", style=ACCENT, max_width=24, overflow="fold")
+    table.add_column("date", style=DIM, no_wrap=True, overflow="fold")
     if owners:
         table.add_column("of", max_width=40, overflow="fold")
     if confidence:
@@ -111,11 +109,6 @@ def confidence_of(answer: Answer, hit: Hit | None = None) -> str:
     if agreed > 1 and not answer.is_degraded:
         return VERY_HIGH if strong and agreed == len(answer.strategies) else HIGH
     return MEDIUM if strong or agreed > 1 else LOW
-
-
-def answer_view(answer: Answer) -> RenderableType:
-    """Draw the hits of an answer."""
-    return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence_text(answer, hit) for hit in answer.hits])
 
 
 def _confidence_text(answer: Answer, hit: Hit) -> Text:
@@ -224,7 +217,8 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
 def _print_table(page: ResultPage, *, is_explained: bool) -> None:
     answer = page.answer
     if answer.hits and terminal.out.is_terminal and not is_explained:
-        terminal.out.print(answer_view(answer))
+        confidence = [_confidence_text(answer, hit) for hit in answer.hits]
+        terminal.out.print(memories_view([hit.memory for hit in answer.hits], PREVIEW, confidence))
     else:
         for number, hit in enumerate(answer.hits, page.offset + 1):
             memory = hit.memory
@@ -282,14 +276,14 @@ def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, 
     return row
 
 
-def batch_fields(answer: Answer, *, explain: bool) -> dict[str, object]:
+def batch_fields(answer: Answer, *, is_explained: bool) -> dict[str, object]:
     """Return an answer as a line of `search --batch` has it, without its id."""
     return {
         "query_type": answer.query_type,
         "confidence": confidence_of(answer),
         "degraded": answer.is_degraded,
         "note": answer.note,
-        "results": [result_row(answer, hit, explain=explain) for hit in answer.hits],
+        "results": [result_row(answer, hit, explain=is_explained) for hit in answer.hits],
     }
 
 
@@ -332,7 +326,6 @@ def _model_rank_of(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
 
 
 def _remarks_on(page: ResultPage) -> list[str]:
-    """Return the remarks on an answer: notes, corrections and suggestions."""
     answer = page.answer
     remarks = [answer.note] if answer.note else []
     if page.ranked and (page.ranked.by or page.ranked.note):

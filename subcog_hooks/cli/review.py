@@ -132,15 +132,12 @@ class _ReviewSession:
                 elif not self._ask_about(memory):
                     return
         finally:  # also after Ctrl-C: settled memories stay settled
-            self._print_progress()
-
-    def _print_progress(self) -> None:
-        left = len(self._memories) - len(self._settled)
-        more = "; `subcog review` goes on" if len(self._questions) == MAX_QUESTIONS == self._position else ""
-        counts = f"{len(self._settled)} settled, {left} still wait{more}"
-        terminal.say(counts if left else f"all {len(self._memories)} are settled")
-        if self._settled:
-            embedding.start_background_jobs()
+            left = len(self._memories) - len(self._settled)
+            more = "; `subcog review` goes on" if len(self._questions) == MAX_QUESTIONS == self._position else ""
+            counts = f"{len(self._settled)} settled, {left} still wait{more}"
+            terminal.say(counts if left else f"all {len(self._memories)} are settled")
+            if self._settled:
+                embedding.start_background_jobs()
 
     def _ask_about(self, memory: Memory) -> bool:
         """Show a memory, and apply the person's answer. Return whether to go on."""

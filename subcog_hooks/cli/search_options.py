@@ -59,11 +59,9 @@ class SearchOptions:
     since: str | None = None
     status: Sequence[str] = ()
     mode = HYBRID
-    min_similarity: str | None = None
     fast = False
     progressive = False
     state: Sequence[str] = ()
-    no_tags = False
     explain = False
     rank = False
     sessions = False

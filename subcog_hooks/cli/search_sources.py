@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,14 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from subcog_hooks.cli.results import confidence_of
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import ModelError, StoreError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
+from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
@@ -26,7 +26,9 @@ from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
 
 TYPE_CHECKING = False
@@ -65,24 +67,6 @@ def open_sources(
         return
     with space.vectors:
         yield Sources(index, store, space, numbers, note)
-
-
-@contextmanager
-def lasting_sources(store: Store, settings: Settings, mode: str, *, fast: bool) -> Iterator[Callable[[], Sources]]:
-    """Yield a function that returns the sources of a search, opened anew where the store has changed since the last one."""
-    revision = -1
-    sources: Sources | None = None
-
-    def current() -> Sources:
-        nonlocal revision, sources
-        if sources is None or store.revision() != revision:
-            opened.close()
-            revision = store.revision()
-            sources = opened.enter_context(open_sources(store, settings, mode, fast=fast))
-        return sources
-
-    with ExitStack() as opened:
-        yield current
 
 
 def _open_space(
@@ -136,25 +120,24 @@ def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
 
     Loading then goes on in a thread, and the process must not wait for it.
     """
+    from threading import Thread  # the model's libraries load it anyway
+
     loaded: list[Encode] = []
     failed: list[Exception] = []
-    done = _thread.allocate_lock()
-    done.acquire()
 
     def load() -> None:
         try:
             loaded.append(_load_query_encoder(space))
         except Exception as error:  # noqa: BLE001 - the waiting thread raises it
             failed.append(error)
-        finally:
-            done.release()
 
     started = time.perf_counter()
     terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
-    _thread.start_new_thread(load, ())
-    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
+    thread = Thread(target=load, daemon=True)
+    thread.start()
+    thread.join(max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
     loading.taken_ms += (time.perf_counter() - started) * 1000.0
-    if not is_loaded:
+    if thread.is_alive():
         raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
     terminal.has_left_work = False
     if failed:
@@ -177,6 +160,51 @@ def _open_static(store: Store) -> recall_vectors.SearchSpace:
     return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), encode_by_language(encoder.encode))
 
 
+def run_batch(
+    source: str,
+    template: Request,
+    store: Store | None,
+    settings: Settings,
+    limit: int,
+    fields_of: Callable[[Answer], dict[str, object]],
+    *,
+    fast: bool,
+) -> int:
+    """Answer each query of a JSONL source, and return the exit code.
+
+    template: the request that each query shares, except text and project; fields_of: an answer as a line has it.
+    """
+    has_found = False
+    revision = -1
+    sources: Sources | None = None
+
+    def answer_query(text: str, owner: str | None) -> dict[str, object]:
+        nonlocal has_found, revision, sources
+        scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
+        request = records.replace(template, text=text, scope=scope)
+        answer = Answer([], (), query_type=classify_query(text))
+        if store:
+            if sources is None or store.revision() != revision:  # The store has changed since the last query.
+                opened.close()
+                revision = store.revision()
+                sources = opened.enter_context(open_sources(store, settings, template.mode, fast=fast))
+            answer = search_sources(request, sources, Deadline(float(settings["search.timeout_ms"])), limit)
+        has_found = has_found or bool(answer.hits)
+        return fields_of(answer)
+
+    with ExitStack() as opened:
+        inputs.answer_lines(source, "query", answer_query, optional="project")
+    return 0 if has_found else EXIT_NOTHING_FOUND
+
+
+def answer_page(store: Store, settings: Settings, limit: int, offset: int, request: Request, *, fast: bool) -> Answer:
+    """Return a page of hits. fast: without the neural model; the time to load it counts. Raises StoreError."""
+    max_ms = float(settings["search.timeout_ms"])
+    loading = ModelLoading(LOADING_SHARE * max_ms)
+    with open_sources(store, settings, request.mode, fast=fast, loading=loading) as recall_sources:
+        return search_sources(request, recall_sources, Deadline(max_ms - loading.taken_ms), limit, offset)
+
+
 def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
     try:
@@ -187,7 +215,11 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
             recall_sources.index = index_writer.rebuild_index(home, store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     if recall_sources.space and recall_sources.space.vectors.has_pending(request.scope.audiences, request.scope.statuses):
-        _label_by_words(answer, request, recall_sources, deadline)
+        candidates = gather_candidates(records.replace(request, mode=LEXICAL), recall_sources, deadline)
+        memories = [hit.memory for hit in answer.hits]
+        candidates.leave_out_copies(memories)
+        by_words = Answer([candidates.hit(memory) for memory in memories], candidates.strategies, is_degraded=True)
+        answer.labels_by_words = {hit.memory.id: confidence_of(by_words, hit) for hit in by_words.hits}
         if not answer.is_degraded:
             _degrade(answer, PENDING)
     if recall_sources.index.watermark() < recall_sources.store.revision():
@@ -198,12 +230,3 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
 def _degrade(answer: Answer, note: str) -> None:
     answer.note = "; ".join(filter(None, (answer.note, note)))
     answer.is_degraded = True
-
-
-def _label_by_words(answer: Answer, request: Request, recall_sources: Sources, deadline: Deadline) -> None:
-    """Give each hit the label that words alone give it. Raises IndexUnusable."""
-    candidates = gather_candidates(records.replace(request, mode=LEXICAL), recall_sources, deadline)
-    memories = [hit.memory for hit in answer.hits]
-    candidates.leave_out_copies(memories)
-    by_words = Answer([candidates.hit(memory) for memory in memories], candidates.strategies, is_degraded=True)
-    answer.labels_by_words = {hit.memory.id: confidence_of(by_words, hit) for hit in by_words.hits}

@@ -6,55 +6,26 @@ import gc
 import os
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from functools import partial
 
 from subcog_hooks.cli import past_sessions, results
 from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
-from subcog_hooks.cli.search_sources import LOADING_SHARE, ModelLoading, lasting_sources, open_sources, search_sources
+from subcog_hooks.cli.search_sources import answer_page, run_batch
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core import records
-from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, ProviderError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.recall.search import correct_words
-from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.llm.providers import Provider
 
-MIN_SIMILARITY = "search.min_similarity"
 RANK_S = 60.0  # timeout of the ranking by a model
 RANK_DEPTH = 15  # hits that the model sees (S3)
-
-
-@dataclass(frozen=True, slots=True)
-class StoreSearch:
-    """The search of one request in an opened store. count, offset: the requested page of hits."""
-
-    request: Request
-    store: Store
-    settings: Settings
-    count: int
-    offset: int
-
-    def answer(self, *, fast: bool) -> Answer:
-        """Return the page. fast: without the neural model; the time to load it counts. Raises StoreError."""
-        loading = ModelLoading(LOADING_SHARE * _search_ms(self.settings))
-        with open_sources(self.store, self.settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
-            deadline = Deadline(_search_ms(self.settings) - loading.taken_ms)
-            return search_sources(self.request, recall_sources, deadline, self.count, self.offset)
-
-    def by_words(self) -> Answer:
-        """Return the same page from the words alone, in a few milliseconds. Raises StoreError."""
-        return replace(self, request=records.replace(self.request, mode=LEXICAL)).answer(fast=True)
 
 
 def run_search(options: SearchOptions) -> int:
@@ -65,8 +36,6 @@ def run_search(options: SearchOptions) -> int:
     if options.sessions:
         return past_sessions.run_search(options)
     settings = context.settings(obeys_variables=True)
-    if options.min_similarity is not None:
-        settings = _with_min_similarity(settings, options.min_similarity)
     count = options.limit or int(settings["search.limit"])
     scope = context.filter_of_options(
         namespaces=options.namespace,
@@ -82,27 +51,21 @@ def run_search(options: SearchOptions) -> int:
     ranking_provider = _find_ranking_provider() if options.rank else None
     facts = inputs.stated_facts(map(inputs.readable, options.state)) if options.state else None
     is_explained = options.explain or options.shape == results.JSON
-    request = Request(
-        text,
-        scope,
-        mode=options.mode,
-        correct=correct_words,
-        by_labels=not options.no_tags,
-        is_explained=is_explained,
-        facts=facts,
-    )
+    request = Request(text, scope, mode=options.mode, correct=correct_words, is_explained=is_explained, facts=facts)
     started = time.perf_counter()
     with context.reading() as store:
         if options.batch:
-            return _run_batch(options.batch, request, store, settings, count, fast=options.fast)
+            fields = partial(results.batch_fields, is_explained=is_explained)
+            return run_batch(options.batch, request, store, settings, count, fields, fast=options.fast)
         offset = (options.page - 1) * count
         answer = Answer([], ())
         answer.query_type = classify_query(text)
-        search = StoreSearch(request, store, settings, max(count, RANK_DEPTH * options.rank), offset) if store else None
-        if options.progressive:
-            results.print_stage(results.PRELIMINARY, search.by_words() if search else answer, is_explained=is_explained)
+        search = partial(answer_page, store, settings, max(count, RANK_DEPTH * options.rank), offset) if store else None
+        if options.progressive:  # The words alone take a few milliseconds.
+            by_words = search(records.replace(request, mode=LEXICAL), fast=True) if search else answer
+            results.print_stage(results.PRELIMINARY, by_words, is_explained=is_explained)
         if search:
-            answer = search.answer(fast=options.fast)
+            answer = search(request, fast=options.fast)
         ranked = _rank_by_model(text, answer, count, ranking_provider) if ranking_provider else None
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
@@ -113,15 +76,6 @@ def run_search(options: SearchOptions) -> int:
         else:
             results.print_results(page, options.shape, is_explained=options.explain)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
-
-
-def _with_min_similarity(settings: Settings, text: str) -> Settings:
-    from subcog_hooks.settings.keys import KEYS  # 3 ms
-
-    try:
-        return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(text))
-    except ConfigError as error:
-        raise UsageError(f"--min-similarity is {text!r}", "expected 0.0 to 1.0") from error
 
 
 def _require_consistent(options: SearchOptions, text: str) -> None:
@@ -175,39 +129,6 @@ def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -
     return ranked
 
 
-def _search_ms(settings: Settings) -> float:
-    return float(settings["search.timeout_ms"])
-
-
-def _run_batch(source: str, template: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> int:
-    """Answer each query of a JSONL source, and return the exit code.
-
-    template: the request that each query shares, except text and project.
-    """
-    has_found = False
-
-    def answer_query(text: str, owner: str | None) -> dict[str, object]:
-        nonlocal has_found
-        scope = records.replace(template.scope, audiences=audiences_of(resolve_identity(owner)) if owner else None)
-        request = records.replace(template, text=text, scope=scope)
-        answer = Answer([], (), query_type=classify_query(text))
-        if current_sources:
-            answer = search_sources(request, current_sources(), Deadline(_search_ms(settings)), count)
-        has_found = has_found or bool(answer.hits)
-        return results.batch_fields(answer, explain=template.is_explained)
-
-    with lasting_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as current_sources:
-        inputs.answer_lines(source, "query", answer_query, optional="project")
-    return 0 if has_found else EXIT_NOTHING_FOUND
-
-
-def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
-    """Answer a search on this process's streams, and return the exit code. Never raises."""
-    prefer_utf8()
-    terminal.begin_run(quiet=is_quiet)
-    return context.guard(lambda: run_search(options), is_debugged=False)
-
-
 def answer_and_exit(words: Sequence[str]) -> None:
     """Answer a script's search and end the process.
 
@@ -218,5 +139,7 @@ def answer_and_exit(words: Sequence[str]) -> None:
     if options is not None:
         if options.batch:
             gc.enable()  # a batch runs long enough to need it
-        code = answer_search(options, is_quiet=QUIET in words[:end])
+        prefer_utf8()
+        terminal.begin_run(quiet=QUIET in words[:end])
+        code = context.guard(lambda: run_search(options), is_debugged=False)
         os._exit(code)  # the streams have been flushed, or nobody reads them

@@ -145,10 +145,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
 
 
 def _read_here() -> dict[str, SourceReading]:
-    """Return the decision records and rule files of the current repository that do not come yet, by source.
-
-    A source that cannot be read is left out.
-    """
+    """Return the readable decision records and rules of the current repository that do not come yet, by source."""
     readings = {}
     imported, surroundings = _list_imported(), import_from.surroundings()
     for name, _ in catalogue.find_sources(surroundings):
@@ -188,9 +185,8 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
     if not transcripts:
         return
     count = pluralize(len(transcripts), "past session")
-    projects = pluralize(import_sessions.count_projects(transcripts), "project")
     question = (
-        f"Found {count} of {projects}. Make them searchable on this machine, and new ones when they are over? Nothing is sent. "
+        f"Found {count}. Make them searchable on this machine, and new ones when they are over? Nothing is sent. "
         f"A session goes when its agent deletes it (Claude Code: after 30 days), unless {KEPT_SESSIONS} is an age such as 365d."
     )
     is_wanted = _confirm(question, is_sure=is_sure)

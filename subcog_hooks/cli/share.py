@@ -10,6 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
+from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import day, nothing_found, pluralize, safe, terminal
@@ -81,8 +82,6 @@ def init(
         schema = server_schema.require_tables(server)
         if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
-    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
-
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
         write_setting(sharing.PROJECTS, ", ".join(shared))
@@ -101,7 +100,6 @@ def init(
 @commands.command()
 def sync(
     dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
-    whole: Annotated[bool, Option("--all", help="With --dry-run: show all, not the first five.")] = False,
     yes: _Yes = False,
     as_user: AsUser = False,
 ) -> None:
@@ -111,8 +109,6 @@ def sync(
     Example: subcog share sync --dry-run
     """
     settings = context.settings()
-    if whole and not dry_run:
-        raise UsageError("--all says how much a dry run shows", "give --dry-run, too")
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
     for name in sharing.names_in(settings, sharing.PROJECTS):
@@ -120,7 +116,7 @@ def sync(
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     if dry_run:
-        share_status.show_preview(projects, _agreed_projects(settings), is_whole=whole)
+        share_status.show_preview(projects, _agreed_projects(settings), max_shown=None)
         return
     with ShareState.open(context.home()) as state:
         agreed = sharing.agreed_projects(state, settings)
@@ -262,7 +258,11 @@ def restore(
         if by:
             chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
         else:
-            chosen = [_find_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
+            changes_by_id = {id_: change for change in changes for id_ in (change.before.id, change.id)}
+            if unknown := [id_ for id_ in ids or () if id_ not in changes_by_id]:
+                hint = "`subcog share status` names what was changed"
+                raise UsageError(f"no colleague has changed or deleted {safe(unknown[0])!r}", hint)
+            chosen = [changes_by_id[id_] for id_ in dict.fromkeys(ids or ())]
         if not chosen:
             raise nothing_found(f"{safe(by or '')} has not changed or deleted any memory of yours")
         restored = share_status.restore_own(chosen, store, state)
@@ -275,16 +275,6 @@ def restore(
     embedding.start_background_jobs()
 
 
-def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
-    named = [(name, change) for change in changes for name in (change.id, change.before.id) if name.startswith(id_)]
-    changes_by_id = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
-    if not changes_by_id or not id_:
-        raise UsageError(f"no colleague has changed or deleted {safe(id_)!r}", "`subcog share status` names what was changed")
-    if len(changes_by_id) > 1:
-        raise UsageError(f"{safe(id_)} begins several ids ({', '.join(changes_by_id)})", "give more of it")
-    return next(iter(changes_by_id.values()))
-
-
 @commands.command()
 def off(yes: _Yes = False) -> None:
     """End sharing. Memories stay where they are, here and on the server.
@@ -295,8 +285,6 @@ def off(yes: _Yes = False) -> None:
     if not settings[SHARE_URL]:
         raise nothing_found("nothing is shared")
     _confirm("Stop sharing? Memories stay here and on the server.", "sharing goes on", yes=yes)
-    from subcog_hooks.cli.config import write_setting
-
     for key in (SHARE_URL, sharing.PROJECTS):
         write_setting(key, None)
     with ShareState.open(context.home()) as state:

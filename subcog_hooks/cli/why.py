@@ -3,7 +3,6 @@
 import json
 import operator
 import re
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from typer._click import Context, Parameter
 
 END_OF_OPTIONS = "--"
-_TIME = operator.attrgetter("at_ms")
 _ID = re.compile(r"[\w-]*", re.ASCII)  # of a decision; any other word is a prompt
 
 
@@ -102,26 +100,22 @@ def list_(
 
     Example: subcog why list -n 5
     """
-    if tool:
-        _list_tool_calls(limit, as_json=as_json, as_jsonl=as_jsonl)
-    else:
-        _list_verdicts(limit, as_json=as_json, as_jsonl=as_jsonl)
+    home = context.home()
+    with context.existing_state(home, tell=terminal.say) if tool else lookup.open_state() as state:
+        past_verdicts = past_runs.find_latest(state, limit, event=TOOL_EVENT if tool else None) if state else []
+    others = past_runs.find_latest_silent_calls(home, limit) if tool else past_runs.read_cut_offs(home, now_ms())
+    runs: list[RecordedVerdict | SilentCall | CutOff] = [*past_verdicts, *others]
+    runs = sorted(runs, key=operator.attrgetter("at_ms"), reverse=True)[:limit]
+    if not terminal.rows(map(_run_fields, runs), as_json=as_json, as_jsonl=as_jsonl):
+        for run in runs:
+            terminal.pieces((lookup.run_line(run), ""), indent=4)
+    if not runs:
+        is_logged = not tool or context.settings()["surfacing.log_prompts"]
+        raise nothing_found(f"no {'tool calls' if tool else 'decisions'}" if is_logged else "surfacing.log_prompts is false")
 
 
 commands.command(name="bad")(wrong_and_missed.mark_bad)
 commands.command(name="missed")(wrong_and_missed.mark_missed)
-
-
-def _list_verdicts(limit: int, *, as_json: bool, as_jsonl: bool) -> None:
-    with lookup.open_state() as state:
-        past_verdicts = past_runs.find_latest(state, limit)
-    cut_offs = past_runs.read_cut_offs(context.home(), now_ms())
-    runs: list[RecordedVerdict | CutOff] = [*past_verdicts, *cut_offs]
-    runs = sorted(runs, key=_TIME, reverse=True)[:limit]
-    if not terminal.rows(map(_run_fields, runs), as_json=as_json, as_jsonl=as_jsonl):
-        _print_lines(runs)
-    if not runs:
-        raise nothing_found("no decisions")
 
 
 def _run_fields(run: RecordedVerdict | SilentCall | CutOff) -> dict[str, object]:
@@ -130,25 +124,6 @@ def _run_fields(run: RecordedVerdict | SilentCall | CutOff) -> dict[str, object]
     if isinstance(run, SilentCall):
         return {"at": run.at_ms, "tool": run.tool, "about": run.about, "given": run.given, "lines": run.lines}
     return {"id": None, "at": run.at_ms, "event": run.event, "outcome": "cut_off"}
-
-
-def _list_tool_calls(limit: int, *, as_json: bool, as_jsonl: bool) -> None:
-    home = context.home()
-    silent = past_runs.find_latest_silent_calls(home, limit)
-    with context.existing_state(home, tell=terminal.say) as state:
-        spoken = past_runs.find_latest(state, limit, event=TOOL_EVENT) if state else []
-    runs: list[RecordedVerdict | SilentCall] = [*silent, *spoken]
-    runs = sorted(runs, key=_TIME, reverse=True)[:limit]
-    if not terminal.rows(map(_run_fields, runs), as_json=as_json, as_jsonl=as_jsonl):
-        _print_lines(runs)
-    if not silent and not spoken:
-        is_logged = context.settings()["surfacing.log_prompts"]
-        raise nothing_found("no tool calls" if is_logged else "surfacing.log_prompts is false")
-
-
-def _print_lines(runs: Sequence[RecordedVerdict | SilentCall | CutOff]) -> None:
-    for run in runs:
-        terminal.pieces((lookup.run_line(run), ""), indent=4)
 
 
 def _show_verdict(id_: str, *, everywhere: bool, as_json: bool, is_explained: bool) -> None:

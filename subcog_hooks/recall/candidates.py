@@ -94,16 +94,14 @@ class Request:
     """A request to recall: the text, the scope and the ranking.
 
     mode: one of MODES; strictness: how closely a memory has to match; correct: corrects the words of a typed query, which may
-    be misspelt or cut short; by_labels: whether the named tags and keywords count; is_explained: whether the answer counts the
-    results of all pages and explains each score; facts: for judging conditions, None where conditions do not count; further:
-    lists that were found without a search.
+    be misspelt or cut short; is_explained: whether the answer counts the results of all pages and explains each score; facts:
+    for judging conditions, None where conditions do not count; further: lists that were found without a search.
     """
 
     text: str
     scope: Filter
     mode: str = HYBRID
     correct: query.Correct | None = None
-    by_labels: bool = True
     is_explained: bool = False
     facts: Mapping[str, Scalar] | None = None
     strictness: Strictness = PRIMARY
@@ -312,7 +310,7 @@ def gather_candidates(request: Request, sources: Sources, deadline: Deadline, de
     )
     depths = {SEMANTIC: tuning.semantic_depth * deeper}
     is_complete = all(len(result.ranked) < depths.get(result.name, tuning.lexical_depth * deeper) for result in results)
-    named = recall_words.labels_named_in(request.text, index, scope) if by_words and request.by_labels else {}
+    named = recall_words.labels_named_in(request.text, index, scope) if by_words else {}
     if named:
         labelled = run_channel(recall_words.Labels(index, named), parsed_query, scope, LABELS_DEPTH, deadline)
         results += [labelled] if labelled.ranked or labelled.failure else []  # tags of other projects do not count

@@ -45,19 +45,15 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
     assert "supersede run-old run-new" not in subcog("doctor", "--memories").out
 
 
-def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "claude").mkdir()
-    (tmp_path / "claude" / "CLAUDE.md").write_text("# Mine\n\n- Never force-push\n  to a shared branch.\n", encoding="utf-8")
+def test_expired_memories_are_named(subcog: Run, tmp_path: Path) -> None:
     import_rows(
         subcog,
         tmp_path,
         {"id": "over", "content": "The freeze lasts until Friday.", "expires_at": "2026-01-02"},
-        {"id": "told", "content": "never force-push to a shared branch."},
         {"id": "fine", "content": "Never push on a Friday."},
     )
     out = subcog("doctor", "--memories").out
     assert "it expired on 2026-01-02\n      subcog forget over" in out
-    assert "CLAUDE.md says it word for word\n      subcog forget told" in out
     assert "fine" not in out
 
 

@@ -61,7 +61,7 @@ def test_a_score_is_its_contributions_times_its_factors(with_memories: Run, pres
     with_memories("config", "set", "fusion.alpha", "default")
     for key, value in (("fusion.preset", preset), ("recency.decay", "0.01")):
         with_memories("config", "set", key, value)
-    for options in (["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"], ["--mode", "semantic"]):
+    for options in (["--fast"], ["--mode", "lexical"], ["--mode", "semantic"]):
         seen: set[str] = set()
         for hit in hits(with_memories, QUERY, *options).values():
             parts, factors = hit["explain"]["contributions"], hit["explain"]["factors"]
@@ -90,13 +90,7 @@ def test_an_adaptive_alpha_says_what_it_was_made_of(with_memories: Run) -> None:
         assert f"query; meaning has a share of {share} ({reason})" in with_memories("search", query, "--fast", "--explain").out
 
 
-def test_without_tags_a_query_names_none(with_memories: Run) -> None:
-    with_tags, without = (hits(with_memories, QUERY, "--fast", *options)["hand"] for options in ([], ["--no-tags"]))
-    assert without["explain"]["tag_matches"] == []
-    assert "labels" not in without["found_by"] + list(without["ranks"]) + list(without["scores"])
-    assert without["score"] < with_tags["score"]
-    plain = with_memories("search", QUERY, "--fast", "--explain", "--no-tags").out
-    assert "tags in the query" not in plain
+def test_tags_that_the_query_names_are_shown(with_memories: Run) -> None:
     assert "tags in the query: Rathole, tunnel\n" in with_memories("search", QUERY, "--fast", "--explain").out
 
 
@@ -111,7 +105,7 @@ def test_the_lines_say_what_the_json_says(with_memories: Run) -> None:
     assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
 
 
-@pytest.mark.parametrize("options", [[], ["--fast", "--no-tags"]])
+@pytest.mark.parametrize("options", [[], ["--fast"]])
 def test_rows_and_batches_carry_it_when_it_is_asked_for(with_memories: Run, options: list[str]) -> None:
     queries = {"tags": QUERY, "typo": "the timout of the pool", "near": "handful"}
     rows = "\n".join(json.dumps({"id": id_, "query": query}) for id_, query in queries.items()).encode()

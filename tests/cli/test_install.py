@@ -188,15 +188,6 @@ def test_a_client_that_would_drop_all_hooks_is_refused(
     assert (f" BAD  {complaint}" in checked.out, checked.code == 4) == (is_old, is_old)
 
 
-def test_init_shows_the_change_with_an_option_alone(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code, "hook_command", lambda: ISOLATED)
-    shown = subcog("init", "--diff").out
-    assert '+    "UserPromptSubmit": [' in shown
-    assert settings_path().exists()
-    assert shown.count("from subcog_hooks.__main__ import main") == 1  # The command stands in it once for each event.
-    assert shown.count("… as above\n") == len(hook_entries.EVENTS) - 1
-
-
 def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -> None:
     assert subcog("init", "--project").code == 2
     (tmp_path / ".git").mkdir()

@@ -12,7 +12,7 @@ FOR_SCRIPTS = [
     "--jsonl token -n 3 --page 2 refresh",
     "token --ids --limit=7 --namespace rules -s facts --tag=a -t b",
     "--json --path src/a.py --path b.py --since 2024-01-01 --status all -- -t --fast",
-    "--json --mode lexical --fast --no-tags --explain --all-projects - x",
+    "--json --mode lexical --fast --explain --all-projects - x",
     "--jsonl x --project other --state branch=main --state n=1 --progressive",
     "--batch - --jsonl --fast",
     "--batch=rows.jsonl --explain",

@@ -105,7 +105,7 @@ def test_what_needs_or_takes_no_question_learns_none(subcog: Run, silent: Ask, h
             2,
             "subcog: rule has 8 questions already; `subcog edit rule` changes that\n",
         ),
-        (("edit", "rule", "--no-questions"), ("rule", prompt), 0, f"learned: {PROMPT!r} is a question that rule answers\n"),
+        (("edit", "rule", "--question", ""), ("rule", prompt), 0, f"learned: {PROMPT!r} is a question that rule answers\n"),
         ((), ("rule", prompt), 0, "rule comes to that prompt by now; nothing was learned\n"),
         (("forget", "rule"), ("rule", prompt), 2, "subcog: rule is deleted; `subcog edit rule` changes that\n"),
     ):

@@ -73,7 +73,7 @@ def test_a_prompt_whose_line_was_opened_teaches(ask_again: Ask, home: Home, subc
 def test_a_removed_question_is_not_taught_again(ask_again: Ask, home: Home, subcog: Run) -> None:
     opened(home, PROMPT)
     assert len(teach_and_read(home)) == 1
-    assert subcog("edit", "rule", "--no-questions").code == 0
+    assert subcog("edit", "rule", "--question", "").code == 0
     opened(home, NEAR)
     assert [question.text for question in teach_and_read(home)] == [NEAR]
 

@@ -150,18 +150,11 @@ def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
 def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("import", write({"cents": {"content": "Invoices are rounded to whole cents per line."}}))
     search = ("search", "wharf", "--fast", "--mode", "semantic", "--ids")
-
-    def finds(*options: str) -> bool:
-        return subcog(*search, *options).out == "cents\n"
-
-    assert not finds()
-    assert finds("--min-similarity", "0.0")
-    refused = subcog(*search, "--min-similarity", "wide")
-    assert (refused.code, "--min-similarity is 'wide'; expected 0.0 to 1.0" in refused.err) == (2, True)
+    assert subcog(*search).out == ""
     monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.0")
-    assert finds()
+    assert subcog(*search).out == "cents\n"
     monkeypatch.setenv("CLAUDECODE", "1")
-    assert not finds()
+    assert subcog(*search).out == ""
 
 
 def test_every_setting_of_recall_is_in_the_table() -> None:

@@ -152,7 +152,6 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
             ["search", "x", "--status", "deleted"],
             "forgotten memories are not searched; `subcog list --status deleted` shows them",
         ),
-        (["search", "x", "--min-similarity", "7"], "--min-similarity is '7'; expected 0.0 to 1.0"),
         (["search", "x", "--mode", "psychic"], "--mode is 'psychic'; expected one of hybrid, lexical, semantic"),
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
         (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),

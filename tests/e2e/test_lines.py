@@ -131,7 +131,7 @@ def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
     wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LONGEST_S)
     assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED, "another"))
     assert RELATED.encode() not in pointing.run("export", "-").stdout
-    assert pointing.run("edit", ANSWER, "--no-questions").code == 0
+    assert pointing.run("edit", ANSWER, "--question", "").code == 0
     assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(RELATED, "third"))
 
 

@@ -10,11 +10,10 @@ from typing import Any, TextIO
 
 import anyio
 import pytest
-from mcp import MCPError
 from mcp.client import Client, Transport
 from mcp.client.context import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import ListRootsResult, Root, TextContent, TextResourceContents, Tool
+from mcp_types import ListRootsResult, Root, TextContent, Tool
 from pydantic import FileUrl
 
 from tests import transcripts
@@ -35,7 +34,6 @@ from tests.e2e.machine import (
 # Of all that a model is told of the tools, and of the instructions: 300 and 120 tokens of 3.5 characters.
 MAX_CHARACTERS, MAX_INSTRUCTIONS = 1_200, 420
 NOTHING = "No note answers this."
-BRIEF = "subcog://brief"
 HANDSHAKE, NEWEST = "legacy", "auto"  # protocols: the server asks for roots itself, or answers a call by asking
 INITIALIZE: dict[str, object] = {
     "protocolVersion": "2025-06-18",
@@ -112,26 +110,14 @@ def test_a_session_is_told_when_to_call_the_tools(bare: Machine, mode: str) -> N
     assert len(told) <= MAX_INSTRUCTIONS
 
 
-def test_the_brief_is_a_resource_and_comes_once(bare: Machine) -> None:
+def test_the_brief_comes_with_the_first_recall(bare: Machine) -> None:
     del bare.environment[NO_BRIEF]
     bare.imports({"id": "mine", "content": "Piers are painted in May."})
     brief = bare.run("brief").stdout.decode().rstrip("\n")
     assert "Piers are painted in May." in brief
 
-    async def read() -> str:
-        async with Client(server_of(bare)) as client:
-            assert [resource.uri for resource in (await client.list_resources()).resources] == [BRIEF]
-            with pytest.raises(MCPError, match=f"there is no such resource; there is {BRIEF}"):
-                await client.read_resource("subcog://other")
-            (content,) = (await client.read_resource(BRIEF)).contents
-            assert isinstance(content, TextResourceContents)
-            return content.text
-
-    assert anyio.run(read) == brief
     asked: list[Call] = [("recall", {"text": ABOUT_IT})] * 2
     assert talk(bare, *asked)[1] == [(False, f"{NOTHING}\n{brief}"), (False, NOTHING)]
-    bare.run("pause")
-    assert anyio.run(read) == ""
 
 
 def test_an_accepted_note_is_recalled_and_shown(bare: Machine) -> None:

@@ -263,7 +263,11 @@ def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repos
     assert (done.code, done.stdout) == (0, b"")
     assert done.stderr.startswith(f"not registered: the plugin {PLUGIN} runs the hook already".encode())
     assert {folder: files_below(folder) for folder in before} == before
-    beside = on_path.run("init", *option, "--beside-plugin", cwd=repository).stderr.decode()
+    installed(on_path, {"user": False}, repository)
+    assert on_path.run("init", *option, cwd=repository).code == 0
+    settings = users(on_path) / "settings.json"
+    settings.write_text(settings.read_text().replace(f'"{PLUGIN}": false', f'"{PLUGIN}": true'))
+    beside = on_path.run("init", *option, cwd=repository).stderr.decode()
     away = f"`subcog uninstall{''.join(f' {word}' for word in option)}` or `claude plugin disable {PLUGIN}` ends that"
     twice = f"a brief comes twice: by the {'project' if option else 'user'} settings and the plugin {PLUGIN}; {away}\n"
     for printed in (beside, said(on_path.run("doctor", cwd=repository))):

@@ -100,7 +100,7 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     assert MODEL_WORDS in shown
     assert "It is asked 2 times a day at most (llm.calls_a_day)." in shown
     assert values(bare) == ["false", "claude", "true", "on"]
-    assert "Found 3 past sessions of 1 project." in shown
+    assert "Found 3 past sessions." in shown
     assert (bare.home / "sessions.db").exists() is False
     again = answer_on_terminal(bare, "init", "--no-skills")
     assert ("Found" in again, "May it?" in again, "has the hook already" in again) == (False, False, True)
@@ -184,7 +184,7 @@ def test_a_yes_makes_past_sessions_searchable(bare: Machine) -> None:
         projects, "one", "why is the zanzibar lighthouse dark?", folder=str(bare.folder), answer="A bulb broke."
     )
     shown = answer_on_terminal(bare, "init", "--no-skills", answers=((WRITE, ""), (PAST, "")))
-    assert "Found 1 past session of 1 project." in shown
+    assert "Found 1 past session." in shown
     assert "1 exchange of 1 session can be searched" in shown
     assert b"A bulb broke." in bare.run("search", "--sessions", "zanzibar").stdout
     assert bare.run("uninstall").code == 0

@@ -129,12 +129,11 @@ def find(
     scope: Filter | None = None,
     mode: str = HYBRID,
     correct: Callable[..., None] | None = None,
-    by_labels: bool = True,
     strictness: Strictness = PRIMARY,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
     """One page of the hits of recall_search.search_page."""
-    request = Request(text, scope or Filter(), mode=mode, correct=correct, by_labels=by_labels, strictness=strictness)
+    request = Request(text, scope or Filter(), mode=mode, correct=correct, strictness=strictness)
     return recall_search.search_page(request, sources, deadline, limit, offset)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -24,12 +23,11 @@ MAX_KEPT = 100_000  # own versions that are stored beside a colleague's
 _STATUSES = ("active", "superseded", "archived")
 
 
-def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whole: bool = False) -> None:
-    """Print the memories of projects in the form that would be sent; the first ones unless `is_whole`.
+def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), max_shown: int | None = MAX_PREVIEW) -> None:
+    """Print the memories of projects in the form that would be sent. max_shown: None for all.
 
     agreed: projects that were shared before, so only changes are sent.
     """
-    max_shown = sys.maxsize if is_whole else MAX_PREVIEW
     with context.reading() as store, ShareState.open(context.home()) as state:
         for name in projects:
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
@@ -41,8 +39,8 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
             terminal.say(f"{safe(name)}: {leaving}{gone if gone_count else ''}")
             for id_, content in ready[:max_shown]:
                 terminal.say(f"  {id_} {safe(content)[:100]}")
-            if len(ready) > max_shown:
-                terminal.say(f"  and {len(ready) - max_shown} more; `subcog share sync --dry-run --all` shows them")
+            if max_shown and len(ready) > max_shown:
+                terminal.say(f"  and {len(ready) - max_shown} more; `subcog share sync --dry-run` shows them")
             for problem in refused[:max_shown]:
                 terminal.say(f"  left out: {safe(problem)}")
 
