@@ -1,5 +1,6 @@
 """The changes that an import makes to the store, and its report."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from subcog_hooks.store.memory import (
     hash_content,
     now_ms,
 )
+from subcog_hooks.store.project import Project, git_folders, parse_config, read_or_empty
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
@@ -124,6 +126,22 @@ class ImportOptions:
     def may_return(self) -> bool:
         """Whether forgotten texts come back."""
         return self.replace and not self.keeps_users
+
+
+def is_linked_worktree(here: Project) -> bool:
+    """Return whether a project's root is not its repository's main worktree. A bare repository has none."""
+    main = here.names[-1]
+    return here.root != main and os.path.lexists(os.path.join(main, ".git"))
+
+
+def may_lack_files(here: Project) -> bool:
+    """Return whether files of a project can be missing at its root without being gone.
+
+    That holds for a linked worktree, which can be on any branch, and for a sparse checkout.
+    """
+    files = [os.path.join(folder, name) for folder in git_folders(here.root) for name in ("config", "config.worktree")]
+    sparse = ("core", "", "sparsecheckout", "true")
+    return is_linked_worktree(here) or any(sparse in parse_config(read_or_empty(file)) for file in files)
 
 
 # the status of a record -> the status of its memories

@@ -21,7 +21,6 @@ from subcog_hooks.store.memory import (
     AnsweredQuestion,
     Memory,
     questions_from_json,
-    questions_to_json,
 )
 from subcog_hooks.store.project import resolve_identity
 
@@ -117,7 +116,7 @@ def dump(memory: Memory) -> str:
             fields[name] = format_date(value)
         elif value is not None and value != defaults.get(name):
             value = format_time(value) if name in _TIME_FIELDS else value
-            value = questions_to_json(memory.questions) if name == "questions" else value
+            value = memory_checks.questions_to_json(memory.questions) if name == "questions" else value
             if value or value is False:
                 fields[name] = value
     return to_json(fields)

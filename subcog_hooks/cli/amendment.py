@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, Usa
 from subcog_hooks.core.files import create_private_file, make_private_folder
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_syntax
-from subcog_hooks.store import index_writer, memory_checks, sessions
+from subcog_hooks.store import index_writer, memory_checks
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -275,7 +275,9 @@ def amend_all(
     try:
         with context.existing_state(context.home()) if reworded else nullcontext() as state:
             if state:  # Sessions that have had the old text get the new one.
-                sessions.forget_given(state, reworded)
+                for id_ in reworded:  # Hand-overs are counted on; openings stay, since they teach.
+                    state.run("UPDATE OR REPLACE ledger SET session = session || '/reworded' WHERE memory = ?", (id_,))
+                    state.run("DELETE FROM pointers WHERE memory = ? AND opened_at IS NULL", (id_,))
     except StoreError as error:
         log.write_line(context.home(), f"sessions keep the old text of {', '.join(reworded)}: {error}")
     return pairs

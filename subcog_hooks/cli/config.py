@@ -21,7 +21,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.settings import loading, sources
 from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
 from subcog_hooks.settings.keys import KEYS, Key
-from subcog_hooks.store import past_runs, verdicts
+from subcog_hooks.store import past_runs
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.verdicts import SPOKE
 
@@ -133,7 +133,7 @@ def _forget_prompts() -> None:
         return
     try:
         with context.open_state(terminal.say) as state:
-            verdicts.forget_prompt_texts(state)
+            past_runs.forget_prompt_texts(state)
         _forget_learned_questions()
         terminal.say("stored earlier prompts are deleted")
     except StoreError as error:

@@ -28,7 +28,7 @@ from subcog_hooks.embed import pull
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import index_writer, sessions
+from subcog_hooks.store import index_writer
 
 TRIAL_PROMPT = "How do we release a new version?"
 USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
@@ -137,7 +137,9 @@ def _check_all(home: Home, findings: Findings) -> None:
 
 def _last_activity(client: str) -> int | None:
     with suppress(StoreError), context.existing_state(context.home()) as state:
-        return sessions.last_activity(state, client) if state else None
+        # The prefix of its sessions' ids ends in a colon, and a semicolon follows that.
+        sql = "SELECT max(last_at) FROM sessions WHERE session > ? AND session < ?"
+        return state.run(sql, (f"{client}:", f"{client};"))[0][0] if state else None
     return None
 
 

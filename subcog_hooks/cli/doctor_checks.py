@@ -24,7 +24,6 @@ from subcog_hooks.core.errors import (
     StoreError,
     StoreTooNew,
 )
-from subcog_hooks.core.files import is_open_to_others
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models, pull
 from subcog_hooks.embed.space import Space
@@ -59,7 +58,7 @@ def check_home(home: Home) -> Iterator[Remark]:
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
     for path in (home.root, home.memories_db, home.sessions.memories_db, home.state_db, home.config):
-        if os.path.exists(path) and is_open_to_others(path):
+        if os.name != "nt" and os.path.exists(path) and os.stat(path).st_mode & 0o077:
             yield note(f"{path} can be read by others; chmod go-rwx {path}")
     folders = (home.root, home.log, home.models)
     faults = [f"{path} is not a folder" for path in folders if os.path.exists(path) and not os.path.isdir(path)]
@@ -81,8 +80,8 @@ def check_leftovers(home: Home) -> Iterator[Remark]:
 def check_index(home: Home, store: Store) -> Iterator[Remark]:
     try:
         index = LexicalIndex.open(home)
-        behind = index.watermark() < store.revision()
-        foreign = not store.has_revision(index.watermark())
+        behind = index.watermark < store.revision()
+        foreign = not store.has_revision(index.watermark)
     except StoreError as error:
         behind, foreign = True, False
         terminal.say(error.message)
@@ -96,7 +95,7 @@ def check_index(home: Home, store: Store) -> Iterator[Remark]:
         yield bad(str(error))
         return
     stored = _count_undeleted(store)
-    if index.watermark() < store.revision():
+    if index.watermark < store.revision():
         yield note("the index is being written by another process")
     elif index.documents != stored:
         yield bad(f"the index has {count_memories(index.documents)}, the store {stored}; run `subcog doctor --fix`")
@@ -178,7 +177,9 @@ def find_namesakes(store: Store, here: Project) -> list[str]:
     folders that are gone count too: a renamed remote or folder leaves its memories behind.
     """
     own_names = {name for member in here.with_parents() for name in member.names}
-    upstream = project.find_upstream(here.root)
+    folders = project.git_folders(here.root)
+    url = project.remote_url(os.path.join(folders[-1], "config"), ("upstream",)) if folders else None
+    upstream = project.normalise_url(url, here.root) if url else ""
     others = [name for name in store.projects() if name not in own_names and _count_memories(store, name)]
     alike = [name for name in others if name == upstream or _are_alike(name, here.identity)]
     if not _count_memories(store, *here.names):
@@ -357,7 +358,7 @@ def check_background_llm(home: Home, settings: Settings) -> Iterator[Remark]:
         return
     calls_today = 0
     with suppress(StoreError), context.existing_state(home) as state:
-        calls_today = state_values.llm_calls_today(state, now_ms()) if state else 0
+        calls_today = ask.llm_calls_today(state, now_ms()) if state else 0
     name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{calls_today} of {settings['llm.calls_a_day']} calls today"
     with suppress(StoreError):

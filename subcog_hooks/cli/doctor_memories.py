@@ -16,9 +16,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import PENDING, STATUSES, Memory, now_ms
-from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.analysis import Analysers
@@ -42,6 +40,13 @@ class StoreFinding(NamedTuple):
     memories: tuple[Memory, ...]
     why: str
     command: str
+
+
+class HandOvers(NamedTuple):
+    """The sessions that were given a memory: their number, and the last time, milliseconds since the epoch."""
+
+    sessions: int
+    last_at: int
 
 
 class Use(NamedTuple):
@@ -281,4 +286,9 @@ def _open_vectors(store: Store) -> VectorStore | None:
 def load_use() -> Use:
     """Return the recorded hand-overs of each memory."""
     with context.existing_state(context.home(), tell=terminal.say) as state:
-        return Use(sessions.count_hand_overs(state), sessions.find_first_given(state)) if state else Use({}, None)
+        if state is None:
+            return Use({}, None)
+        session = "substr(session, 1, instr(session || '/', '/') - 1)"  # without the subagent
+        rows = state.run(f"SELECT memory, count(DISTINCT {session}), max(at) FROM ledger GROUP BY memory")  # noqa: S608 - constant
+        ((since,),) = state.run("SELECT min(at) FROM ledger")
+        return Use({id_: HandOvers(count, last_ms) for id_, count, last_ms in rows}, since)

@@ -15,7 +15,7 @@ from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.background_jobs import JOBS
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
-from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError
+from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -201,7 +201,9 @@ def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed mode
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
     home = context.home()
-    space = models.find_pulled_space(home, name)
+    space = models.find_space(home, name)
+    if space.is_packaged:
+        raise UsageError(f"{space.name} is part of subcog", "`subcog models list` shows those that can be removed")
     if space.answers_to(str(context.settings()[models.SETTING])):
         write_setting(models.SETTING, None)
         terminal.say(f"`subcog search` compares with {PACKAGED.name} again")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, is_linked_worktree, may_lack_files
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, find_absence
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
@@ -29,7 +29,7 @@ from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import home_files
 from subcog_hooks.store.home_files import RecordedImport
 from subcog_hooks.store.memory import AGENT, PENDING
-from subcog_hooks.store.project import Project, find_project, is_linked_worktree, may_lack_files
+from subcog_hooks.store.project import Project, find_project
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out

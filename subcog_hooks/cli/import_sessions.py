@@ -19,7 +19,8 @@ from subcog_hooks.episodes.reading import ReadingReport, SessionReader, find_gon
 from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOT_READ, WITH_TRANSCRIPT
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.vector_reader import ExtensionMissing, remove_file
+from subcog_hooks.store.vector_reader import ExtensionMissing
+from subcog_hooks.store.vector_store import remove_file
 
 SESSIONS = "sessions"  # the value of `--from`
 

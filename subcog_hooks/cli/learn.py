@@ -18,7 +18,6 @@ from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
-from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 
 OUTCOMES = {"deleted": "forgotten", "active": "restored", "superseded": "superseded"}  # by the new status
@@ -30,8 +29,8 @@ def undo_noted(name: str) -> None:
     Their rows stay read, and forgotten memories are not proposed again. Raises StoreError, UsageError, ConfigError.
     """
     with context.open_state() as state:
-        ids = state_values.find_noted(state)
-        stored_ms = {id_: at_ms for id_, at_ms in learned.find_stored_times(state).items() if id_ in ids}
+        ids = [id_ for (id_,) in state.run("SELECT memory FROM noted")]
+        stored_ms = dict(state.run("SELECT memory, stored_at FROM proposed WHERE memory IN (SELECT memory FROM noted)"))
         with context.reading() as readable:
             stored = readable.by_ids(ids).values() if readable else ()
         undone = find_named([memory for memory in stored if memory.status != "deleted"], stored_ms, name)
@@ -192,7 +191,8 @@ def _forget_sessions(*, is_sure: bool) -> None:
             if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
                 raise nothing_found("nothing was erased")
         with context.open_state() as state:
-            learned.forget_all(state)
+            for table in ("noted", "heard", "proposed"):  # Read positions stay: erased memories are not proposed again.
+                state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these three
         if not erased:
             raise nothing_found("nothing came from sessions")
         erase(store, erased)

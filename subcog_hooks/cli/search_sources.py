@@ -16,7 +16,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall import search as recall_search
@@ -152,7 +152,7 @@ def _load_query_encoder(space: Space) -> Encode:
         encode = DocumentEmbedder(space).query
     except ModelError as error:
         raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
-    return encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
+    return models.encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
 
 
 def _open_static(store: Store) -> recall_vectors.SearchSpace:
@@ -222,7 +222,7 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
         answer.labels_by_words = {hit.memory.id: confidence_of(by_words, hit) for hit in by_words.hits}
         if not answer.is_degraded:
             _degrade(answer, PENDING)
-    if recall_sources.index.watermark() < recall_sources.store.revision():
+    if recall_sources.index.watermark < recall_sources.store.revision():
         _degrade(answer, "the index is being written by another process; the newest memories may be missing")
     return answer
 

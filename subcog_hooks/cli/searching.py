@@ -114,13 +114,12 @@ def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -
     The order stays where no ranking is possible. Raises StoreError.
     """
     from subcog_hooks.llm import ask
-    from subcog_hooks.store import state_values
 
     ranked = results.ModelRanking()
     if notes := [hit.memory for hit in answer.hits[:RANK_DEPTH]]:
         try:
             with context.open_state() as state:
-                ids = ask.rank_notes(state_values.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
+                ids = ask.rank_notes(ask.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
             ranked = results.ModelRanking(f"{provider.name} ({provider.model})", {id_: rank for rank, id_ in enumerate(ids, 1)})
         except ProviderError as error:
             ranked = results.ModelRanking(note=f"not ranked: {error.message}")

@@ -21,7 +21,7 @@ from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.learn.quoting import MAX_NOTES
 from subcog_hooks.learn.transcript import MAX_REPLY
-from subcog_hooks.llm import providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings.defaults import (
     AGENT_WORDS,
     AT_ONCE,
@@ -42,7 +42,7 @@ from subcog_hooks.settings.defaults import (
     Settings,
     Value,
 )
-from subcog_hooks.store import home_files, state_values
+from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import now_ms
 
 HERE_SOURCES = (repository.ADR, *repository.SOURCES)  # sources in the current repository
@@ -249,7 +249,7 @@ def _describe_reading(reader: str, settings: Settings) -> str:
 def _show_choices() -> None:
     settings = context.settings()
     with context.existing_state(context.home()) as state:
-        calls = state_values.llm_calls_today(state, now_ms()) if state else 0
+        calls = ask.llm_calls_today(state, now_ms()) if state else 0
     model, sessions = str(settings[BACKGROUND_LLM]), str(settings[SESSIONS_SETTING])
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
     imported = _list_imported()

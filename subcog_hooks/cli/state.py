@@ -15,10 +15,11 @@ from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, UsageError, extra_remedy
 from subcog_hooks.cues import condition_syntax
 from subcog_hooks.cues.conditions import FACT_KINDS
-from subcog_hooks.hook import status_line
+from subcog_hooks.hook import facts, status_line
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 
+MAX_FLAGS = 200
 SET, KNOWN_HERE = "set by you", "known here"
 
 commands = typer.Typer(
@@ -41,7 +42,10 @@ def set_(
     with context.open_state(terminal.say) as state:
         state.begin()
         for name, value in parsed_flags:
-            state_values.set_flag(state, name, value)
+            ((others,),) = state.run("SELECT count(*) FROM user_flags WHERE name <> ?", (name,))
+            if others >= MAX_FLAGS:
+                raise UsageError(f"{MAX_FLAGS} flags are set", "`subcog state clear NAME` takes one away")
+            state.run("INSERT OR REPLACE INTO user_flags VALUES (?, ?)", (name, json.dumps(value)))
         state.commit()
     for name, value in parsed_flags:
         terminal.say(f"{name} = {_flag_text(value)}")
@@ -108,8 +112,8 @@ def clear(
     with context.existing_state(context.home(), tell=terminal.say) as state:
         if state:
             state.begin()
-            candidates = list(state_values.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
-            cleared = [name for name in candidates if state_values.clear_flag(state, name)]
+            candidates = list(facts.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
+            cleared = [name for name in candidates if state.run("DELETE FROM user_flags WHERE name = ? RETURNING 1", (name,))]
             state.commit()
     for name in dict.fromkeys(names or cleared):
         terminal.say(f"{name} {'is cleared' if name in cleared else 'was not set'}")
@@ -150,7 +154,9 @@ def pause(
             raise UsageError(f"{length!r} is no length of time", "for instance 30m, 2h or 1d")
         length_ms = int(match[1]) * _UNITS[match[2]]
     with context.open_state(terminal.say) as state:
-        state_values.begin_pause(state, now_ms(), length_ms)
+        now = now_ms()
+        until = None if length_ms is None else now + length_ms
+        state.run("INSERT OR REPLACE INTO pause (rowid, since, until) VALUES (1, ?, ?)", (now, until))
     terminal.say(f"paused for {length}" if length else "paused; `subcog resume` ends it")
 
 
@@ -160,8 +166,9 @@ def resume() -> None:
     Example: subcog resume
     """
     with context.open_state(terminal.say) as state:
-        is_ended = state_values.end_pause(state, now_ms())
-    if not is_ended:
+        was_paused = state_values.is_paused(state, now_ms())
+        state.run("DELETE FROM pause")
+    if not was_paused:
         raise nothing_found("not paused")
     terminal.say("resumed")
 

@@ -15,7 +15,7 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view, wrong_and_missed
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import past_runs, sessions, state_values
+from subcog_hooks.store import past_runs, state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.verdicts import GIVEN, PAUSED, RecordedVerdict
@@ -130,9 +130,10 @@ def _show_verdict(id_: str, *, everywhere: bool, as_json: bool, is_explained: bo
     with lookup.open_state() as state:
         selected = lookup.find_verdict(state, id_) if id_ else lookup.find_prompt(state, everywhere=everywhere)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        givers = {memory: sessions.find_giving_verdict(state, selected.session, memory) for memory in repeated_ids}
+        giver_by_id = dict(state.run("SELECT memory, verdict FROM ledger WHERE session = ?", (selected.session,)))
+        givers = {memory: giver_by_id.get(memory, "") for memory in repeated_ids}
         look = past_runs.find_second_look(state, selected)
-        opened = {memory for memory, verdict in sessions.find_openings(state) if verdict == selected.id}
+        opened = {memory for memory, verdict in past_runs.find_openings(state) if verdict == selected.id}
         is_still_paused = selected.outcome == PAUSED and state_values.is_paused(state, now_ms())
     if as_json:
         record = {**lookup.verdict_fields(selected), "opened": sorted(opened)}

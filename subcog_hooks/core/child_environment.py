@@ -46,25 +46,13 @@ LEADING_SHELL = (  # variables that lead a shell, the loader or OpenSSL to other
     *("BASH_ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND", "ENV", "ZDOTDIR", "CLAUDE_CODE_SHELL*"),
     *("LD_*", "DYLD_*", "GCONV_PATH", "OPENSSL_*", "PYTHONSTARTUP"),
 )
+FOR_GIT = SYSTEM  # to read a history
+FOR_CLIENT = (*SYSTEM, *PROXIES, *PROVIDERS)  # the person's own client as a language model
+FOR_OWN_WORK = (*FOR_CLIENT, *OWN_WORK, TUNING)  # our own processes in the background
 _ENTRY = """import sys
 sys.path += {folders!r}
 from subcog_hooks.__main__ import main
 main()"""
-
-
-def environment_of_client() -> dict[str, str]:
-    """Return the environment in which the person's own client runs as a language model."""
-    return _filter_environment(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS))
-
-
-def environment_of_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of an environment that git needs to read a history."""
-    return _filter_environment(environment, SYSTEM)
-
-
-def environment_of_own_work() -> dict[str, str]:
-    """Return the environment of our own processes in the background."""
-    return _filter_environment(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS, *OWN_WORK, TUNING))
 
 
 def find_program(name: str) -> str | None:
@@ -92,7 +80,7 @@ def _is_among(name: str, names: tuple[str, ...]) -> bool:
     return name in names or name.startswith(tuple(prefix[:-1] for prefix in names if prefix.endswith("*")))
 
 
-def _filter_environment(environment: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def filter_environment(names: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the variables with these names that no repository at hand sets."""
     repository = ProjectVariables()
     if any(repository.setter_of(name) for name in ACCOUNT):

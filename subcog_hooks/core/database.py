@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x73756263  # "subc": marks our files among SQLite databases
 
-
 NO_UPGRADES: Mapping[int, str] = {}
 
 

@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 LAST_MS = 3_000.0  # No hook runs longer: clients wait for 5 seconds.
 
 

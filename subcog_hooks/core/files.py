@@ -10,8 +10,6 @@ import sys
 
 from subcog_hooks.core.errors import StoreError
 
-PRIVATE_FOLDER = 0o700
-PRIVATE_FILE = 0o600
 USERS_FILE = "/etc/passwd"  # the users of this machine
 STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -62,14 +60,14 @@ def leads_out(path: str, folder: str) -> bool:
 def make_private_folder(path: str) -> None:
     """Make `path` with mode 0700; an existing folder keeps its mode. Raises StoreError."""
     try:
-        os.makedirs(path, PRIVATE_FOLDER, exist_ok=True)
+        os.makedirs(path, 0o700, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be made: {error.strerror}", "check the path and its permissions") from error
 
 
 def create_private_file(path: str) -> None:
     """Make an empty file that only the user can read, where none is. Raises OSError."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
 
 
 def account_folder() -> str:
@@ -92,33 +90,12 @@ def account_folder() -> str:
         raise OSError("the system does not know this user") from error
 
 
-def folders_at_hand() -> set[str]:
-    """Return the working folder of this process and the client's start folder, without removed ones."""
-    return {working_folder(), os.environ.get(STARTED_IN, "")} - {""}
-
-
 def working_folder() -> str:
     """Return the working folder, "" where it has been removed."""
     try:
         return os.getcwd()
     except FileNotFoundError:
         return ""
-
-
-def find_repository(path: str) -> str:
-    """Return the nearest folder with `.git` among a path and those around it, "" for none."""
-    while not os.path.lexists(os.path.join(path, ".git")):
-        path, below = os.path.dirname(path), path
-        if path == below:
-            return ""
-    return path
-
-
-def is_open_to_others(path: str) -> bool:
-    """Return whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
-    if os.name == "nt":
-        return False
-    return bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)
 
 
 def read_rows(module_file: str, name: str) -> list[list[str]]:

@@ -9,19 +9,11 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.files import (
-    account_folder,
-    find_repository,
-    folders_at_hand,
-    leads_out,
-    make_private_folder,
-    read_regular,
-)
+from subcog_hooks.core.files import STARTED_IN, account_folder, leads_out, make_private_folder, read_regular, working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
 
 JSON_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")  # their object `env` is set
 MENTIONING = (  # files of agents, editors and shells: a variable mentioned in their text counts as set
@@ -56,7 +48,7 @@ class ProjectVariables:
         self._setters: dict[str, str] = {}
         self._sets_all = ""  # a file that no reader understands, though the agent may
         self._texts: list[tuple[str, str]] = []
-        starts = {os.path.realpath(folder) for folder in {session_folder, *folders_at_hand()} - {""}}
+        starts = _folders_at_hand(session_folder)
         for folder, is_in_repository in _folders_around(starts).items():
             paths = {os.path.join(folder, *name.split("/")): name in JSON_SETTINGS for name in (*JSON_SETTINGS, *mentioning)}
             present = [path for path in paths if os.path.lexists(path)]
@@ -124,6 +116,20 @@ def drop_set_variables(*prefixes: str) -> list[str]:
     return lines
 
 
+def _folders_at_hand(session_folder: str) -> set[str]:
+    """Return the real paths of the session's folder, the working folder of this process, and the client's start folder."""
+    return {os.path.realpath(folder) for folder in {session_folder, working_folder(), os.environ.get(STARTED_IN, "")} - {""}}
+
+
+def find_repository(path: str) -> str:
+    """Return the nearest folder with `.git` among a path and those around it, "" for none."""
+    while not os.path.lexists(os.path.join(path, ".git")):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return ""
+    return path
+
+
 def _folders_around(starts: Iterable[str]) -> dict[str, bool]:
     """Return the folders from these up to the person's own, without it, each with whether it lies in a repository."""
     try:
@@ -181,9 +187,8 @@ def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
     fault = ""
     if not is_typed:
         real = os.path.realpath(home)
-        at_hand = map(os.path.realpath, {folder, *folders_at_hand()} - {""})
         is_relative = not os.path.isabs(os.path.expanduser(named or "~"))
-        if is_relative or any(_share_repository(real, other) for other in at_hand):
+        if is_relative or any(_share_repository(real, other) for other in _folders_at_hand(folder)):
             fault = f"{'SUBCOG_HOME' if named else 'HOME'} leads into this repository,"
     if not fault:
         repository = ProjectVariables(folder, (*MENTIONING, *SERVERS))

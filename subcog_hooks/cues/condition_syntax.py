@@ -46,8 +46,6 @@ MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "auto", "dontAsk
 OPERATORS = (EQ, IN, GTE, LTE, GLOB, NOT)
 EXPECTED_NAME = f"a name has 1 to {MAX_NAME} letters, digits, _ - and ., and begins with a letter"
 
-_NAME_MARKS = frozenset("_-.")
-
 
 def check_conditions(when: dict[str, object]) -> None:
     """Raise InvalidMemory for the first condition that cannot hold, with the expected form.
@@ -64,7 +62,7 @@ def check_conditions(when: dict[str, object]) -> None:
 
 def is_valid_name(name: str) -> bool:
     """Return whether a fact or a flag may have this name."""
-    is_plain = all(character.isalnum() or character in _NAME_MARKS for character in name)
+    is_plain = all(character.isalnum() or character in "_-." for character in name)
     return is_plain and 0 < len(name) <= MAX_NAME and name[0].isalpha()
 
 
@@ -179,7 +177,6 @@ def format_value(value: object) -> str:
 
 
 _SIGNS = (">=", "<=", "!=", "!~", "=", "~")  # A longer sign stands before its own beginning.
-_SIGN_CHARACTERS = frozenset("=<>!~")
 
 
 def parse_condition(text: str) -> tuple[str, object]:
@@ -310,7 +307,7 @@ def check_flag(name: str) -> None:
 
 
 def _split_at_sign(text: str) -> tuple[str, str]:
-    end = next((index for index, character in enumerate(text) if character in _SIGN_CHARACTERS), len(text))
+    end = next((index for index, character in enumerate(text) if character in "=<>!~"), len(text))
     return text[:end].strip(), text[end:]
 
 

@@ -20,7 +20,6 @@ POWERSHELL = "PowerShell"  # On Windows without Git Bash it is the only shell.
 # Parts of the names of other tools, such as a server's, that change a file or show it.
 CHANGES, SHOWS = ("edit", "write", "replace", "insert", "patch"), ("read", "file")
 
-
 MAX_TEXT = 1_000  # characters of a value
 MAX_DEPTH = 4  # conditions nested by `not`
 
@@ -44,8 +43,6 @@ FACT_KINDS = {  # the kind of each fact; every other name is a flag of the user'
 }
 
 EQ, IN, GTE, LTE, GLOB, NOT = "eq", "in", "gte", "lte", "glob", "not"
-
-_INFINITY = float("inf")
 
 
 def conditions_hold(when: dict[str, object], facts: Mapping[str, Scalar]) -> bool:
@@ -119,7 +116,7 @@ def is_scalar(value: object) -> bool:
 
 def is_number(value: object) -> bool:
     """Return whether a value is a finite number; true and false are no numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _INFINITY
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
 
 
 def _matches_path(name: str, glob: str, path: str) -> bool | None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import re2
 
-
 MAX_TRIGGER = 500  # characters
 MAX_PROGRAM = 1_500  # RE2's instructions; `\pL+` has 1,200, a usual trigger 20 to 400
 # RE2's instructions times bytes of text that `search_trigger` may spend, at worst 25 ns each: 10 KB for a usual trigger.
@@ -219,12 +218,13 @@ def _literals_of_tree(tree: Any) -> list[tuple[str, ...]]:  # the parser's own k
                 sets.append(tuple(dict.fromkeys(literal for [best] in branches for literal in best)))
         elif kind == "SUBPATTERN" or (kind in ("MAX_REPEAT", "MIN_REPEAT") and operand[0] > 0):
             sets += _literals_of_tree(operand[-1])
-    certain = [literals for literals in dict.fromkeys(sets) if len(literals) <= MAX_BRANCHES and all(map(_is_long, literals))]
+    certain = [
+        literals
+        for literals in dict.fromkeys(sets)
+        if len(literals) <= MAX_BRANCHES
+        and all(len(literal) >= (MIN_LITERAL if literal.isascii() else MIN_WIDE_LITERAL) for literal in literals)
+    ]
     return sorted(certain, key=lambda literals: (-min(map(len, literals)), len(literals)))
-
-
-def _is_long(literal: str) -> bool:
-    return len(literal) >= (MIN_LITERAL if literal.isascii() else MIN_WIDE_LITERAL)
 
 
 def fold_characters(text: str) -> str:

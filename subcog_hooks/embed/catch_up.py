@@ -115,21 +115,17 @@ def embed_pending(
     work = _Work(store, vectors, space, load, progress, largest, lambda: pace.pause(is_awaited))
     try:
         with ProcessLock(urgent_lock, patience.wait_ms, "embedding") if patience.is_urgent else nullcontext():
-            return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
+            done = 0
+            before: list[tuple[int, str]] = []
+            # Work in turns until nothing is left: a writer that found the lock taken leaves its memories to us.
+            while (waiting := work.waiting()) and waiting != before and not is_to_stop():
+                before = waiting  # the remaining memories wait for the vectors to follow the store
+                with ProcessLock(lock_of(home, space), patience.wait_ms, "embedding"):
+                    done += work.turn(is_to_stop)
+            return done
     finally:
         if work.refused:
             log.write_line(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
-
-
-def _work_in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Callable[[], bool]) -> int:
-    """Work in turns until nothing is left: a writer that found the lock taken leaves its memories to us."""
-    done = 0
-    before: list[tuple[int, str]] = []
-    while (waiting := work.waiting()) and waiting != before and not is_to_stop():
-        before = waiting  # the remaining memories wait for the vectors to follow the store
-        with ProcessLock(lock, patience.wait_ms, "embedding"):
-            done += work.turn(is_to_stop)
-    return done
 
 
 @record
@@ -289,7 +285,11 @@ def embed_all_pending(homes: Iterable[Home], pace: Pace = FULL_PACE) -> int:
             models.chosen_space(home, loading.load(home))
         except SubcogError as error:
             log.write_line(home, str(error))
-        for space in _list_again(home):
+        seen: set[str] = set()
+        # The spaces are listed again each time: the user may have chosen another one meanwhile.
+        while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
+            space = new[0]
+            seen.add(space.name)
             if not pace.goes_on():
                 break
             try:
@@ -302,14 +302,6 @@ def embed_all_pending(homes: Iterable[Home], pace: Pace = FULL_PACE) -> int:
     if failure:
         raise failure
     return done
-
-
-def _list_again(home: Home) -> Iterator[Space]:
-    """Yield the spaces in use. They are listed again each time: the user may have chosen another one meanwhile."""
-    seen: set[str] = set()
-    while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
-        seen.add(new[0].name)
-        yield new[0]
 
 
 def _embed_space(home: Home, space: Space, pace: Pace) -> int:

@@ -18,13 +18,7 @@ from subcog_hooks.core.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
-    Scales = np.ndarray[tuple[int], np.dtype[np.float32]]
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Literal, Self
 
 ENCODER_FORMAT = 1  # raised when the layout changes: a file of another format is refused
@@ -39,7 +33,6 @@ _FIELDS = ("format", "dimension", "tokens", "bigrams", "buckets", "width", "long
 EDGE = b"\xff"
 
 _FIX = "reinstall subcog"
-
 
 INT8 = 127  # the largest value of a quantised vector
 BIAS = {8: 128.0, 4: 7.5}  # taken from a stored value, by its bits: rows are stored without a sign
@@ -129,28 +122,12 @@ class PackedFile:
         except OSError as error:
             raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if len(data) != length:
-            raise self._was_truncated()
+            raise EncoderUnusable(f"{self.path} was truncated while it was open", _FIX)
         return data
-
-    def _read_into(self, room: memoryview, offset: int) -> None:
-        try:
-            with open(self._fd, "rb", buffering=0, closefd=False) as file:
-                file.seek(offset)
-                length = file.readinto(room)
-        except OSError as error:
-            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
-        if length != len(room):
-            raise self._was_truncated()
-
-    def _was_truncated(self) -> EncoderUnusable:
-        return EncoderUnusable(f"{self.path} was truncated while it was open", _FIX)
 
 
 class PackedEncoder(PackedFile):
-    """An open packed encoder.
-
-    dimension: of the vectors; tokens, bigrams: the number of their rows, bigrams behind tokens.
-    """
+    """An open packed encoder. dimension: of the vectors; tokens, bigrams: the number of their rows, bigrams behind tokens."""
 
     __slots__ = ("_buckets", "_record", "_rows", "_width", "bigrams", "dimension", "longest", "tokens")
 
@@ -206,18 +183,9 @@ class PackedEncoder(PackedFile):
         """
         return self.read_bytes(self._record, self._rows + row * self._record)
 
-    def all_rows(self) -> tuple[Rows, Scales]:
-        """Return every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
-        import numpy as np  # 70 ms
-
-        records = np.empty((self.tokens + self.bigrams, self._record), np.uint8)
-        self._read_into(records.data.cast("B"), self._rows)
-        scales = np.ascontiguousarray(records[:, -SCALE:]).view("<f4").reshape(-1)
-        if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise self.bad_scale()
-        values = records[:, :-SCALE]
-        values ^= 128  # in place: a copy is 27 MB more
-        return values.view(np.int8), scales
+    def all_records(self) -> bytes:
+        """Return the records of all rows, of tokens and then of bigrams. Raises EncoderUnusable."""
+        return self.read_bytes((self.tokens + self.bigrams) * self._record, self._rows)
 
 
 def hash_head(head: bytes, buckets: int) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from subcog_hooks.core import light_json
-from subcog_hooks.core.errors import ModelError, UsageError
+from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.files import read_regular
-from subcog_hooks.embed import multilingual_encoder, static_encoder
+from subcog_hooks.embed import static_encoder
+from subcog_hooks.embed.layout import to_int8
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.store import vector_store
 
 TYPE_CHECKING = False
@@ -18,10 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from subcog_hooks.core.paths import Home
+    from subcog_hooks.embed.static_encoder import Encode as QueryEncode
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.store import Store
     from subcog_hooks.store.vector_store import Encode, Progress, VectorStore
-
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
 MAX_DESCRIPTION = 1_000_000  # bytes; pulled models have some twenty files
@@ -74,14 +77,6 @@ def find_space(home: Home, name: str) -> Space:
     )
 
 
-def find_pulled_space(home: Home, name: str) -> Space:
-    """Return the pulled space of a name. Raises ModelError, UsageError for the packaged one."""
-    space = find_space(home, name)
-    if space.is_packaged:
-        raise UsageError(f"{space.name} is part of subcog", "`subcog models list` shows those that can be removed")
-    return space
-
-
 def chosen_space(home: Home, settings: Settings) -> Space:
     """Return the space of terminal search: the user's, else the packaged one.
 
@@ -123,14 +118,11 @@ def vector_makers(space: Space) -> tuple[str, str]:
         checksum = _read_description(space.folder).get("checksum")
         return f"{checksum} {RECIPE}" if checksum else "", ""
     try:
-        encoder = static_encoder.StaticEncoder.open(static_encoder.PACKAGED)
-        encoder.close()
-        multilingual = MultilingualEncoder.open(multilingual_encoder.PACKAGED)
-        multilingual.close()
+        with closing(StaticEncoder.open()) as encoder, closing(MultilingualEncoder.open()) as multilingual:
+            recipe = f"{multilingual.checksum:08x} {RECIPE}"  # The multilingual encoder makes both where a text is not English.
+            return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {static_encoder.MAX_TOKENS} {recipe}"
     except ModelError:  # its user raises it
         return "", ""
-    recipe = f"{multilingual.checksum:08x} {RECIPE}"  # Both are made by the multilingual encoder where a text is not English.
-    return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {static_encoder.MAX_TOKENS} {recipe}"
 
 
 def checksum_of(folder: str, names: Iterable[str]) -> str:
@@ -239,3 +231,35 @@ def provisional_encoder(space: Space) -> Encode:
         return neural_encoder.encode_provisionally(texts)
 
     return encode if space.is_packaged else lambda texts: [None] * len(texts)
+
+
+# Of short notes the static encoder finds more than the neural one, of longer texts less. nDCG@10 of conversations is .502
+# with 0, .513 with .5, .518 with 1; of documentation .755, .757, .753.
+STATIC_SHARE = 0.5
+
+
+def unit_vector(encoded: bytes | None) -> list[float]:
+    """Return an int8 vector as numbers, of length 1; [] for None, and for a vector without a direction.
+
+    >>> unit_vector(bytes((3, 252)))
+    [0.6, -0.8]
+    """
+    values = memoryview(encoded or b"").cast("b").tolist()
+    length = sum([value * value for value in values]) ** 0.5
+    return [value / length for value in values] if length else []
+
+
+def encode_between(neural: QueryEncode, static: QueryEncode) -> QueryEncode:
+    """Return an encoder that gives the neural unit vector of a text, plus STATIC_SHARE of the static one.
+
+    >>> encode_between(lambda text: bytes((100, 0)), lambda text: bytes((0, 50)))("text")
+    b'\\x7f@'
+    """
+
+    def encode(text: str) -> bytes | None:
+        first, second = unit_vector(neural(text)), unit_vector(static(text))
+        if not first or not second:
+            return to_int8(first or second) or None
+        return to_int8([a + STATIC_SHARE * b for a, b in zip(first, second, strict=True)])
+
+    return encode

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from contextlib import closing
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import first_line, import_onnx_runtime
 from subcog_hooks.embed import static_encoder
-from subcog_hooks.embed.layout import INT8, PackedEncoder
+from subcog_hooks.embed.layout import BIAS, INT8, SCALE, PackedEncoder
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.static_encoder import OF_FIRST, OF_SECOND, StaticEncoder
 from subcog_hooks.text.languages import is_foreign
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.embed.space import Space
 
-
-if TYPE_CHECKING:
     Span = tuple[int, int]  # of characters: the first, and the one behind the last
 
 MIN_TOKENS, MIN_NORM = 1e-9, 1e-12  # minimal divisors
@@ -262,35 +261,24 @@ def encode_provisionally(texts: Sequence[str]) -> list[bytes | None]:
     """
     are_foreign = list(map(is_foreign, texts))
     english_texts = [text for text, is_other in zip(texts, are_foreign, strict=True) if not is_other]
-    english_vectors = iter(encode_many(english_texts) if len(english_texts) >= MANY else _encode_few(english_texts))
-    if not any(are_foreign):
-        return [vector or None for vector in english_vectors]
-    encoder = MultilingualEncoder.open()
-    try:
+    if len(english_texts) >= MANY:
+        english_vectors = encode_many(english_texts)
+    else:
+        with closing(StaticEncoder.open()) as english:
+            english_vectors = list(map(english.encode, english_texts))
+    left = iter(english_vectors)
+    with closing(MultilingualEncoder.open()) as encoder:
         pairs = zip(texts, are_foreign, strict=True)
-        return [(encoder.encode(text) if is_other else next(english_vectors)) or None for text, is_other in pairs]
-    finally:
-        encoder.close()
-
-
-def _encode_few(texts: Sequence[str]) -> list[bytes]:
-    encoder = StaticEncoder.open()
-    try:
-        return list(map(encoder.encode, texts))
-    finally:
-        encoder.close()
+        return [(encoder.encode(text) if is_other else next(left)) or None for text, is_other in pairs]
 
 
 def encode_with_passages(texts: Sequence[str]) -> Iterator[list[bytes]]:
     """Yield the final vectors of each text, which is not English: the whole text's, then its passages'."""
-    encoder = MultilingualEncoder.open()
-    try:
+    with closing(MultilingualEncoder.open()) as encoder:
         for text in texts:
             spans = passage_spans([match.span() for match in _TOKEN.finditer(text)])
             parts = (text, *(text[start:end] for start, end in spans))
             yield [encoder.encode(part) or bytes(encoder.dimension) for part in parts]
-    finally:
-        encoder.close()
 
 
 MANY = 50  # texts; from there on numpy is worth its import and reading all rows
@@ -305,9 +293,11 @@ def encode_many(texts: Iterable[str], path: str = static_encoder.PACKAGED) -> li
     """
     import numpy as np  # 65 ms
 
-    packed = PackedEncoder(path)
-    try:
-        values, scales = packed.all_rows()
+    with closing(PackedEncoder(path)) as packed:
+        records = np.frombuffer(packed.all_records(), np.uint8).reshape(-1, packed.dimension + SCALE)
+        scales = np.ascontiguousarray(records[:, -SCALE:]).view("<f4").reshape(-1)
+        if not (np.isfinite(scales).all() and (scales > 0).all()):
+            raise packed.bad_scale()
         ids_by_word: dict[str, list[int]] = {}
         encoded = []
         for text in texts:
@@ -319,9 +309,7 @@ def encode_many(texts: Iterable[str], path: str = static_encoder.PACKAGED) -> li
                 continue
             pairs = (ids[:-1] * OF_FIRST + ids[1:] * OF_SECOND) % packed.bigrams
             rows = np.concatenate((ids, packed.tokens + pairs))
-            sums = scales[rows] @ values[rows].astype(np.float32)
+            sums = scales[rows] @ (records[rows, :-SCALE].astype(np.float32) - BIAS[8])
             peak = np.abs(sums).max()
             encoded.append(np.rint(sums * (INT8 / peak)).astype(np.int8).tobytes() if peak else b"")
         return encoded
-    finally:
-        packed.close()

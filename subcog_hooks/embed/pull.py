@@ -15,7 +15,7 @@ from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.store.home_files import ProcessLock, is_held
-from subcog_hooks.store.vector_reader import find_vector_files, remove_file
+from subcog_hooks.store.vector_store import find_vector_files, remove_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,15 +35,6 @@ class CatalogueEntry:
     dimension: int
     repository: str
     files: tuple[str, ...]
-
-
-def list_catalogue() -> list[CatalogueEntry]:
-    """Return all models that can be pulled. Raises ModelError when fastembed cannot be imported."""
-    return [
-        CatalogueEntry(model["model"], model["dim"], model["sources"]["hf"], (model["model_file"], *model["additional_files"]))
-        for model in import_text_embedding().list_supported_models()
-        if model["sources"]["hf"]
-    ]
 
 
 def pull_model(home: Home, name: str, folder: str | None) -> Space:
@@ -102,7 +93,13 @@ def _install_model(entry: CatalogueEntry, beside: Space, target: str, folder: st
 
 
 def _find_entry(name: str) -> CatalogueEntry:
-    entry_by_model = {entry.model.lower(): entry for entry in list_catalogue()}
+    entry_by_model = {
+        model["model"].lower(): CatalogueEntry(
+            model["model"], model["dim"], model["sources"]["hf"], (model["model_file"], *model["additional_files"])
+        )
+        for model in import_text_embedding().list_supported_models()
+        if model["sources"]["hf"]
+    }
     by_slug = {models.slug(model): entry for model, entry in entry_by_model.items()}
     entry_of_name = entry_by_model.get(name.lower()) or by_slug.get(name.lower())
     if entry_of_name:
@@ -146,14 +143,8 @@ def _copy_files(entry: CatalogueEntry, folder: str, target: str) -> None:
     if not os.path.isdir(folder):
         raise ModelError(f"{folder} is not a folder", f"expected one with the files of {entry.model}")
     for name in (*entry.files, _TOKENIZER, *_OPTIONAL):
-        source = next(
-            (
-                path
-                for path in (os.path.join(folder, name), os.path.join(folder, os.path.basename(name)))
-                if os.path.isfile(path)
-            ),
-            "",
-        )
+        candidates = (os.path.join(folder, name), os.path.join(folder, os.path.basename(name)))
+        source = next(filter(os.path.isfile, candidates), "")
         if source:
             os.makedirs(os.path.dirname(os.path.join(target, name)), exist_ok=True)
             shutil.copyfile(source, os.path.join(target, name))

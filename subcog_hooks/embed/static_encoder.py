@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 
-
-if TYPE_CHECKING:
     Match = Callable[[bytes], tuple[int, int]]  # layout.PackedEncoder.match
+    Encode = Callable[[str], bytes | None]  # a text to its (dimension,) int8 vector, None without a word
 
 MAX_WORD = 100  # characters; a longer word is unknown
 UNKNOWN = b"[UNK]"
@@ -159,7 +158,6 @@ class _FoldedForms(dict[int, str]):
 _CLEANED = _CleanedForms()
 _FOLDED = _FoldedForms()
 
-
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "query-encoder.bin")
 SPACE = "minilm"  # the embedding space of the vectors
 MAX_TOKENS = 256  # of a text; the packaged document model reads as many
@@ -178,7 +176,7 @@ class StaticEncoder(PackedEncoder):
 
         Its length means nothing. max_tokens: later tokens are ignored. Raises EncoderUnusable.
         """
-        return layout.to_int8(self._sums(text, max_tokens))
+        return to_int8(self._sums(text, max_tokens))
 
     def _sums(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
@@ -189,25 +187,7 @@ class StaticEncoder(PackedEncoder):
         return layout.sum_records([self.record(row) for row in rows], self)
 
 
-if TYPE_CHECKING:
-    Encode = Callable[[str], bytes | None]  # a text to its (dimension,) int8 vector, None without a word
-
-
-# Of short notes the static encoder finds more than the neural one, of longer texts less. nDCG@10 of conversations is .502
-# with 0, .513 with .5, .518 with 1; of documentation .755, .757, .753.
-STATIC_SHARE = 0.5
 _opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2 ms, and most texts are English
-
-
-def unit_vector(encoded: bytes | None) -> list[float]:
-    """Return an int8 vector as numbers, of length 1; [] for None, and for a vector without a direction.
-
-    >>> unit_vector(bytes((3, 252)))
-    [0.6, -0.8]
-    """
-    values = memoryview(encoded or b"").cast("b").tolist()
-    length = sum([value * value for value in values]) ** 0.5
-    return [value / length for value in values] if length else []
 
 
 def encode_by_language(encode_english: Encode) -> Encode:
@@ -218,31 +198,11 @@ def encode_by_language(encode_english: Encode) -> Encode:
 
     def encode(text: str) -> bytes | None:
         if is_foreign(text):
-            return _multilingual().encode(text) or None
+            if not _opened:
+                from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
+
+                _opened.append(MultilingualEncoder.open())
+            return _opened[0].encode(text) or None
         return encode_english(text) if any(map(str.isalnum, text)) else None
 
     return encode
-
-
-def encode_between(neural: Encode, static: Encode) -> Encode:
-    """Return an encoder that gives the neural unit vector of a text, plus STATIC_SHARE of the static one.
-
-    >>> encode_between(lambda text: bytes((100, 0)), lambda text: bytes((0, 50)))("text")
-    b'\\x7f@'
-    """
-
-    def encode(text: str) -> bytes | None:
-        first, second = unit_vector(neural(text)), unit_vector(static(text))
-        if not first or not second:
-            return to_int8(first or second) or None
-        return to_int8([a + STATIC_SHARE * b for a, b in zip(first, second, strict=True)])
-
-    return encode
-
-
-def _multilingual() -> MultilingualEncoder:
-    if not _opened:
-        from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
-
-        _opened.append(MultilingualEncoder.open())
-    return _opened[0]

@@ -85,7 +85,7 @@ class EpisodeStore(Store):
         try:
             store = super().writer(home.sessions, busy_ms)
         except (StoreCorrupt, StoreTooOld, StoreTooNew):
-            from subcog_hooks.store.vector_reader import remove_file  # rarely needed
+            from subcog_hooks.store.vector_store import remove_file  # rarely needed
 
             remove_file(home.sessions.memories_db)
             store = super().writer(home.sessions, busy_ms)

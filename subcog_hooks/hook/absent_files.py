@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.recall.hits import PATH
-from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import is_from_instructions
 
 TYPE_CHECKING = False
@@ -35,8 +34,12 @@ def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
         files = find_beginnings(memory.paths, here.root)
         existing = [file for file in files if os.path.lexists(file)]
         call.seen_files.update(existing)
-        if files and not existing and PATH not in hit.ranks and state_values.were_seen(call.state, files):
+        if files and not existing and PATH not in hit.ranks and _were_seen(call, files):
             hit.present = STALE_FACTOR
+
+
+def _were_seen(call: HookCall, files: Sequence[str]) -> bool:
+    return all(call.state.run("SELECT 1 FROM seen_paths WHERE path = ?", (file,)) for file in files)
 
 
 def find_beginnings(paths: Sequence[str], root: str) -> list[str]:

@@ -16,7 +16,7 @@ from math import log
 
 from subcog_hooks.core.records import record
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
-from subcog_hooks.store import lookups, project, sessions
+from subcog_hooks.store import lookups, project
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, WRITTEN_BY_MODEL, is_from_instructions
 
 TYPE_CHECKING = False
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.lookups import Outline
     from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.state import State
 
 MAX_RECENT = 200  # newest memories of each project, and of those for all projects
 MAX_SEARCHED = 50  # memories most relevant to earlier prompts, at any age
 MAX_MISSES = 40  # memories in a row that do not fit or repeat others
 MAX_DEFERRED = 100  # memories that are tried again once their side has had its share
 MAX_LINE_UNITS = 400  # UTF-16 units of a memory's text, which is cut there
+UNUSED_MS, UNUSED_SESSIONS = 60 * 86_400_000, 20  # A model's memory without a use in both leaves the brief.
 MIN_ROOM_UNITS = 20  # Hardly any text fits into fewer UTF-16 units.
 PROJECT, ALL_PROJECTS, STANDING = "project", "all projects", "standing"
 GROUP_SHARES = {PROJECT: 0.75, ALL_PROJECTS: 0.75, STANDING: 0.4}  # of the room, while memories of other groups fit
@@ -90,15 +92,15 @@ def rank_memories(call: HookCall) -> list[BriefScore]:
 
     Memories with triggers, paths or conditions are left out: their cues bring them. So are those that the client shows itself.
     """
-    demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
+    demand = find_near(call.state, call.project, MAX_SEARCHED)
     outlines = lookups.find_outlines(call.store, call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
     memories = [
         memory for memory in outlines if not (is_from_instructions(memory.source) and call.shows_itself(memory.content))
     ]
     # Memories of models that nothing has told, opened or edited for long are of no use.
-    old_ms = call.now_ms - sessions.UNUSED_MS
+    old_ms = call.now_ms - UNUSED_MS
     if old := {memory.id for memory in memories if memory.noted == WRITTEN_BY_MODEL and memory.updated_at < old_ms}:
-        unused = old & sessions.find_unused(call.state, call.project, call.now_ms)
+        unused = old & find_unused(call.state, call.project, call.now_ms)
         memories = [memory for memory in memories if memory.id not in unused]
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
@@ -211,3 +213,19 @@ def _block_entry(memory: Outline | Memory) -> Entry:
 
 def _words_of(text: str) -> frozenset[str]:
     return frozenset([bare for word in text[:MAX_LINE_UNITS].lower().split() if (bare := word.strip(".,;:!?()\"'`"))])
+
+
+def find_near(state: State, project: str, limit: int) -> dict[str, float]:
+    """Return the memories near to a project's prompts, the heaviest first, each with the sum of its relevances."""
+    sql = "SELECT memory, weight FROM sought WHERE project = ? ORDER BY weight DESC, memory LIMIT ?"
+    return dict(state.run(sql, (project, limit)))
+
+
+def find_unused(state: State, project: str, now_ms: int, unused_ms: int = UNUSED_MS) -> set[str]:
+    """Return the memories of a project's briefs and prompts that had no use for that long and for UNUSED_SESSIONS."""
+    latest = "SELECT last_at FROM sessions WHERE project = ? ORDER BY last_at DESC LIMIT 1 OFFSET ?"
+    rows = state.run(
+        f"SELECT memory FROM sought WHERE project = ? AND at < min(?, ({latest}))",  # noqa: S608 - constant text
+        (project, now_ms - unused_ms, project, UNUSED_SESSIONS),
+    )
+    return {id_ for (id_,) in rows}

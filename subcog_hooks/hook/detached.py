@@ -35,7 +35,7 @@ def start_process(home: Home, words: Sequence[str], stdin: bytes = b"") -> None:
     if len(stdin) > MAX_INPUT_BYTES:
         raise ValueError(f"{len(stdin)} bytes are more than a pipe takes at once")
     command = child_environment.own_command(words)
-    environment = {**child_environment.environment_of_own_work(), "SUBCOG_HOME": home.root}
+    environment = {**child_environment.filter_environment(child_environment.FOR_OWN_WORK), "SUBCOG_HOME": home.root}
     reads = _pipe_with(stdin) if stdin else os.open(os.devnull, os.O_RDONLY)
     try:
         if hasattr(os, "posix_spawn"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from subcog_hooks.core import light_json
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook.payload import PROMPT_EVENT, session_of, text_of
-from subcog_hooks.store import project, sessions, state_values
+from subcog_hooks.store import project, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 
+DAY_MS = 86_400_000
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
 
@@ -28,7 +30,7 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
     the tools that work on it. The user's flags are included; they cannot replace a fact.
     """
     session = session_of(payload)
-    facts = {name: value for name, value in state_values.find_flags(state).items() if name not in FACT_KINDS}
+    facts = {name: value for name, value in find_flags(state).items() if name not in FACT_KINDS}
     facts.update(folder_facts(text_of(payload, "cwd"), here))
     if mode := text_of(payload, "permission_mode"):
         facts["permission_mode"] = mode
@@ -37,7 +39,7 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
     if not session:
         return facts
     known_session = sessions.find_session(state, session)
-    days = sessions.days_since_last(state, session, here.identity if here else "", now_ms)
+    days = days_since_last(state, session, here.identity if here else "", now_ms)
     prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
     facts |= {"prompts": prompts, "first_prompt": prompts == 1}
     facts |= {"first_session": days is None, "returning_user": days is not None}
@@ -46,6 +48,29 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
     if days is not None:
         facts["days_since_last_session"] = days
     return facts
+
+
+def find_flags(state: State) -> dict[str, bool | int | float | str]:
+    """Return the flags that are set, by name."""
+    flags = {}
+    for name, text in state.run("SELECT name, value FROM user_flags ORDER BY name"):
+        try:
+            value = light_json.loads(text)
+        except ValueError:
+            continue  # another program has written the value
+        if isinstance(value, bool | int | float | str):
+            flags[name] = value
+    return flags
+
+
+def days_since_last(state: State, session: str, project: str, now_ms: int) -> float | None:
+    """Return the days since the last activity of another session of this project, None when there was none.
+
+    A session that is dated more than a day ahead was written by a wrong clock and does not count.
+    """
+    sql = "SELECT max(last_at) FROM sessions WHERE project = ? AND session <> ? AND last_at <= ?"
+    ((last_ms,),) = state.run(sql, (project, session, now_ms + DAY_MS))
+    return None if last_ms is None else max(0.0, (now_ms - last_ms) / DAY_MS)
 
 
 def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:

@@ -145,7 +145,6 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
     session = session_of(payload)
     if not session or not os.path.exists(home.state_db):
         return
-    from subcog_hooks.store import sessions
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
 
@@ -155,7 +154,7 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
         state.begin_briefly()
     except StoreBusy:
         return
-    sessions.note_activity(state, session, now_ms())
+    state.run("UPDATE sessions SET last_at = ? WHERE session = ?", (now_ms(), session))
     state.commit()
 
 

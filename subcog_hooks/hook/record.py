@@ -70,7 +70,8 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
         if event in (START_EVENT, SUBAGENT_EVENT):
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
             by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
-            sessions.note_shown(call.state, call.project, by_models, call.now_ms)
+            for id_ in by_models:  # From the first brief that shows them on, they have to be used.
+                call.state.run("INSERT OR IGNORE INTO sought VALUES (?, ?, 0.0, ?)", (call.project, id_, call.now_ms))
         else:
             sessions.note_used(call.state, call.session, verdict.ids, call.now_ms)
         call.state.commit()
@@ -98,7 +99,7 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         sessions.note_near(state, call.project, near, call.now_ms)
     if not reading.keeps_texts and verdicts.may_hold_prompt_texts(state):
-        verdicts.forget_some_prompt_texts(state)
+        verdicts.forget_texts(state, verdicts.FORGOTTEN_AT_ONCE)
     try:
         record = record_of_prompt(reading, verdict)
         verdicts.keep_verdict(state, record, call.now_ms)
@@ -113,7 +114,8 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         earlier = LastPrompt(record.intent.topics, record.intent.confidence)
         sessions.keep_last_prompt(state, call.session, earlier, call.now_ms)
     elif record.outcome in UNREAD or (verdict.examined is not None and verdict.examined.topics):
-        sessions.forget_topics(state, call.session)  # A follow-up must not borrow from a prompt before this one.
+        # A follow-up must not borrow from a prompt before this one.
+        state.run("DELETE FROM topics WHERE session = ?", (call.session,))
 
 
 def _relevance_without_position(hit: Hit) -> float:

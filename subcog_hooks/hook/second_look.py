@@ -129,14 +129,13 @@ def _end_in_time(home: Home) -> None:
 def _ask_model(text: str, notes: Sequence[Memory], call: HookCall) -> tuple[Sequence[str], str]:
     """Return the ids of the notes that the model names, and its name. Raises ProviderError, ConfigError, StoreError."""
     from subcog_hooks.llm import ask, providers
-    from subcog_hooks.store import state_values
 
     provider = providers.background_provider(call.settings, call.home)
     assert provider is not None
     if not ask.may_call(call.state, provider.circuit, call.now_ms):
         raise ProviderError(f"{provider.name} has failed a short while ago")
     timeout_s = call.deadline.left_ms() / 1000.0
-    ids = ask.rank_notes(state_values.LOOKS_JOB, text, notes, provider, call.state, call.settings, timeout_s)
+    ids = ask.rank_notes(ask.LOOKS_JOB, text, notes, provider, call.state, call.settings, timeout_s)
     return ids[:MAX_CHOSEN], f"{provider.name} ({provider.model})"
 
 

@@ -8,6 +8,7 @@ SubagentStart: the pinned and the standing memories of that brief reach a subage
 
 from __future__ import annotations
 
+from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import (
@@ -28,12 +29,14 @@ from subcog_hooks.store import lookups, sessions, state_values
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any  # of JSON
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.state import State
 
 REMIND_SETTING = "capture.remind"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # sources in the payload
@@ -77,10 +80,10 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     kind, source = text_of(payload, START_KIND), text_of(payload, "source")
     if kind == FORGET:
         _forget_given(call)
-        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
+        _write_unless_busy(call, lambda: keep_printed_ids(call.state, call.session, None))
         return
     if kind == WITHOUT_CALLS:
-        _write_unless_busy(call, lambda: sessions.forget_calls(call.state, call.session))
+        _write_unless_busy(call, lambda: _forget_calls(call))
         return
     session = sessions.find_session(call.state, call.session) if kind in (RESUMED, FIRST) else None
     if kind == FIRST and session is not None and session.source == COMPACTING:
@@ -88,12 +91,12 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         session = None
     if session is not None and session.source == COMPACTING:
         source = COMPACT  # The session was ended before its new start.
-    elif kind == COMPACTING or (kind and sessions.find_printed_ids(call.state, call.session) is not None):
+    elif kind == COMPACTING or (kind and find_printed_ids(call.state, call.session) is not None):
         if kind != FIRST:
             _write_unless_busy(call, lambda: _record_start(call, COMPACTING if kind == COMPACTING else source))
         return
     used = _forget_given(call) if source == COMPACT else []
-    first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
+    first_ids = find_printed_ids(call.state, call.session) if source == RESUME else None
     is_silent = bool(silence_reason(call))
     if first_ids is None and not is_silent and call.store.has_cues()[1]:
         call.facts()  # Conditions are judged by the facts before the session is noted.
@@ -101,7 +104,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if is_silent:
         return
     shows_remarks = OF_CLIENT not in payload  # A remark that other clients drop does not count as shown.
-    untold, news = (state_values.find_untold(call.state), state_values.find_news(call.state)) if shows_remarks else ([], [])
+    untold = [id_ for (id_,) in call.state.run("SELECT memory FROM noted WHERE told_at IS NULL")] if shows_remarks else []
+    news = [line for (line,) in call.state.run("SELECT line FROM news")] if shows_remarks else []
     news_text = "; ".join(filter(None, (_noted_text(call, untold), *news)))
     remark = (f"subcog: {news_text}" if news_text else _reminder_text(call)) if shows_remarks else ""
     if not remark:
@@ -121,7 +125,7 @@ def _settle_compaction(call: HookCall, payload: Mapping[str, object]) -> None:
     was_compacted = client.contract.was_compacted if client and client.contract else None
     if was_compacted is None or was_compacted(payload):
         _forget_given(call)
-        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, None))
+        _write_unless_busy(call, lambda: keep_printed_ids(call.state, call.session, None))
     _write_unless_busy(call, lambda: _record_start(call, STARTUP))
 
 
@@ -136,13 +140,15 @@ def _hand_over_start(
         if not ids:
             return  # Nothing was printed: when resumed, the session begins as if it were new.
     if first_ids is None:
-        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
+        _write_unless_busy(call, lambda: keep_printed_ids(call.state, call.session, ids))
 
 
 def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> None:
     if untold or news:
-        state_values.note_told(call.state, untold, call.now_ms)
-        state_values.forget_news(call.state, news)
+        for id_ in untold:
+            call.state.run("UPDATE noted SET told_at = ? WHERE memory = ?", (call.now_ms, id_))
+        for line in news:
+            call.state.run("DELETE FROM news WHERE line = ?", (line,))
     else:
         state_values.set_due(call.state, "reminder", call.now_ms + state_values.REMIND_EVERY_MS)
 
@@ -221,8 +227,42 @@ def _offer_memories(
 
 
 def _record_start(call: HookCall, source: str) -> None:
-    sessions.begin_session(call.state, call.session, call.project, source, call.now_ms)
+    begin_session(call.state, call.session, call.project, source, call.now_ms)
     sessions.prune_near(call.state)
+
+
+def begin_session(state: State, session: str, project: str, source: str, now_ms: int) -> None:
+    """Note the start of a session; one that goes on keeps its count of prompts. Old sessions are deleted."""
+    if not session:
+        return
+    state.run(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, 0, NULL, 0) ON CONFLICT (session)"
+        " DO UPDATE SET project = excluded.project, source = excluded.source, last_at = excluded.last_at",
+        (session, project, source, now_ms),
+    )
+    sessions.prune_sessions(state, now_ms)
+
+
+def find_printed_ids(state: State, session: str) -> tuple[str, ...] | None:
+    """Return the ids of the memories that the session's start printed, None where they are unknown."""
+    for (said,) in state.run("SELECT said FROM sessions WHERE session = ? AND said IS NOT NULL", (session,)):
+        ids: Any = light_json.loads(said)
+        return tuple(ids)
+    return None
+
+
+def keep_printed_ids(state: State, session: str, memories: Sequence[str] | None) -> None:
+    """Store the ids of the memories that the start of a session printed, None where it begins anew."""
+    said = None if memories is None else light_json.dumps(memories)
+    state.run("UPDATE sessions SET said = ? WHERE session = ?", (said, session))
+
+
+def forget_session(state: State, session: str) -> None:
+    """Delete the entries and units of a session whose client has forgotten its context: it may be given them again."""
+    state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
+    state.run("DELETE FROM ledger WHERE session IN (?, ?)", (session, session + sessions.CUT))
+    state.run("DELETE FROM pointers WHERE session = ? AND opened_at IS NULL", (session,))
+    state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.
 
 
 def silence_reason(call: HookCall) -> str:
@@ -240,14 +280,21 @@ def _forget_given(call: HookCall) -> list[str]:
     """
     if not call.session:
         return []
-    used = sessions.find_last_given(call.state, call.session, MAX_USED)
+    sql = "SELECT memory FROM ledger WHERE session IN (?, ?) GROUP BY memory ORDER BY max(at) DESC, memory LIMIT ?"
+    used = [id_ for (id_,) in call.state.run(sql, (call.session, call.session + sessions.CUT, MAX_USED))]
     try:
         call.state.begin(call.deadline.left_ms() / 2)
-        sessions.forget_session(call.state, call.session)
+        forget_session(call.state, call.session)
         call.state.commit()
     except StoreBusy as error:
         call.log(f"what the session was given is not forgotten: {error}")
     return used
+
+
+def _forget_calls(call: HookCall) -> None:
+    """Let the memories come again that tool calls have brought to a session, whose client has lost these texts alone."""
+    for table, also in (("ledger", ""), ("pointers", " AND opened_at IS NULL")):
+        call.state.run(f"DELETE FROM {table} WHERE session = ? AND {sessions.BY_CALLS}{also}", (call.session,))  # noqa: S608 - constants
 
 
 def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.state import State
 
 PROGRAM, SHOW = "subcog", "show"
 MAX_OPENED = 10  # memories by one command
@@ -52,9 +53,8 @@ def may_run_command(command: str, call: HookCall) -> bool:
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
     from subcog_hooks.core.child_environment import may_run_other_code  # Few calls open a memory.
-    from subcog_hooks.store import sessions
 
-    return set(ids) <= sessions.find_seen(call.state, call.session) and not may_run_other_code()
+    return set(ids) <= _find_seen(call.state, call.session) and not may_run_other_code()
 
 
 def are_ids(words: Sequence[object]) -> bool:
@@ -170,6 +170,18 @@ def _audiences_in(folder: str, home: Home) -> tuple[str, ...]:
     return audiences_of(*names)
 
 
+def _find_seen(state: State, session: str) -> set[str]:
+    """Return the ids of the memories that this session and its subagents were given or pointed at."""
+    sql = "SELECT memory FROM {} WHERE session >= ? AND session < ?"
+    ends = _ends_with_subagents(session)
+    return {id_ for table in ("ledger", "pointers") for (id_,) in state.run(sql.format(table), ends)}
+
+
+def _ends_with_subagents(session: str) -> tuple[str, str]:
+    """Return the ends of a session's key and those of its subagents, which begin with it and a slash."""
+    return session, f"{session}0"  # The zero follows the slash.
+
+
 def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: AbstractSet[str], now_ms: int) -> bool:
     """Note that a session opens memories, unless it was never given or pointed at a foreign memory. Raises StoreError."""
     from subcog_hooks.store import sessions, verdicts
@@ -177,10 +189,14 @@ def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: Abstract
 
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        if not foreign <= sessions.find_seen(state, session):
+        if not foreign <= _find_seen(state, session):
             return False
         state.begin(OPENING_WAIT_MS)
-        if opened := sessions.note_opened(state, session, ids, now_ms):
+        sql = (
+            "UPDATE pointers SET opened_at = ? "
+            "WHERE session >= ? AND session < ? AND memory = ? AND opened_at IS NULL RETURNING memory"
+        )
+        if opened := [id_ for id_ in ids if state.run(sql, (now_ms, *_ends_with_subagents(session), id_))]:
             state.increase_counter(verdicts.OPENED_TOTAL, by=len(opened))
             sessions.record_given(state, session, opened, now_ms, "")
             sessions.note_used(state, session, opened, now_ms)

@@ -17,6 +17,10 @@ from subcog_hooks.store.store_reader import StoreReader
 
 MAX_PAYLOAD = 1 << 20  # bytes; the client sends some 2,000.
 WAIT_MS = 20.0  # for another process that is writing
+_COUNTS = """
+SELECT count(DISTINCT memory), 'given' FROM ledger WHERE session IN (?, ?) AND verdict <> ''  -- not those that were opened
+UNION ALL SELECT count(*), 'opened' FROM pointers WHERE session = ? AND opened_at IS NOT NULL
+"""
 
 
 def print_status() -> None:
@@ -45,16 +49,17 @@ def _status_line(payload: dict[str, object]) -> str:
     if os.path.exists(home.state_db):
         state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
     id_ = session_of(payload)
-    counts = (
-        ((sessions.count_given(state, id_), "given"), (sessions.count_opened(state, id_), "opened")) if id_ and state else ()
-    )
+    counts = state.run(_COUNTS, (id_, id_ + sessions.CUT, id_)) if id_ and state else ()
     session = ", ".join(f"{count} {what}" for count, what in counts if count)
     waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""
     cut_off = ""
     if id_ and state and os.path.exists(home.cut_offs):
         from subcog_hooks.store import past_runs  # Few runs are cut off.
 
-        count = past_runs.count_new_cut_offs(home, state, id_, now_ms())
+        sql = "SELECT max(at) FROM verdicts WHERE session = ? AND event = 'UserPromptSubmit'"
+        ((since_ms,),) = state.run(sql, (id_,))  # the last prompt that was not cut off
+        cut_offs = past_runs.read_cut_offs(home, now_ms())
+        count = sum(run.session == id_ and run.at_ms >= (since_ms or 0) for run in cut_offs)
         cut_off = f"{count} {'run' if count == 1 else 'runs'} cut off: this machine was busy" if count else ""
     settings = loading.load(home, here.root if here else None, CompiledSettings(state) if state else None)
     is_on = settings["surfacing.enabled"] and settings["search_intent.enabled"]

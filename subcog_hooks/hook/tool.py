@@ -33,6 +33,7 @@ MAX_NAMES = 3  # names, or ids, of a silent call
 STORING_WORD = "subcog"  # Every command by which an agent stores a memory has this word.
 ASKING_MODES = ("default", "acceptEdits", "plan")  # In these modes the client asks the person before it runs a command.
 NOTE_WAIT_MS = 50.0  # for another writing process
+LASTS_MS = 10 * 60_000  # ms; long enough for a slow command before ours, as in `make && subcog remember …`
 OF_SERVER = "mcp"  # begins the names of servers' tools: `mcp__SERVER__TOOL`, in Gemini CLI `mcp_SERVER_TOOL`
 PATHS = ("file_path", "path", "uri", "relative_path")  # arguments of other tools with the file
 MIN_RELEVANCE = 0.5  # Nobody has asked, so that it is higher than for a prompt.
@@ -155,7 +156,12 @@ def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
     home.create()
     state = State.open(home, NOTE_WAIT_MS)
     try:
-        state_values.note_unasked(state, session, now_ms(), is_asked=is_asked)
+        now = now_ms()
+        if not is_asked and not state_values.is_unasked(state, session, now + LASTS_MS // 2):
+            state.run("DELETE FROM unasked WHERE until < ?", (now,))
+            state.run("INSERT OR REPLACE INTO unasked VALUES (?, ?)", (session, now + LASTS_MS))
+        elif is_asked and state_values.is_unasked(state, session, now):
+            state.run("DELETE FROM unasked WHERE session = ?", (session,))
     finally:
         state.close()
 

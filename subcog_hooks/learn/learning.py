@@ -69,7 +69,7 @@ def learn(
         if state and not options.dry_run:
             state.begin()
             for heard_turn in missing:  # only now, so that a run after a kill hears the same turns
-                learned.forget_heard_turn(state, heard_turn)
+                state.run("DELETE FROM heard WHERE path = ? AND place = ?", (heard_turn.path, heard_turn.position))
             learned.note_turns_compared(state)
             state.commit()
     report.proposed.sort(key=lambda proposal: (-proposal.sessions, -proposal.certainty))
@@ -87,7 +87,7 @@ def _read_file(run: LearningRun, file: TranscriptFile, pace: Pace) -> None:
     if not _goes_on(run, pace):
         return
     try:
-        first = start = find_start(file, learned.find_read_position(run.state, file.path) if run.state else None)
+        first = start = find_start(file, learned.find_position(run.state, learned.READ, file.path) if run.state else None)
         report.unchanged += start is None
         is_noted = not options.dry_run
         while start is not None:

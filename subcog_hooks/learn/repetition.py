@@ -11,7 +11,8 @@ from math import prod
 
 from subcog_hooks.capture.duplicates import Statement, find_difference, parse_statement
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language, unit_vector
+from subcog_hooks.embed.models import unit_vector
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.text.analysis import Analysers
 
 MIN_COSINE = 0.65  # cosine; reworded rules have .63 to .91, and 3 of 37,000 unrelated pairs reach it

@@ -85,7 +85,6 @@ def main() -> int:
 if __name__ == "__main__":
     os._exit(main())
 
-
 PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
 MAX_ANSWER = 4_000_000  # bytes of output: an answer has some thousand
@@ -134,7 +133,7 @@ def _run_client(
                 stdout=subprocess.PIPE,
                 stderr=complaint,
                 cwd=folder,
-                env=child_environment.environment_of_client(),
+                env=child_environment.filter_environment(child_environment.FOR_CLIENT),
                 start_new_session=True,
                 pass_fds=lifeline.descriptors,
             )

@@ -204,7 +204,7 @@ def _has_other_telltale(text: str, lowered: str) -> bool:
         or ("@" in text and _has_login_with_host(text))
         or (lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, lowered.split())))
         or _has_other_assignment(text)
-        or ("hook" in lowered and any(map(_is_hook, text.split())))
+        or any("hook" in word.lower() and any(map(looks_random, word.split("/"))) for word in text.split())
     )
 
 
@@ -232,10 +232,6 @@ def _has_other_assignment(text: str) -> bool:
         if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_value(value)):
             return True
     return False
-
-
-def _is_hook(word: str) -> bool:
-    return "hook" in word.lower() and any(map(looks_random, word.split("/")))
 
 
 def _is_line_of_pgpass(word: str) -> bool:

@@ -10,7 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
 MAX_ANSWER = 64_000  # characters of an answer; 3,000 tokens are 15,000, and more with escaped letters
 

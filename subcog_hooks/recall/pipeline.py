@@ -52,7 +52,7 @@ def recall_for_prompt(
     scope = Filter(audiences=eligible.audiences)
     candidates = gather_candidates(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, alpha_reason = choose_alpha(candidates, tuning, lambda: words.count_memories(sources.index, scope))
-    watermark = sources.index.watermark()
+    watermark = sources.index.watermark
     unindexed = store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
     newer = {memory.seq: memory for memory in unindexed if eligible.allows(memory)}
     scores = {seq: score for seq, score in fused_scores(candidates, tuning, alpha).items() if seq not in newer}

@@ -16,7 +16,6 @@ PREFIXES = frozenset(" ".join([words for form, _, words in TOKEN_ROWS if form in
 UNMISTAKABLE, SENTENCE_WORDS = (frozenset(words.split()) for _, length, words in TOKEN_ROWS if length == "-")
 SECRET_NOUNS = {kind: words.split("|") for form, kind, words in TOKEN_ROWS if form == "beside"}
 
-
 MASK = "[redacted]"
 
 _LITERALS = (*sorted(UNMISTAKABLE), "sk-ant-", "sk-proj-", "sk-svcacct-", "T3BlbkFJ", "eyJ")
@@ -56,7 +55,6 @@ _ODD = frozenset(map(chr, _PLAIN))
 _OPENINGS = ("<", "&", "\\", "%", "＜", "﹤", "‹", "〈", "⟨")  # Each form below begins with one of these.
 _OPENS = r"(?:[<＜﹤‹〈⟨]|&(?:amp;){0,4}(?:lt|\#0{0,6}60|\#x0{0,6}3c)(?![a-z0-9]);?|\\{1,4}u003c|\\{1,4}x3c|%(?:25){0,4}3c)"
 _CLOSES = r"(?:[>＞﹥›〉⟩]|&(?:amp;){0,4}(?:gt|\#0{0,6}62|\#x0{0,6}3e)(?![a-z0-9]);?|\\{1,4}u003e|\\{1,4}x3e|%(?:25){0,4}3e)"
-
 
 MAX_WORD_LETTERS = 24  # letters; a longer run is no word
 MIN_JUDGED = 10  # characters; in fewer, chance looks like anything

@@ -136,7 +136,6 @@ def _prefix_pattern(form: str, character_class: str) -> str:
 _PREFIX_CHARACTERS = {masking.OPAQUE: r"[A-Za-z0-9_-]", masking.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
 _PREFIX_PATTERNS = [_prefix_pattern(form, letters) for form, letters in _PREFIX_CHARACTERS.items()]
 
-
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")

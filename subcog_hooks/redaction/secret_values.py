@@ -318,11 +318,6 @@ def mixes_cases(value: str) -> bool:
     return value.lower() != value != value.upper()
 
 
-def _is_block(value: str) -> bool:
-    first = value[:64]
-    return mixes_cases_and_digits(first) and looks_random(first)
-
-
 def is_parameter(value: str) -> bool:
     return looks_random(value) or is_value(value[:MAX_VALUE], "secret", quoted=False)
 
@@ -347,7 +342,7 @@ JUDGES_BY_KIND: dict[str, Callable[[str], bool]] = {
     "URL password": lambda value: is_written_out(value) and not _PORT.fullmatch(value) and "://" not in value,
     "URL token": lambda value: looks_random(value) and is_written_out(value),
     "authorization header": is_written_out,
-    "base64 block": _is_block,
+    "base64 block": lambda value: mixes_cases_and_digits(value[:64]) and looks_random(value[:64]),
     "bearer token": lambda value: _has_digit(value) and is_written_out(value) and not _WORDS.fullmatch(value[:MAX_VALUE]),
     "login": is_bare,
     "npm token": _has_digit,

@@ -37,17 +37,10 @@ SWITCHES = frozenset(  # off where config.toml is at fault; a faulty variable ch
 
 ROWS = files.read_rows(__file__, "settings.tsv")  # name, default, rights, type and help of each setting
 
-
-def _read_default(text: str, kind: str) -> Value:
-    """Return the value of a setting that a row of the table has. kind: the first word of its type."""
-    if kind == "switch":
-        return text == "true"
-    if kind == "number":
-        return float(text) if "." in text else int(text)
-    return text
-
-
-DEFAULTS: dict[str, Value] = {name: _read_default(text, kind.partition(" ")[0]) for name, text, _, kind, _ in ROWS}
+DEFAULTS: dict[str, Value] = {
+    name: light_json.loads(text) if kind.startswith(("switch", "number")) else text  # type: ignore[misc]  # numbers, true and false
+    for name, text, _, kind, _ in ROWS
+}
 
 ALPHA = DEFAULTS["fusion.alpha"]  # the value of S4, and the best when measured
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is

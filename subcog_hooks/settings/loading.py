@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     class Cache(Protocol):
         """The compiled files, by path, stamp and size. Both methods raise StoreError."""
 
-        def find_compiled(self, path: str, stamp: int, size: int) -> str | None:
-            """Return the compiled form of a file, None when none is kept of this state of it."""
-
-        def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
-            """Keep the compiled form of a file."""
+        def find_compiled(self, path: str, stamp: int, size: int) -> str | None: ...
+        def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None: ...
 
 
 PROJECT_FILE = ".subcog.toml"

@@ -30,10 +30,7 @@ VARIABLES = {key.variable: key.name for key in KEYS.values() if key.variable}
 
 
 def parse_file(path: str, *, is_own: bool) -> Settings:
-    """Return the contents of a settings file.
-
-    is_own: the file is the user's own; a project's may not set everything.
-    """
+    """Return the contents of a settings file. is_own: the file is the user's own; a project's may not set everything."""
     name = os.path.basename(path)
     try:
         raw = read_regular(path, (MAX_FILE if is_own else MAX_PROJECT_FILE) + 1)

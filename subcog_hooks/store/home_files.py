@@ -237,11 +237,12 @@ def record_import(home: Home, entry: RecordedImport) -> None:
 
 def record_stamp(home: Home, entry: RecordedImport, stamp: str) -> None:
     """Record the digest of the files of an import that was repeated. Raises StoreError."""
-
-    def put_entry(entries: list[RecordedImport]) -> list[RecordedImport]:
-        return [replace(other, stamp=stamp) if vars(other) == vars(entry) else other for other in entries]
-
-    _change_rows(home.imports, RecordedImport, "recording an import", put_entry)
+    _change_rows(
+        home.imports,
+        RecordedImport,
+        "recording an import",
+        lambda entries: [replace(other, stamp=stamp) if vars(other) == vars(entry) else other for other in entries],
+    )
 
 
 # the rules of Claude Code that notes own

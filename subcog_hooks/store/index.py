@@ -73,19 +73,20 @@ class IndexErrors:
 class LexicalIndex:
     """An open index, a snapshot of one commit.
 
-    folder: the folder that holds it, "" in memory. description: the folder in words, for messages.
+    folder: the folder that holds it, "" in memory. description: the folder in words, for messages. watermark: the revision of
+    the store that it has reached, 0 for none.
     """
 
     __slots__ = (
         "_frequencies",
         "_max_questions",
         "_searcher",
-        "_watermark",
         "analysers",
         "description",
         "folder",
         "schema",
         "tantivy_index",
+        "watermark",
     )
 
     def __init__(self, index: tantivy.Index, folder: str = "", watermark: int = 0) -> None:
@@ -96,7 +97,7 @@ class LexicalIndex:
         self.schema = index.schema
         self.tantivy_index = index
         self._searcher = index.searcher()
-        self._watermark = watermark
+        self.watermark = watermark
         self._frequencies: dict[tuple[str, str], int] = {}
         self._max_questions: int | None = None
 
@@ -216,18 +217,10 @@ class LexicalIndex:
     def segments(self) -> int:
         return self._searcher.num_segments
 
-    def watermark(self) -> int:
-        """Return the store revision that this index has reached, 0 for none."""
-        return self._watermark
-
-    def reach(self, revision: int) -> None:
-        """Set the store revision that is committed here."""
-        self._watermark = revision
-
     def refresh(self) -> None:
         """Load the latest commit. Raises IndexUnusable."""
         if self.folder:
-            self._watermark = max(self._watermark, _read_watermark(self.folder))
+            self.watermark = max(self.watermark, _read_watermark(self.folder))
         with IndexErrors(f"{self.description} cannot be read"):
             self.tantivy_index.reload()
             self._searcher = self.tantivy_index.searcher()

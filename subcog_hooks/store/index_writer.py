@@ -33,7 +33,7 @@ from subcog_hooks.store.index import (
     current_folder,
 )
 from subcog_hooks.store.store_reader import audience_of
-from subcog_hooks.text import analysis, names
+from subcog_hooks.text import analysis, languages, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class IndexWriter:
         with self._errors:
             self._writer = index.tantivy_index.writer(heap, 1)
 
-    def put_changes(self, store: Store, after: int, until: int, progress: Progress | None) -> None:
-        """Index the memories written after one revision and by another; deleted and purged ones are removed.
+    def write_changes(self, store: Store, after: int, until: int, progress: Progress | None) -> None:
+        """Index the memories written after one revision and by another, remove deleted and purged ones, and end.
 
         after: -1 for a new index of the whole store. progress: is called with the size of each chunk.
         """
         from_seq = 0
-        while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
+        while after < until and (chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE)):
             with self._errors:
                 for memory in chunk:
                     if after >= 0:
@@ -84,15 +84,18 @@ class IndexWriter:
             from_seq = chunk[-1].seq + 1
             if progress:
                 progress(len(chunk))
-        with self._errors:
-            for seq in store.purged_after(after) if after >= 0 else ():
-                self._writer.delete_documents_by_term("seq", seq)
+        if after < until:
+            with self._errors:
+                for seq in store.purged_after(after) if after >= 0 else ():
+                    self._writer.delete_documents_by_term("seq", seq)
+            self.commit(until)
+        self.finish()
 
     def commit(self, revision: int) -> None:
         """Make all changes visible, then record the store revision that they reach. Raises OSError."""
         with self._errors:
             self._writer.commit()
-            self._index.reach(revision)
+            self._index.watermark = revision
             if self._index.folder:
                 path = os.path.join(self._index.folder, WATERMARK)
                 with open(f"{path}.partial", "w", encoding="ascii") as file:
@@ -123,18 +126,13 @@ def _make_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def in_memory() -> LexicalIndex:
-    """Return a new, empty index in memory."""
-    return LexicalIndex(tantivy.Index(_make_schema()))
-
-
 def index_in_memory(store: Store) -> LexicalIndex:
     """Return an index of the whole store that leaves no trace.
 
     It is for folders that cannot be written: tantivy cannot open an index there.
     """
-    index = in_memory()
-    _write_changes(IndexWriter(index), store, -1, store.revision(), None)
+    index = LexicalIndex(tantivy.Index(_make_schema()))
+    IndexWriter(index).write_changes(store, -1, store.revision(), None)
     return index
 
 
@@ -162,7 +160,7 @@ def _open_usable(home: Home, store: Store) -> LexicalIndex | None:
     """
     try:
         index = LexicalIndex.open(home)
-        made_here = store.has_revision(index.watermark()) and (index.watermark() > 0 or not index.documents)
+        made_here = store.has_revision(index.watermark) and (index.watermark > 0 or not index.documents)
     except IndexUnusable:
         return None
     return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None
@@ -171,7 +169,7 @@ def _open_usable(home: Home, store: Store) -> LexicalIndex | None:
 def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
     give_up_at = time.monotonic() + LOCK_WAIT_S
     pause = 0.005
-    while index.watermark() < store.revision():
+    while index.watermark < store.revision():
         try:
             writer = IndexWriter(index)
         except IndexBusy:
@@ -182,14 +180,7 @@ def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) 
             index.refresh()
         else:
             index.refresh()  # under the lock: the previous writer may have done the work
-            _write_changes(writer, store, index.watermark(), store.revision(), progress)
-
-
-def _write_changes(writer: IndexWriter, store: Store, after: int, until: int, progress: Progress | None) -> None:
-    if after < until:
-        writer.put_changes(store, after, until, progress)
-        writer.commit(until)
-    writer.finish()
+            writer.write_changes(store, index.watermark, store.revision(), progress)
 
 
 def rebuild_index(
@@ -210,7 +201,7 @@ def rebuild_index(
             with IndexErrors(f"{folder} cannot be written"):
                 index = LexicalIndex(tantivy.Index(_make_schema(), folder), folder)
             writer = IndexWriter(index, BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
-            _write_changes(writer, store, -1, store.revision(), progress)
+            writer.write_changes(store, -1, store.revision(), progress)
             pointer = os.path.join(home.index, "CURRENT")
             with open(f"{pointer}.{os.getpid()}", "w", encoding="ascii") as file:
                 file.write(os.path.basename(folder) + "\n")
@@ -248,19 +239,35 @@ def check_index(index: LexicalIndex) -> None:
                     searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
 
 
+def add_stems(text: str) -> str:
+    """Return a raw text folded and spread; behind a text in another language than English, its stems.
+
+    >>> add_stems("Die Buchungen der G\u00e4ste und wie wir sie sperren")
+    'Die Buchungen der Gaste und wie wir sie sperren buchung gast sperr'
+    """
+    words = analysis.spread_words(analysis.fold(text))
+    language = languages.language_of(text)
+    return " ".join((words, *dict.fromkeys(analysis.stems_by_word(text, language).values()))) if language else words
+
+
+def cjk_view(text: str) -> str:
+    """Return the `cjk` view of a folded text: bigrams between spaces. A dot keeps runs apart, so that no phrase spans two."""
+    return " · ".join([" ".join(languages.bigrams(run)) for run in languages.unspaced_runs(text)])
+
+
 def _make_document(memory: Memory) -> tantivy.Document:
     folded = analysis.fold(memory.content)
     document = tantivy.Document()
     document.add_integer("seq", memory.seq)
-    document.add_text(analysis.BODY, analysis.add_stems(memory.content))
+    document.add_text(analysis.BODY, add_stems(memory.content))
     document.add_text(analysis.EXACT, analysis.exact_view(folded))
-    cjk = analysis.cjk_view(folded)
+    cjk = cjk_view(folded)
     if cjk:
         document.add_text(analysis.CJK, cjk)
     if memory.tags or memory.keywords:
         document.add_text(LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
     for position, question in enumerate(memory.questions, 1):
-        words = f"{analysis.add_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
+        words = f"{add_stems(question.text)} {cjk_view(analysis.fold(question.text))}"
         document.add_text(PLACE, str(position))
         document.add_text(ASKED, words)
         document.add_text(ASKED_AT[position - 1], words)

@@ -11,12 +11,13 @@ from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from subcog_hooks.store.state import State
 
+READ, ASKED = "transcripts", "asked_transcripts"  # tables of positions
 TEACH_EVERY_MS = 30 * 60_000  # ms between two runs
-MAX_WAIT_MS = 30 * state_values.DAY_MS  # of a proposal for an answer; then it is dropped
+MAX_WAIT_MS = 30 * 86_400_000  # of a proposal for an answer; then it is dropped
 
 _PROPOSAL_COLUMNS = "certainty, sessions, since, alone"
 
@@ -83,30 +84,21 @@ def note_progress(state: State, **columns: int) -> None:
 # transcripts and heard turns
 
 
-def find_read_position(state: State, path: str) -> ReadPosition | None:
-    """Return the position up to which a transcript was read, None for an unread one."""
-    return _find_position(state, "transcripts", path)
-
-
 def note_read_position(state: State, path: str, read: ReadPosition, heard: Sequence[HeardTurn]) -> None:
     """Record the position up to which a transcript was read, and the turns heard in it."""
     for turn in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (turn.path, turn.position, turn.at_ms, turn.certainty))
-    state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
+    note_position(state, READ, path, read)
     note_progress(state, is_uncompared=1)
 
 
-def find_asked_position(state: State, path: str) -> ReadPosition | None:
-    """Return the position up to which a model was asked about a transcript, None for never."""
-    return _find_position(state, "asked_transcripts", path)
+def note_position(state: State, table: str, path: str, read: ReadPosition) -> None:
+    """Record the position up to which a transcript was read, or a model was asked about it. table: READ or ASKED."""
+    state.run(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))  # noqa: S608 - as above
 
 
-def note_asked_position(state: State, path: str, read: ReadPosition) -> None:
-    """Record the position up to which a model was asked about a transcript, with any result."""
-    state.run("INSERT OR REPLACE INTO asked_transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
-
-
-def _find_position(state: State, table: str, path: str) -> ReadPosition | None:
+def find_position(state: State, table: str, path: str) -> ReadPosition | None:
+    """Return such a position, None for an unread transcript. table: READ or ASKED."""
     rows = state.run(f"SELECT size, read, digest FROM {table} WHERE path = ?", (path,))  # noqa: S608 - one of two names
     return ReadPosition(*rows[0]) if rows else None
 
@@ -124,11 +116,6 @@ def find_heard_turns(state: State, limit: int) -> list[HeardTurn]:
         HeardTurn(path, position, at_ms, certainty, is_compared=bool(compared))
         for path, position, at_ms, certainty, compared in state.run(sql, (limit,))
     ]
-
-
-def forget_heard_turn(state: State, turn: HeardTurn) -> None:
-    """Delete a heard turn: it is proposed now, or no longer in its transcript."""
-    state.run("DELETE FROM heard WHERE path = ? AND place = ?", (turn.path, turn.position))
 
 
 # proposals
@@ -155,63 +142,12 @@ def find_proposals(state: State) -> dict[str, ProposalRecord]:
     return {id_: ProposalRecord(*columns) for id_, *columns in rows}
 
 
-def find_stored_times(state: State) -> dict[str, int]:
-    """Return when each proposal was stored first, in milliseconds since the epoch, by the memory's id."""
-    return dict(state.run("SELECT memory, stored_at FROM proposed"))
-
-
 def find_old_proposals(state: State, now_ms: int) -> list[str]:
     """Return the memories of proposals that were stored MAX_WAIT_MS ago."""
     return [id_ for (id_,) in state.run("SELECT memory FROM proposed WHERE stored_at <= ?", (now_ms - MAX_WAIT_MS,))]
 
 
-def forget_all(state: State) -> None:
-    """Delete the heard turns and proposals. Read positions stay: erased memories are not proposed again."""
-    for table in ("noted", "heard", "proposed"):
-        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these three
-
-
-def note_replaced(state: State, memory: str, replaced: str) -> None:
-    """Record which memory a waiting one replaces once it is accepted."""
-    state.run("INSERT OR REPLACE INTO replacements VALUES (?, ?)", (memory, replaced))
-
-
-def find_replaced(state: State, memory: str) -> str:
-    """Return the id of the memory that a waiting one replaces once it is accepted, "" for none."""
-    return next((id_ for (id_,) in state.run("SELECT replaced FROM replacements WHERE memory = ?", (memory,))), "")
-
-
-def find_certainties(state: State, model: str) -> dict[int, int]:
-    """Return how many proposals of a model had each certainty, by twentieth."""
-    return dict(state.run("SELECT twentieth, count FROM certainties WHERE model = ?", (model,)))
-
-
-def note_certainties(state: State, model: str, counts: Mapping[int, int]) -> None:
-    """Record how many proposals of a model had each certainty, by twentieth."""
-    for twentieth, count in counts.items():
-        state.run("INSERT OR REPLACE INTO certainties VALUES (?, ?, ?)", (model, twentieth, count))
-
-
-# texts that a model was asked about
-
-
-def find_untried(state: State, texts: Mapping[str, str]) -> list[str]:
-    """Return the ids of the memories whose text no LLM has been asked about. texts: the hash of each text, by id."""
-    tried = dict(state.run("SELECT memory, content_hash FROM asked_texts"))
-    return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
-
-
-def note_tried(state: State, id: str, content_hash: str) -> None:
-    """Record that an LLM was asked about a memory's text, with any result."""
-    state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", (id, content_hash))
-
-
 # lessons
-
-
-def note_lesson(state: State, verdict: str) -> None:
-    """Record that the prompt of a verdict has taught a memory, so that it does not again after the person removed that."""
-    state.run("INSERT OR IGNORE INTO lessons VALUES (?)", (verdict,))
 
 
 def find_lessons(state: State) -> set[str]:
@@ -232,11 +168,6 @@ def is_teaching_due(state: State, now_ms: int) -> bool:
     since = "coalesce((SELECT at FROM due_times WHERE task = 'teaching'), 0) - ?"
     sql = f"SELECT 1 FROM pointers WHERE opened_at >= {since} UNION ALL SELECT 1 FROM lessons LIMIT 1"  # noqa: S608 - constant
     return bool(state.run(sql, (TEACH_EVERY_MS,)))
-
-
-def has_taught(state: State) -> bool:
-    """Return whether teaching ever ran since this state was made: an earlier state may have been deleted."""
-    return bool(state.run("SELECT 1 FROM due_times WHERE task = 'teaching'"))
 
 
 def take_teaching(state: State, now_ms: int) -> bool:

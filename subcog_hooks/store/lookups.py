@@ -187,8 +187,6 @@ def _unexpired_sql(table: str, now_ms: int) -> str:
 
     table: a table with a column `seq`, "" for the memories themselves.
     """
-    if not now_ms:
-        return ""
     live = f"(expires_at IS NULL OR expires_at > {int(now_ms)})"
     return f" AND EXISTS (SELECT 1 FROM memories WHERE memories.seq = {table}.seq AND {live})" if table else f" AND {live}"  # noqa: S608 - constants and a number
 
@@ -252,7 +250,10 @@ def find_outlines(
         for row in store.run(f"SELECT {_OUTLINE_COLUMNS} FROM {source}", values):  # noqa: S608 - constants and marks
             outlines.setdefault(row[1], Outline(*row))
 
-    for project, scopes in _scopes_by_project(audiences):
+    shared = [audience for audience in audiences if ":" not in audience]
+    owners: list[tuple[str | None, list[str]]] = [(None, shared)] if shared else []  # None owns the shared memories.
+    owners[:0] = [(audience.partition(":")[2], ["project"]) for audience in audiences if ":" in audience]
+    for project, scopes in owners:
         own = f"project IS ? AND scope IN ({_placeholders(scopes)})"
         newest = f"SELECT {_ROW_COLUMNS} FROM memories INDEXED BY memories_by_project WHERE status = 'active' AND {own}"  # noqa: S608 - as above
         read(f"({newest} ORDER BY seq DESC LIMIT ?) WHERE {_UNCONDITIONAL}", project, *scopes, limit, now_ms)
@@ -262,15 +263,3 @@ def find_outlines(
         standing = f"memories INDEXED BY memories_standing WHERE status = 'active' AND standing = 1 AND {own}"
         read(f"{standing} AND {_UNCONDITIONAL} ORDER BY created_at DESC, seq LIMIT ?", project, *scopes, now_ms, limit)
     return list(outlines.values())
-
-
-def _scopes_by_project(audiences: Sequence[str]) -> list[tuple[str | None, list[str]]]:
-    """Return the projects of audiences with their scopes, None for the scopes of all projects."""
-    projects: list[tuple[str | None, list[str]]] = []
-    for audience in audiences:
-        scope, _, project = audience.partition(":")
-        if project:
-            projects.append((project, [scope]))
-    if scopes := [audience for audience in audiences if ":" not in audience]:
-        projects.append((None, scopes))
-    return projects

@@ -8,8 +8,6 @@ import time
 from subcog_hooks.core.records import record
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NAMESPACES = (  # the suggested ones, for completion and help; others are allowed
     *("decisions", "patterns", "learnings", "context", "tech-debt", "blockers"),
@@ -128,19 +126,6 @@ class AnsweredQuestion:
 
     def __repr__(self) -> str:
         return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.verdict!r}' if self.verdict else ''})"
-
-
-def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
-    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
-
-    >>> questions_to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
-    ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
-    """
-    values: list[object] = []
-    for question in questions:
-        record = {"decision": question.verdict} if question.verdict else {}
-        values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
-    return values
 
 
 def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:

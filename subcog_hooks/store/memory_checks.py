@@ -11,6 +11,7 @@ from subcog_hooks.store.memory import (
     MAX_QUESTIONS,
     NAMESPACES,
     ORIGINS,
+    PERSON,
     SCOPES,
     STATUSES,
     TRUSTS,
@@ -22,7 +23,6 @@ from subcog_hooks.store.memory import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
 
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
@@ -126,6 +126,19 @@ def is_unnamable(identifier: str) -> bool:
     """
     is_legal = 0 < len(identifier) <= 64 and set(identifier) <= ID_CHARACTERS
     return is_legal and (identifier.startswith("-") or not identifier.strip("."))
+
+
+def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
+    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
+
+    >>> questions_to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
+    ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
+    """
+    values: list[object] = []
+    for question in questions:
+        record = {"decision": question.verdict} if question.verdict else {}
+        values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
+    return values
 
 
 def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:

@@ -27,6 +27,7 @@ from subcog_hooks.store.verdicts import (
     PromptIntent,
     RecordedVerdict,
     Thresholds,
+    forget_texts,
 )
 
 TYPE_CHECKING = False
@@ -71,10 +72,18 @@ def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None =
     )
 
 
-def find_recorded_prompts(state: State) -> set[str]:
-    """Return the ids of the verdicts that keep the text of their prompt."""
-    sql = "SELECT id FROM verdicts WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL"
-    return {id_ for (id_,) in state.run(sql)}
+def find_openings(state: State) -> list[tuple[str, str]]:
+    """Return the openings of memories from lines, as (memory, verdict of the line), the latest first."""
+    return state.run("SELECT memory, verdict FROM pointers WHERE opened_at IS NOT NULL ORDER BY opened_at DESC, memory")
+
+
+def forget_prompt_texts(state: State) -> None:
+    """Delete the texts of prompts from verdicts, topics and LLM answers, also from free pages of the file."""
+    state.begin()
+    forget_texts(state, -1)
+    state.commit()
+    state.run("VACUUM")
+    state.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def find_second_look(state: State, verdict: RecordedVerdict) -> RecordedVerdict | None:
@@ -225,13 +234,6 @@ def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
         if time_text.isdecimal() and event.isalpha() and now_ms - KEPT_DAYS * _DAY_MS <= int(time_text[:16]) <= now_ms:
             cut_offs.append(CutOff(int(time_text), event, session))
     return sorted(cut_offs, key=lambda cut_off: -cut_off.at_ms)
-
-
-def count_new_cut_offs(home: Home, state: State, session: str, now_ms: int) -> int:
-    """Return how many runs of a session were cut off since the last prompt that was not."""
-    sql = "SELECT max(at) FROM verdicts WHERE session = ? AND event = 'UserPromptSubmit'"
-    ((since_ms,),) = state.run(sql, (session,))
-    return sum(run.session == session and run.at_ms >= (since_ms or 0) for run in read_cut_offs(home, now_ms))
 
 
 @record

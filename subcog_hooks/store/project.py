@@ -71,8 +71,12 @@ def find_project(folder: str) -> Project | None:
         if _is_trusted(root):
             common = _common_folder(git)
             main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-            url = _remote_url(os.path.join(common, "config"))
-            parent = _find_parent(root, git)
+            url = remote_url(os.path.join(common, "config"))
+            around, git_around = _walk_up(os.path.dirname(root)) if "modules" in git.split(os.sep) else ("", None)
+            # A submodule's git folder lies in its parent's. A clone inside of another repository has no parent: a home folder
+            # can be a repository of settings, and tells nothing about the projects below it.
+            if git_around and not leads_out(git, os.path.join(git_around, "modules")):
+                parent = find_project(around)
     except (OSError, ValueError):
         return None
     # SQLite stores a name that is not Unicode, but cannot find it again.
@@ -88,20 +92,6 @@ def names_of(here: Project | None, folder: str) -> tuple[str, ...]:
         return (os.path.realpath(folder).encode("utf-8", "backslashreplace").decode(),)
     except (OSError, ValueError):
         return ()
-
-
-def _find_parent(root: str, git: str) -> Project | None:
-    """Return the project around a submodule: the one in whose git folder the submodule's lies.
-
-    A clone inside of another repository has no parent. A home folder can be a repository of settings, and tells nothing about
-    the projects below it.
-    """
-    if "modules" not in git.split(os.sep):
-        return None
-    parent_root, parent_git = _walk_up(os.path.dirname(root))
-    if parent_git is None or leads_out(git, os.path.join(parent_git, "modules")):
-        return None
-    return find_project(parent_root)
 
 
 def find_branch(root: str) -> str | None:
@@ -126,34 +116,6 @@ def git_folders(root: str) -> tuple[str, ...]:
         return (git, _common_folder(git)) if git else ()
     except (OSError, ValueError):
         return ()
-
-
-def find_upstream(root: str) -> str:
-    """Return the identity of the remote `upstream`, which a fork has; "" without it. root: the root of a project."""
-    folders = git_folders(root)
-    url = _remote_url(os.path.join(folders[-1], "config"), ("upstream",)) if folders else None
-    return normalise_url(url, root) if url else ""
-
-
-def is_linked_worktree(here: Project) -> bool:
-    """Return whether a project's root is not its repository's main worktree. A bare repository has none."""
-    main = here.names[-1]
-    return here.root != main and os.path.lexists(os.path.join(main, ".git"))
-
-
-def may_lack_files(here: Project) -> bool:
-    """Return whether files of a project can be missing at its root without being gone.
-
-    That holds for a linked worktree, which can be on any branch, and for a sparse checkout.
-    """
-    if is_linked_worktree(here):
-        return True
-    for folder in git_folders(here.root):
-        for name in ("config", "config.worktree"):
-            entries = parse_config(_read_or_empty(os.path.join(folder, name)))
-            if ("core", "", "sparsecheckout", "true") in entries:
-                return True
-    return False
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:
@@ -191,12 +153,12 @@ def _common_folder(git: str) -> str:
         return git
 
 
-def _remote_url(config: str, names: Sequence[str] = ()) -> str | None:
+def remote_url(config: str, names: Sequence[str] = ()) -> str | None:
     """Return the URL of the first of these remotes; without names of `origin`, else of the first remote.
 
     config: the repository's file. Abbreviations of the person's (`insteadOf`, an alias of SSH) are written out.
     """
-    entries = list(parse_config(_read_or_empty(config)))
+    entries = list(parse_config(read_or_empty(config)))
     urls: dict[str, str] = {}
     for section, name, key, value in entries:
         if (section, key) == ("remote", "url") and name and value:
@@ -241,7 +203,7 @@ def _user_entries(sign: str) -> list[Entry]:
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     entries: list[Entry] = []
     for path in (SYSTEM_CONFIG, os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")):
-        text = _read_or_empty(path)
+        text = read_or_empty(path)
         if sign in text.lower() and _is_persons_own(path):
             entries += parse_config(text)
     return entries
@@ -258,7 +220,7 @@ def _is_persons_own(path: str) -> bool:
 
 
 def _resolve_alias(url: str) -> str:
-    """Return a URL for SSH with the host's name in place of an alias of the person's `~/.ssh/config`."""
+    """Return a URL for SSH with the `HostName` of `~/.ssh/config` in place of the person's alias; patterns are none."""
     scheme, marker, after = url.partition("://")
     start = (after if marker else url).partition("/")[0]
     login, at_sign, host_and_port = start.rpartition("@")
@@ -266,23 +228,18 @@ def _resolve_alias(url: str) -> str:
     is_ssh = scheme.lower() == "ssh" if marker else colon and len(host) > 1  # One letter is a Windows drive.
     if not is_ssh or host.lower() in _LARGE_HOSTS:
         return url
-    name = _find_host_name(host)
-    return url.replace(start, f"{login}{at_sign}{name}{colon}{port}", 1) if name else url
-
-
-def _find_host_name(alias: str) -> str:
-    """Return the `HostName` of an alias, "" for none, or for an address in numbers. Patterns are no aliases."""
     path = os.path.join(os.path.expanduser("~"), ".ssh", "config")
-    text = _read_or_empty(path)
+    text = read_or_empty(path)
     is_meant = False
-    for line in text.split("\n") if alias in text and _is_persons_own(path) else ():
+    for line in text.split("\n") if host in text and _is_persons_own(path) else ():
         words = line.replace("=", " ", 1).replace('"', "").split()
         key = words[0].lower() if words else ""
         if key in ("host", "match"):
-            is_meant = key == "host" and alias in words[1:]
+            is_meant = key == "host" and host in words[1:]
         elif is_meant and key == "hostname" and len(words) == 2:
-            return words[1] if words[1].strip("0123456789.:") and "%" not in words[1] else ""
-    return ""
+            is_name = words[1].strip("0123456789.:") and "%" not in words[1]  # An address in numbers is none.
+            return url.replace(start, f"{login}{at_sign}{words[1]}{colon}{port}", 1) if is_name else url
+    return url
 
 
 def resolve_identity(name: str) -> str:
@@ -323,7 +280,9 @@ def normalise_url(url: str, root: str) -> str:
             host = host.partition(":")[0]
         path = path.partition("?")[0].partition("#")[0]
     else:
-        before, colon, path = _without_scp_login(url).partition(":")
+        logins, at_sign, behind = url.rpartition("@")
+        has_password = at_sign and ":" in logins and ":" in behind and "/" not in behind.partition(":")[0]
+        before, colon, path = (behind if has_password else url).partition(":")
         slash = "/"
         login, _, host = before.lower().rpartition("@")
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
@@ -334,7 +293,10 @@ def normalise_url(url: str, root: str) -> str:
     path = path.strip("/").removesuffix(".git").rstrip("/")
     if path.startswith("~/"):
         path = f"~{login}{path[1:]}"
-    path = _without_secrets(path)
+    if any(len(part) >= _SHORTEST_TOKEN for part in path.split("/")):  # Some hosts put a token there.
+        from subcog_hooks.redaction.masking import mask_secrets  # few paths have such a part
+
+        path = mask_secrets(path)
     return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
 
 
@@ -355,19 +317,15 @@ def _unite_spellings(identity: str) -> str:
         path = f"{host.partition('.')[0]}/{path.removeprefix('defaultcollection/')}"
         host = "dev.azure.com"
     if host == "dev.azure.com":
-        path = _azure_path(path.split("/"))
+        parts = path.split("/")
+        if parts[0] == "v3" and len(parts) == 4:
+            parts = [*parts[1:3], "_git", parts[3]]
+        if parts[1:2] == ["_git"] and len(parts) == 3:  # A repository named as its project stands without the project.
+            parts.insert(1, parts[2])
+        path = "/".join(parts)
     elif path.startswith("scm/") and path.count("/") == 2 and host not in _LARGE_HOSTS:
         path = path.removeprefix("scm/")
     return f"{host}/{path}" if path else host
-
-
-def _azure_path(parts: list[str]) -> str:
-    """Return `organisation/project/_git/repository`. A repository named as its project stands without the project."""
-    if parts[0] == "v3" and len(parts) == 4:
-        parts = [*parts[1:3], "_git", parts[3]]
-    if parts[1:2] == ["_git"] and len(parts) == 3:
-        parts.insert(1, parts[2])
-    return "/".join(parts)
 
 
 def _without_login(after_scheme: str) -> str:
@@ -386,26 +344,11 @@ def _without_login(after_scheme: str) -> str:
     return after_scheme[authority.rindex("@") + 1 :] if at_sign else after_scheme
 
 
-def _without_scp_login(url: str) -> str:
-    """Return `user:password@host:path` as `host:path`; `user@host:path` and a local path stay as they are."""
-    before, at_sign, host = url.rpartition("@")
-    return host if at_sign and ":" in before and ":" in host and "/" not in host.partition(":")[0] else url
-
-
-def _without_secrets(path: str) -> str:
-    """Return the path of a remote with `[redacted]` in place of a token that some hosts put there."""
-    if all(len(part) < _SHORTEST_TOKEN for part in path.split("/")):
-        return path
-    from subcog_hooks.redaction.masking import mask_secrets  # only for parts as long as a token
-
-    return mask_secrets(path)
-
-
 def _read_git_file(path: str) -> str:
     return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def _read_or_empty(path: str) -> str:
+def read_or_empty(path: str) -> str:
     try:
         return _read_git_file(path)
     except (OSError, ValueError):

@@ -151,15 +151,22 @@ class State:
         connection.set_wal_hook(_shorten_log)
 
     @classmethod
-    def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
+    def open(
+        cls,
+        home: Home,
+        busy_ms: float,
+        tell: Callable[[str], None] | None = None,
+        discarded: tuple[type[StoreError], ...] = (StoreCorrupt, StoreTooOld),
+    ) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
-        A file that is damaged, too old or another program's is made anew. tell: is called with a message about it.
+        A file that is damaged, too old or another program's is made anew. tell: is called with a message about it. discarded:
+        the errors of such files.
         """
         path = home.state_db
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
-        except (StoreCorrupt, StoreTooOld) as error:
+        except discarded as error:
             discard(home)
             if tell:
                 tell(f"{error.message}; {MADE_ANEW}")
@@ -173,20 +180,9 @@ class State:
         Where it cannot be read either, the state is empty.
         """
         try:
-            return cls.open(home, busy_ms, tell)
-        except StoreTooNew as error:
-            try:
-                discard(home)
-                tell(f"{error.message}; {MADE_ANEW}")
-                return cls.open(home, busy_ms, tell)
-            except StoreError as failure:
-                tell(f"{failure}; the hook goes on without it")
+            return cls.open(home, busy_ms, tell, (StoreCorrupt, StoreTooOld, StoreTooNew))
         except StoreError as error:
             tell(f"{error}; the hook goes on without it")
-        return cls._open_copy(home, busy_ms)
-
-    @classmethod
-    def _open_copy(cls, home: Home, busy_ms: float) -> State:
         connection = database.open_in_memory(SCHEMA)
         try:
             source = database.open_reader(home.state_db, SCHEMA, min(BRIEF_MS, busy_ms))
@@ -201,20 +197,21 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
-    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one statement."""
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = (), wait_ms: float | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement. wait_ms: how long to wait for another writer; None for the connection's default."""
+        if wait_ms is not None:
+            self._connection.set_busy_timeout(int(wait_ms))
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translate_error(error, self.path) from error
+        finally:
+            if wait_ms is not None:
+                self._connection.set_busy_timeout(self._busy_ms)
 
     def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of an optional statement. Raises StoreBusy soon when another process is writing."""
-        self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
-        try:
-            return self.run(sql, values)
-        finally:
-            self._connection.set_busy_timeout(self._busy_ms)
+        return self.run(sql, values, min(BRIEF_MS, self._busy_ms))
 
     def problems(self) -> list[str]:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
@@ -240,14 +237,7 @@ class State:
 
         wait_ms: how long to wait for another writer; None for the default of the connection. Raises StoreBusy.
         """
-        if wait_ms is None:
-            self.run("BEGIN IMMEDIATE")
-            return
-        self._connection.set_busy_timeout(max(BRIEF_MS, int(wait_ms)))
-        try:
-            self.run("BEGIN IMMEDIATE")
-        finally:
-            self._connection.set_busy_timeout(self._busy_ms)
+        self.run("BEGIN IMMEDIATE", wait_ms=None if wait_ms is None else max(BRIEF_MS, wait_ms))
 
     def begin_briefly(self) -> None:
         """Take the write lock for optional work. Raises StoreBusy soon when another process has it."""
@@ -264,7 +254,12 @@ class State:
 
 def discard(home: Home) -> None:
     """Delete an unusable state.db; another program's is renamed. Raises StoreCorrupt when that fails."""
-    is_others = _is_of_another_program(home.state_db)
+    try:
+        with open(home.state_db, "rb") as file:
+            header = file.read(72)
+    except OSError:
+        header = b""
+    is_others = header.startswith(b"SQLite format 3") and int.from_bytes(header[68:], "big") != database.APPLICATION_ID
     for suffix in _SUFFIXES:
         path = home.state_db + suffix
         try:
@@ -273,15 +268,6 @@ def discard(home: Home) -> None:
             pass
         except OSError:
             raise StoreCorrupt(f"{home.state_db} is damaged and cannot be deleted", "delete it; it is made anew") from None
-
-
-def _is_of_another_program(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            header = file.read(72)
-    except OSError:
-        return False
-    return header.startswith(b"SQLite format 3") and int.from_bytes(header[68:], "big") != database.APPLICATION_ID
 
 
 def _shorten_log(connection: apsw.Connection, name: str, pages: int) -> int:

@@ -1,4 +1,4 @@
-"""The vectors of one embedding space as a search reads them: their file, its tables and sqlite-vec's functions."""
+"""The vectors of one embedding space as a search reads them: their file, and sqlite-vec's functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from subcog_hooks.store.store_reader import reach_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.deadline import Deadline
@@ -37,30 +37,7 @@ _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms
 _LATER = "run `subcog doctor --fix`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
-_SCRIPT = """
-CREATE TABLE vectors (
-  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
-  content_hash TEXT NOT NULL,     -- of the memory's whole text
-  is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
-  status INTEGER NOT NULL,        -- place in STATUSES
-  reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)
-  vector BLOB                     -- int8, one byte a dimension; NULL: none yet
-) STRICT;
-CREATE INDEX final_by_content ON vectors (content_hash) WHERE is_final;
-CREATE INDEX pending ON vectors (key) WHERE NOT is_final;
-CREATE TABLE codes (
-  status INTEGER NOT NULL, reach INTEGER NOT NULL, key INTEGER NOT NULL,
-  code BLOB NOT NULL,             -- the signs of the vector, one bit a dimension
-  PRIMARY KEY (status, reach, key)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE space (
-  watermark INTEGER NOT NULL,
-  dimension INTEGER NOT NULL,
-  finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
-  firsts_made_by TEXT NOT NULL    -- the same of the model that gives the provisional vectors
-) STRICT;
-"""
-VECTORS_SCHEMA = database.Schema(_SCRIPT, version=VECTORS_FORMAT, synchronous="NORMAL")
+VECTORS_SCHEMA = database.Schema("", version=VECTORS_FORMAT, synchronous="NORMAL")  # The writer has the script.
 
 
 class VectorsUnusable(StoreError):
@@ -117,34 +94,8 @@ def prepare_connection(connection: apsw.Connection, path: str, dimension: int, *
     return connection
 
 
-def remove_file(path: str) -> None:
-    for name in (path, f"{path}-wal", f"{path}-shm"):
-        try:
-            os.unlink(name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise StoreError(f"{name} cannot be removed: {error.strerror}", "another process may be using it") from error
-
-
-def inode_of(path: str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except FileNotFoundError:
-        return -1
-
-
 def vectors_path(home: Home, space: str) -> str:
     return os.path.join(home.index, f"vectors-{VECTORS_FORMAT}-{space}.db")
-
-
-def find_vector_files(home: Home) -> list[str]:
-    """Return the files of all spaces' vectors, also of other versions of subcog."""
-    try:
-        names = os.listdir(home.index)
-    except FileNotFoundError:
-        return []
-    return [os.path.join(home.index, name) for name in sorted(names) if name.startswith("vectors-") and name.endswith(".db")]
 
 
 def load_extension(connection: apsw.Connection) -> None:
@@ -174,14 +125,13 @@ def load_extension(connection: apsw.Connection) -> None:
 class VectorReader:
     """The open vectors of one space. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "_finals_made_by", "_inode", "dimension", "path")
+    __slots__ = ("_connection", "_finals_made_by", "dimension", "path")
 
     def __init__(self, connection: apsw.Connection, path: str, dimension: int) -> None:
         self._connection = connection
         self._finals_made_by = ""
         self.path = path
         self.dimension = dimension
-        self._inode = inode_of(path)
 
     @classmethod
     def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> Self:
@@ -190,10 +140,6 @@ class VectorReader:
         with TranslatedErrors(path):
             connection = database.open_reader(path, VECTORS_SCHEMA, busy_ms)
         return cls(prepare_connection(connection, path, dimension), path, dimension)
-
-    def is_gone(self) -> bool:
-        """Return whether the file was removed or made anew since it was opened: writes to it are lost then."""
-        return inode_of(self.path) != self._inode
 
     def close(self) -> None:
         self._connection.close()
@@ -223,11 +169,10 @@ class VectorReader:
         are compared exactly, as in `cosines`. Memories that tie with the last code are compared too, so that the order of
         insertion does not matter.
         """
-        chosen = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
+        condition, values = _scope_sql(audiences, statuses)
+        order = "vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code"
+        scan = f"SELECT key, code FROM codes WHERE {condition} ORDER BY {order} LIMIT ?"  # noqa: S608 - marks and constants
         with TranslatedErrors(self.path), self._connection:  # a savepoint: all statements see one state of the file
-            reaches = None if audiences is None else [reach_of(audience) for audience in audiences]
-            codes, values = _codes_query(reaches, chosen)
-            scan = f"{codes} ORDER BY vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code LIMIT ?"
             limit = KEYS_A_MEMORY * k
             while True:
                 rows = self._execute(scan, (*values, query, limit))
@@ -240,12 +185,8 @@ class VectorReader:
 
     def has_pending(self, audiences: tuple[str, ...] | None, statuses: tuple[str, ...]) -> bool:
         """Return whether a memory of these waits for its final vector. audiences, statuses: None and () for all."""
-        numbers = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
-        reaches = () if audiences is None else tuple(map(reach_of, audiences))
-        sql = f"SELECT 1 FROM vectors WHERE NOT is_final AND status IN ({_placeholders(numbers)})"  # noqa: S608 - marks
-        if audiences is not None:
-            sql += f" AND reach IN ({_placeholders(reaches)})"
-        return bool(self._execute(f"{sql} LIMIT 1", (*numbers, *reaches)))
+        condition, values = _scope_sql(audiences, statuses)
+        return bool(self._execute(f"SELECT 1 FROM vectors WHERE NOT is_final AND {condition} LIMIT 1", values))  # noqa: S608 - marks
 
     def cosines(self, query: bytes, seqs: Sequence[int]) -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; memories without a vector are left out.
@@ -291,16 +232,13 @@ class VectorReader:
             return self._connection.execute(sql, values).fetchall()
 
 
-def _placeholders(values: Collection[object]) -> str:
-    return ",".join("?" * len(values))
-
-
-def _codes_query(reaches: Sequence[int] | None, statuses: Sequence[int]) -> tuple[str, tuple[int, ...]]:
-    """Return a query for the codes that a search compares, and its values. reaches: None for all."""
-    sql = f"SELECT key, code FROM codes WHERE status IN ({_placeholders(statuses)})"  # noqa: S608 - marks
-    if reaches is None:
-        return sql, (*statuses,)
-    return f"{sql} AND reach IN ({_placeholders(reaches)})", (*statuses, *reaches)
+def _scope_sql(audiences: tuple[str, ...] | None, statuses: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
+    """Return the condition of these audiences and statuses, and its values. audiences, statuses: None and () for all."""
+    numbers = tuple(NUMBER_OF_STATUS[status] for status in statuses) or tuple(range(DELETED))
+    condition = f"status IN ({','.join('?' * len(numbers))})"
+    if audiences is None:
+        return condition, numbers
+    return f"{condition} AND reach IN ({','.join('?' * len(audiences))})", (*numbers, *map(reach_of, audiences))
 
 
 def _first_memories(rows: Iterable[tuple[int, bytes]], k: int) -> tuple[list[int], bool]:

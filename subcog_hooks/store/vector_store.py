@@ -15,10 +15,12 @@ counts.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import make_private_folder
+from subcog_hooks.core.records import replace
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
@@ -33,15 +35,13 @@ from subcog_hooks.store.vector_reader import (
     TranslatedErrors,
     VectorReader,
     VectorsUnusable,
-    find_vector_files,
     prepare_connection,
-    remove_file,
     vectors_path,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import apsw
 
@@ -57,37 +57,43 @@ LOCK_WAIT_MS = 3_000  # for another process with the lock; then a command uses t
 LONG_WAIT_MS = 120_000  # for commands that need the vectors
 FOLLOWED_AT_ONCE = 1_000  # memories in one transaction: the document model's writer waits at most half a second
 
-_DOING = "bringing the vectors up to date"
 _WAITING_VALUES = PASSAGES, PASSAGES, FIRST_QUESTION, DELETED  # for _WAITING_SQL
 _WAITING_SQL = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # texts and questions, not passages
 _LAST_PASSAGE = FIRST_QUESTION - 1
 
-
-class WriteTransaction:
-    """A write transaction, undone by an exception. execute: runs a statement and translates its errors."""
-
-    __slots__ = ("_connection", "_execute")
-
-    def __init__(self, connection: apsw.Connection, execute: Callable[[str], object]) -> None:
-        self._connection = connection
-        self._execute = execute
-
-    def __enter__(self) -> None:
-        self._execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is None:
-                self._execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+_SCRIPT = """
+CREATE TABLE vectors (
+  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
+  content_hash TEXT NOT NULL,     -- of the memory's whole text
+  is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
+  status INTEGER NOT NULL,        -- place in STATUSES
+  reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)
+  vector BLOB                     -- int8, one byte a dimension; NULL: none yet
+) STRICT;
+CREATE INDEX final_by_content ON vectors (content_hash) WHERE is_final;
+CREATE INDEX pending ON vectors (key) WHERE NOT is_final;
+CREATE TABLE codes (
+  status INTEGER NOT NULL, reach INTEGER NOT NULL, key INTEGER NOT NULL,
+  code BLOB NOT NULL,             -- the signs of the vector, one bit a dimension
+  PRIMARY KEY (status, reach, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE space (
+  watermark INTEGER NOT NULL,
+  dimension INTEGER NOT NULL,
+  finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
+  firsts_made_by TEXT NOT NULL    -- the same of the model that gives the provisional vectors
+) STRICT;
+"""
 
 
 class VectorStore(VectorReader):
     """The open vectors of one space. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ()
+    __slots__ = ("_inode",)
+
+    def __init__(self, connection: apsw.Connection, path: str, dimension: int) -> None:
+        super().__init__(connection, path, dimension)
+        self._inode = _inode_of(path)
 
     @classmethod
     def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> VectorStore:
@@ -120,9 +126,16 @@ class VectorStore(VectorReader):
 
     # following the store
 
-    def transaction(self) -> WriteTransaction:
-        """Return a write transaction. Its beginning raises StoreBusy when another process writes for long."""
-        return WriteTransaction(self._connection, self._execute)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run a write transaction, undone by an exception. It raises StoreBusy when another process writes for long."""
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def expect(self, made_by: MadeBy) -> None:
         """Keep only vectors that were made by these models.
@@ -201,6 +214,10 @@ class VectorStore(VectorReader):
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""
         with TranslatedErrors(self.path):
             database.overwrite_log(self._connection, self.path)
+
+    def is_gone(self) -> bool:
+        """Return whether the file was removed or made anew since it was opened: writes to it are lost then."""
+        return _inode_of(self.path) != self._inode
 
     # the document model's vectors
 
@@ -304,6 +321,32 @@ class VectorStore(VectorReader):
         )
 
 
+def remove_file(path: str) -> None:
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        try:
+            os.unlink(name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StoreError(f"{name} cannot be removed: {error.strerror}", "another process may be using it") from error
+
+
+def find_vector_files(home: Home) -> list[str]:
+    """Return the files of all spaces' vectors, also of other versions of subcog."""
+    try:
+        names = os.listdir(home.index)
+    except FileNotFoundError:
+        return []
+    return [os.path.join(home.index, name) for name in sorted(names) if name.startswith("vectors-") and name.endswith(".db")]
+
+
+def _inode_of(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return -1
+
+
 def texts_of(memory: Memory) -> dict[int, tuple[str, str]]:
     """Return the memory's whole text and its questions, each with its hash, by key. No memory's text has a question's hash."""
     first_key = memory.seq * PASSAGES
@@ -320,7 +363,7 @@ def _keys_of(seq: int) -> tuple[int, int]:
 
 def _open_to_write(path: str, busy_ms: float) -> apsw.Connection:
     with TranslatedErrors(path):
-        connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
+        connection = database.open_writer(path, replace(VECTORS_SCHEMA, script=_SCRIPT), busy_ms)
         try:
             connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
         except BaseException:
@@ -363,7 +406,6 @@ def open_following(
     file for damage and visit every memory; vectors of unchanged texts are kept. Raises StoreError, and
     ExtensionMissing without sqlite-vec.
     """
-    patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
 
     def follow(*, anew: bool) -> VectorStore:
         vectors = VectorStore.writer(home, space, dimension)
@@ -379,7 +421,8 @@ def open_following(
             raise
         return vectors
 
-    with ProcessLock(lock_path(home, space), patience, _DOING):
+    patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
+    with ProcessLock(lock_path(home, space), patience, "bringing the vectors up to date"):
         try:
             return follow(anew=anew)
         except VectorsUnusable:  # raised by the check, or later

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.store.state import State
 
-
 # outcomes of a verdict
 SPOKE = "spoke"
 LINES = "lines"  # only lines, which point at memories
@@ -127,10 +126,6 @@ class Thresholds:
     max_characters: int
     needed: float
 
-    def needed_at(self, min_relevance: float) -> float:
-        """Return the minimum relevance for the same prompt under another setting."""
-        return min_relevance * self.needed / self.min_relevance if self.min_relevance else min_relevance
-
 
 @record
 class RecordedVerdict:
@@ -234,25 +229,11 @@ def may_hold_prompt_texts(state: State) -> bool:
     return bool(state.run("SELECT 1 FROM progress WHERE cleared_verdict IS NOT NULL"))
 
 
-def forget_prompt_texts(state: State) -> None:
-    """Delete the texts of prompts from verdicts, topics and LLM answers, also from free pages of the file."""
-    state.begin()
-    _forget_texts(state, -1)
-    state.commit()
-    state.run("VACUUM")
-    state.run("PRAGMA wal_checkpoint(TRUNCATE)")
+def forget_texts(state: State, limit: int) -> None:
+    """Delete the texts of the next `limit` verdicts that have one, -1 for all, in the open transaction.
 
-
-def forget_some_prompt_texts(state: State) -> None:
-    """Delete the texts of the oldest FORGOTTEN_AT_ONCE verdicts that have one, in the open transaction.
-
-    The hook calls it; its next runs continue. Topics and answers go at once.
+    The last one is recorded, NULL at the end: the hook's next runs continue. Topics and answers go at once.
     """
-    _forget_texts(state, FORGOTTEN_AT_ONCE)
-
-
-def _forget_texts(state: State, limit: int) -> None:
-    """Delete the texts of the next `limit` verdicts, -1 for all, and record the last one, NULL at the end."""
     state.run("PRAGMA secure_delete = ON")
     cleared = "SELECT coalesce(max(cleared_verdict), 0) FROM progress" if limit > 0 else "SELECT 0"
     sql = f"SELECT number FROM verdicts WHERE number > ({cleared}) ORDER BY number LIMIT ?"  # noqa: S608 - constants

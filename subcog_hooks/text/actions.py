@@ -23,8 +23,8 @@ MAX_CALL = 4_000  # characters of a command, or of a text to write
 MAX_ACTIONS = 3  # actions of a note; a note that names more is about none of them
 EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))  # tools that write a file
 
-COMMIT, PUSH, BRANCH, MERGE = "commit", "push", "branch", "merge"
-REQUEST, RELEASE, DEPLOY, INSTALL, MIGRATE = "pull-request", "release", "deploy", "install", "migrate"
+BRANCH, MERGE = "branch", "merge"
+RELEASE, DEPLOY, INSTALL, MIGRATE = "release", "deploy", "install", "migrate"
 TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog", "delete"
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 

@@ -8,7 +8,7 @@ import tantivy
 
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.text import languages
-from subcog_hooks.text.languages import bigrams, is_unspaced, unspaced_runs
+from subcog_hooks.text.languages import is_unspaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ _OPENING = '([{<"\u00ab\u201c\u201e'
 
 # Names that have a sign in place of letters, by the sign and the letter before it
 _SIGNED_NAMES = {"++": {"c": "cpp", "g": "gpp"}, "#": {"c": "csharp", "f": "fsharp"}, "*": {"a": "astar", "d": "dstar"}}
-_WALRUS = ":="
 _BEFORE_NAME = _OPENING + "`'|,"
 
 _EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
@@ -153,7 +152,7 @@ def spell_signs(text: str) -> str:
                     name = ""  # It closes an emphasis.
                 spelled += (piece[:-1], name) if name else (piece, sign)
             text = "".join((*spelled, pieces[-1]))
-    return text.replace(_WALRUS, " walrus ")
+    return text.replace(":=", " walrus ")
 
 
 def _may_begin_name(before: str, sign: str) -> bool:
@@ -220,17 +219,6 @@ def spread_words(text: str) -> str:
             pieces = (*(stretch for stretch, _ in stretches), *parts)
             bases += [BASES[piece] for piece in map(str.lower, pieces) if piece in BASES]
     return " ".join(words + bases)
-
-
-def add_stems(text: str) -> str:
-    """Return a raw text folded and spread; behind a text in another language than English, its stems.
-
-    >>> add_stems("Die Buchungen der G\u00e4ste und wie wir sie sperren")
-    'Die Buchungen der Gaste und wie wir sie sperren buchung gast sperr'
-    """
-    words = spread_words(fold(text))
-    language = languages.language_of(text)
-    return " ".join((words, *dict.fromkeys(stems_by_word(text, language).values()))) if language else words
 
 
 def _parts_of(stretches: Sequence[tuple[str, bool]]) -> list[str]:
@@ -327,11 +315,3 @@ def exact_view(text: str) -> str:
             if len(last) > 2 and not last[0].isdigit():
                 tokens.append(last)
     return " ".join(tokens)
-
-
-def cjk_view(text: str) -> str:
-    """Return the `cjk` view of a folded text: bigrams between spaces.
-
-    A dot keeps runs apart, so that no phrase spans two.
-    """
-    return " · ".join([" ".join(bigrams(run)) for run in unspaced_runs(text)])

@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-
 MIN_LETTERS, MAX_LETTERS = 2, 8  # letters of an acronym
 MAX_WORDS = 10  # words of a long form, split at spaces
 _NO_INITIALS = SMALL_WORDS | {"is"}  # words of a long form that may give no letter

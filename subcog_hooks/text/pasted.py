@@ -153,11 +153,9 @@ _TOOLS = (  # beginnings of tools' output
 )
 _LEVELS = ("INFO ", "DEBUG ", "TRACE ", "WARN ", "WARNING ", "ERROR ", "FATAL ", "FAILED ")
 _VERDICTS = ("FAIL ", "PASS ")  # a test runner's, before a file's name
-_ANNOUNCED = ("require stack:",)
 _COMMENTS = ("//", "/*", "#!")
 _SIGNS = ("[", "{", "}", "<", "+++", "---", "===", "***", "...", "=>", "-->", "\u2014>", *_COMMENTS)
 DIFFS = ("diff --git ", "@@ ")
-_DECLARATIONS = frozenset(("const", "let", "var"))
 _STATEMENTS = frozenset("import from const let var def class return export function func fn public private".split())
 _CODE_ENDS = ("{", "}", ";", ");", "})", "],", "},", "/>", "\\", "=>", "->", "(")
 _CODE_LETTERS = frozenset("{}()[]<>=;|&$\\^~+*_#")
@@ -251,7 +249,7 @@ def _is_json(bare: str) -> bool:
 
 
 def _is_logged(stripped: str, bare: str) -> bool:
-    if bare.startswith(_TOOLS) or stripped.startswith(_LEVELS) or bare in _ANNOUNCED:
+    if bare.startswith(_TOOLS) or stripped.startswith(_LEVELS) or bare == "require stack:":
         return True
     words = bare.split(None, 2)
     first = words[0]
@@ -314,7 +312,7 @@ def _is_code(line: str, bare: str) -> bool:
     if not unmarked:
         return len(bare) > 3  # It is a ruler.
     words = unmarked.split(None, 3)
-    if words[0] in _DECLARATIONS and words[2:3] == ["="]:
+    if words[0] in ("const", "let", "var") and words[2:3] == ["="]:
         return True
     is_item = unmarked != bare and bare[0] != "#"  # In code, no line but a list's has such a mark.
     if words[0] in _STATEMENTS and not (is_item and bare[-1] != ";"):

@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-
 MAX_COMMAND = 4_000  # characters of a command that are read
 MAX_DEPTH = 20  # nested substitutions and shells
 MAX_RUN = 64  # words of a runner's command that are read

@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 MAX_READ = 600  # characters of a note, which begins with its rule
 MAX_PIECES = 3
 MIN_WORDS = 3  # words of a piece but the first: "No exceptions." says nothing by itself

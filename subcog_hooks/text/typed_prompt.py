@@ -181,7 +181,8 @@ def prepare_prompt(prompt: str) -> Prompt:
                 others.append(bare.strip(bare[0]).strip())
             continue
         else:
-            bare = _without_stand_ins(bare)
+            while bare[:1] == "[" and "]" in bare and bare[:20].lower().startswith(STAND_INS):
+                bare = bare.partition("]")[2].lstrip()
             in_diff = bare.startswith(DIFFS) or (in_diff and line.startswith(("+", "-", " ", "index ")))
             taken = in_diff or (
                 bool(bare) and (is_pasted(line, bare) or (before != "" and continues_pasted(before, line, bare)))
@@ -226,10 +227,7 @@ def _recover_typed(fenced: list[str], others: list[str], pasted: int) -> list[st
 
 
 def _head_and_tail(prompt: str) -> str:
-    """Return the part of a prompt that is read.
-
-    A fence that opens or closes in the part between is added at its place.
-    """
+    """Return the part of a prompt that is read. A fence that opens or closes in the part between is added at its place."""
     text = ends_of(prompt)
     if text is prompt or FENCES[0] not in prompt:
         return text
@@ -254,24 +252,16 @@ def without_added(text: str) -> str:
     return text
 
 
-def _without_stand_ins(bare: str) -> str:
-    while bare[:1] == "[" and "]" in bare and bare[:20].lower().startswith(STAND_INS):
-        bare = bare.partition("]")[2].lstrip()
-    return bare
-
-
 def _without_links(bare: str) -> str:
+    """Return a line without addresses; the text before one in scripts without blanks stays."""
     if "://" not in bare and "www." not in bare:
         return bare
-    return " ".join(filter(None, map(_without_link, bare.split())))
-
-
-def _without_link(word: str) -> str:
-    """Return a word without its address: "", or the text before the address in scripts without blanks."""
-    before, sign, _ = word.partition("://")
-    if word.startswith("www.") or (sign and before.isascii()):
-        return ""
-    return before.rstrip("abcdefghijklmnopqrstuvwxyz") if sign else word
+    words = []
+    for word in bare.split():
+        before, sign, _ = word.partition("://")
+        if not (word.startswith("www.") or (sign and before.isascii())):
+            words.append(before.rstrip("abcdefghijklmnopqrstuvwxyz") if sign else word)
+    return " ".join(filter(None, words))
 
 
 # Opening marks with their closing marks; an apostrophe is mostly no quote.

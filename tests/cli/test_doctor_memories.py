@@ -3,9 +3,17 @@
 import json
 from pathlib import Path
 
-from subcog_hooks.cli.doctor_memories import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
+from subcog_hooks.cli.doctor_memories import (
+    CONTRADICTION,
+    DUPLICATE,
+    YEAR_MS,
+    HandOvers,
+    NearPair,
+    Use,
+    compare_pairs,
+    find_unused,
+)
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker

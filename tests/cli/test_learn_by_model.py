@@ -11,8 +11,9 @@ import pytest
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn.quoting import MAX_SESSION_MEMORIES
+from subcog_hooks.llm import ask
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
-from subcog_hooks.store import learned, state_values
+from subcog_hooks.store import learned
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -180,7 +181,7 @@ def test_a_state_of_the_work_ends_with_the_next_one(subcog: Run, sessions: Path,
     assert list(active(home)) == [f"Work: {works['two'][1]}."]
     with Store.reader(home) as store:
         (state,) = store.all(("active",))
-    assert state.expires_at == state.created_at + 14 * state_values.DAY_MS
+    assert state.expires_at == state.created_at + 14 * 86_400_000
 
 
 def test_until_the_scale_is_known_only_the_surest_two_come(subcog: Run, sessions: Path, server: LlmServer, home: Home) -> None:
@@ -350,8 +351,13 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
     session(sessions, "s3", HINT, day="2026-03-04")
     subcog("config", "set", "llm.calls_a_day", "2")
     server.play(proposes(memory()))
+    note_position = learned.note_position
     with monkeypatch.context() as killed:
-        killed.setattr(learned, "note_asked_position", stop)
+        killed.setattr(
+            learned,
+            "note_position",
+            lambda state, table, *of: stop() if table == learned.ASKED else note_position(state, table, *of),
+        )
         assert subcog("learn", "--llm").code == 130
     assert len(waiting(subcog)) == 1  # stored before it was noted
     done = subcog("learn", "--llm")
@@ -362,7 +368,7 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
     subcog("learn", "--llm")
     assert len(server.requests) == 5
     state = State.open(home, 1_000)
-    assert state_values.llm_calls_today(state, now_ms()) == 5
+    assert ask.llm_calls_today(state, now_ms()) == 5
     state.close()
     for command in (("report",), ("doctor",), ("setup",)):
         done = subcog(*command)

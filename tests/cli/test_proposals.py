@@ -7,6 +7,7 @@ import pytest
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.cli.proposals.memory_questions import read_answer
 from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import session as starts
 from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.store import past_runs, sessions
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
@@ -43,7 +44,7 @@ def opened(home: Home, prompt: str) -> None:
         if verdict.prompt is not None and verdict.prompt.startswith(prompt)
     )
     sessions.record_pointed(state, was.session, ("rule",), was.at_ms, was.id)
-    assert sessions.note_opened(state, was.session, ("rule",), was.at_ms + 1) == ["rule"]
+    state.run("UPDATE pointers SET opened_at = ? WHERE session = ? AND memory = 'rule'", (was.at_ms + 1, was.session))
     state.close()
 
 
@@ -100,7 +101,7 @@ def test_a_prompt_that_held_a_secret_teaches_nothing(ask_again: Ask, home: Home)
 def test_an_opening_teaches_after_its_session_was_cleared(ask_again: Ask, home: Home) -> None:
     opened(home, PROMPT)
     state = open_state(home)
-    sessions.forget_session(state, "before1")
+    starts.forget_session(state, "before1")
     assert sessions.find_pointed(state, "before1") == frozenset()
     state.close()
     assert len(teach_and_read(home)) == 1

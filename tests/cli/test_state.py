@@ -12,7 +12,6 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import conditions
 from subcog_hooks.hook import facts
-from subcog_hooks.store import state_values
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -94,10 +93,10 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home) 
 
 
 def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.state_values.MAX_FLAGS", 2)
+    monkeypatch.setattr("subcog_hooks.cli.state.MAX_FLAGS", 2)
     done = subcog("state", "set", "a", "b", "c")
     assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
-    assert state_values.find_flags(State.open(home, 100)) == {}
+    assert facts.find_flags(State.open(home, 100)) == {}
 
 
 def test_what_is_shown_can_be_set_again(subcog: Run) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from subcog_hooks.embed import layout
+from scripts.encoder import packing
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder
@@ -52,7 +52,7 @@ def unit_vector(encoder: StaticEncoder | MultilingualEncoder, text: str) -> list
     return [value / length for value in sums]
 
 
-def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[layout.Rows, layout.Scales]:
+def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[packing.Rows, packing.Scales]:
     """Rows `(count, dimension) int8` with all values that there are, scales of very different size."""
     generator = np.random.default_rng(seed)
     rows = generator.integers(-128, 128, (count, dimension), np.int8)

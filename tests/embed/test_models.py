@@ -3,15 +3,16 @@
 import os
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, multilingual_encoder, pull, static_encoder
+from subcog_hooks.embed import models, pull
+from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.settings import loading
 from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 
@@ -64,11 +65,11 @@ def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: 
     assert all(now != then for now, then in zip(models.vector_makers(PACKAGED), (final, first), strict=True))
 
 
-@pytest.mark.parametrize("module", [static_encoder, multilingual_encoder])
+@pytest.mark.parametrize("encoder", [StaticEncoder, MultilingualEncoder])
 def test_an_unreadable_encoder_leaves_the_makers_unknown(
-    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PACKAGED", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(encoder, "packaged", str(tmp_path / "nowhere"))
     assert models.vector_makers(PACKAGED) == ("", "")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between
+from subcog_hooks.embed.static_encoder import StaticEncoder
 from subcog_hooks.hook import detached
 from subcog_hooks.store import index, vector_reader
 from tests.eval.collection import ROOT
@@ -71,4 +71,4 @@ def encoder(query: str) -> Encode:
         return static
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 0.6 s
 
-    return encode_between(DocumentEmbedder(PACKAGED).query, static)
+    return models.encode_between(DocumentEmbedder(PACKAGED).query, static)

@@ -153,7 +153,7 @@ def test_memories_of_earlier_prompts_come_before_newer_ones(store: Store, make: 
         sessions.note_near(state, "", [("f005", 0.9), ("f200", 0.01)], 1)
     sessions.note_near(state, "github.com/acme/shop", [("f006", 0.9)], 1)
     state.commit()
-    assert sessions.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
+    assert brief.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
     state.close()
     weights = {score.memory.id: score for score in _rank_all(home)}
     assert weights["f005"].parts["sought"] > 0.5
@@ -198,9 +198,9 @@ def test_a_models_note_without_use_leaves_the_brief(store: Store, make: Maker, b
     assert begin(session="first")
     state = State.open(home, 1_000)
     state.begin()
-    state.run("UPDATE sought SET at = ?", (now_ms() - sessions.UNUSED_MS - 1,))
-    for number in range(sessions.UNUSED_SESSIONS - 2):
-        sessions.begin_session(state, f"s{number}", "", "startup", now_ms())
+    state.run("UPDATE sought SET at = ?", (now_ms() - brief.UNUSED_MS - 1,))
+    for number in range(brief.UNUSED_SESSIONS - 2):
+        hook_session.begin_session(state, f"s{number}", "", "startup", now_ms())
     state.commit()
     everything = {"model", "person", "edited"}
     assert {*printed_ids(begin(session="a"))} == everything
@@ -234,7 +234,7 @@ def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Hom
     for session in ("a", "b"):
         respond(home, asked, session, cwd=HERE)
     state = State.open(home, 1_000)
-    assert sessions.find_near(state, "", 3)["barge"] > 1.0
+    assert brief.find_near(state, "", 3)["barge"] > 1.0
     state.close()
 
 
@@ -279,5 +279,5 @@ def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> Non
     for time_ms in range(12):
         sessions.note_near(state, "", [(f"m{time_ms}", 0.5)], time_ms)
     sessions.prune_near(state)
-    assert set(sessions.find_near(state, "", 99)) == {f"m{time_ms}" for time_ms in range(6, 12)}
+    assert set(brief.find_near(state, "", 99)) == {f"m{time_ms}" for time_ms in range(6, 12)}
     state.close()

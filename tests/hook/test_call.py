@@ -12,7 +12,7 @@ from subcog_hooks.cues import condition_syntax, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import call, facts, failed_call, main, prompt, session, tool
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
-from subcog_hooks.store import project, sessions, state_values
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -97,8 +97,8 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
 
 
 def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
-    sessions.begin_session(state, "zero", "github.com/acme/shop", "startup", 0)
-    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 0)
+    session.begin_session(state, "zero", "github.com/acme/shop", "startup", 0)
+    session.begin_session(state, "one", "github.com/acme/shop", "startup", 0)
     payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     fact_values = facts.session_facts(payload, here, state, DAY)
     assert {*fact_values} == {*FACT_KINDS} - {"file"}  # which the tool's own hook knows
@@ -119,17 +119,17 @@ def test_the_first_prompt_is_the_first_for_its_tools_too(state: State) -> None:
 
 def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
     assert "source" not in facts.session_facts(prompt_payload(), None, state, DAY)
-    sessions.begin_session(state, "one", "", "startup", DAY)
+    session.begin_session(state, "one", "", "startup", DAY)
     assert facts.session_facts(prompt_payload(), None, state, DAY)["source"] == "startup"
     compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
     assert facts.session_facts(compacted, None, state, DAY)["source"] == "compact"
 
 
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
-    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    session.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
     new = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (new["first_session"], new["returning_user"], "days_since_last_session" in new) == (True, False, False)
-    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    session.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
     returning = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (returning["first_session"], returning["returning_user"]) == (False, True)
     assert returning["days_since_last_session"] == 7.0
@@ -140,8 +140,9 @@ def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> 
 
 
 def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
-    state_values.set_flag(state, "clinician_mode", value=True)
-    state_values.set_flag(state, "branch", "main")  # an older version let it be set
+    state.run(
+        "INSERT INTO user_flags VALUES ('clinician_mode', 'true'), ('branch', '\"main\"')"
+    )  # an older version let it be set
     fact_values = facts.session_facts(prompt_payload(), None, state, DAY)
     assert fact_values["clinician_mode"] is True
     assert "branch" not in fact_values
@@ -162,7 +163,7 @@ def session_state(home: Home) -> State:
     """Store a session `s` that was last active long ago, and its given memory."""
     home.create()
     session_state = State.open(home, 1_000)
-    sessions.begin_session(session_state, "s", "shop", "startup", 1_000)
+    session.begin_session(session_state, "s", "shop", "startup", 1_000)
     sessions.note_prompt(session_state, "s", "shop", 2_000)
     sessions.record_given(session_state, "s", ("m",), 2_000, "d")
     return session_state

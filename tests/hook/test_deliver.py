@@ -12,6 +12,7 @@ from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver as hook_deliver
 from subcog_hooks.hook import record
+from subcog_hooks.hook import session as starts
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.choose import Verdict, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
@@ -81,7 +82,7 @@ def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opene
     assert (verdict.strategies, verdict.note, verdict.prompt) == ((PATH,), "some were left out", None)
     assert verdict.settings is not None
     assert (verdict.settings.min_relevance, verdict.settings.max_memories, verdict.settings.max_characters) == (0.5, 3, 2_000)
-    assert sessions.find_giving_verdict(call.state, "s", "buoy") == verdict.id
+    assert call.state.run("SELECT session, verdict FROM ledger WHERE memory = 'buoy'") == [("s", verdict.id)]
     assert verdict.units > 100
 
 
@@ -114,7 +115,7 @@ def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, 
     assert hand_over(make_call(), exact_of("derrick"), terms()) == []
     assert (past_verdicts(home)[0].outcome, outcomes(past_verdicts(home)[0])) == (SPENT, {"derrick": SPENT})
     assert hand_over(make_call("another"), exact_of("derrick"), terms()) == ["derrick"]
-    sessions.forget_session(make_call().state, "s")
+    starts.forget_session(make_call().state, "s")
     assert hand_over(make_call(), exact_of("derrick"), terms()) == ["derrick"]
 
 

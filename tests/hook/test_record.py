@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_search
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import past_runs, sessions, state_values, verdicts
+from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import (
     BELOW,
@@ -113,10 +113,10 @@ def test_a_silent_prompt_leaves_its_reason(decide: Decide, subtests: pytest.Subt
 
 def test_a_pause_and_a_switch_record_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
     state = State.open(home, 1_000)
-    state_values.begin_pause(state, 0, None)
+    state.run("INSERT INTO pause VALUES (0, NULL)")
     paused = decide()
     commanded = decide("/review the lamp relay")
-    state_values.end_pause(state, 0)
+    state.run("DELETE FROM pause")
     configure(home, "[surfacing]\nenabled = false\n")
     off = decide()
     configure(home, "[search_intent]\nenabled = false\n")

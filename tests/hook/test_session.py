@@ -10,7 +10,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.payload import TRIAL
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
@@ -110,9 +110,9 @@ def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home,
 
 def test_a_pause_silences_it_and_what_was_given_comes_again(start: Start, state: State) -> None:
     give(state, "s", "pinned")
-    state_values.begin_pause(state, 0, None)
+    state.run("INSERT INTO pause VALUES (0, NULL)")
     assert start() == []
-    state_values.end_pause(state, 0)
+    state.run("DELETE FROM pause")
     assert printed_ids(start()) == ["pinned", "branch"]
 
 

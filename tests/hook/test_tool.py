@@ -359,4 +359,5 @@ def test_a_verdict_names_tool_and_channels_but_no_file(call: Call, remember: Cal
     assert (verdict.outcome, verdict.event, verdict.reason, verdict.prompt) == (SPOKE, "PreToolUse", "Bash", None)
     assert set(verdict.candidates[0].ranks) == {PATTERN}
     assert "xyzzy" not in verdict.to_text()
-    assert sessions.find_giving_verdict(State.open(home, 1_000), "s", "lint") == verdict.id
+    rows = State.open(home, 1_000).run("SELECT session, verdict FROM ledger WHERE memory = 'lint'")
+    assert rows == [("s", verdict.id)]

@@ -20,9 +20,9 @@ from subcog_hooks.recall.relevance import (
     Standings,
     is_note,
 )
-from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.text.analysis import Analysers
 from tests.recall.shelf import Shelf, ids, memory, recall_for
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
@@ -248,7 +248,7 @@ def test_a_keyword_that_many_memories_have_says_less(shelf: Shelf) -> None:
 
 def test_a_note_has_the_stems_of_its_own_language() -> None:
     note = memory("Die Buchungen der Gäste werden am Steg gesperrt und nicht im Büro.")
-    analysers = index_writer.in_memory().analysers
+    analysers = Analysers()
     german, english = MemoryText(note, analysers, "german"), MemoryText(note, analysers)
     assert "buchung" in german.has & german.opening
     assert "buchung" not in english.has | english.opening

@@ -81,7 +81,7 @@ def test_command_uses_the_old_index_while_another_process_writes(
     index = index_writer.bring_up_to_date(home, store)
     writer = index_writer.IndexWriter(index)
     store.add([make("alpha", id="b")])
-    assert index_writer.bring_up_to_date(home, store).watermark() < store.revision()
+    assert index_writer.bring_up_to_date(home, store).watermark < store.revision()
     writer.finish()
     assert search(home, store, "alpha") == {"a", "b"}
 
@@ -105,10 +105,10 @@ def test_index_without_a_readable_watermark_is_rebuilt(home: Home, store: Store,
         watermark_file(home).unlink()
     else:
         watermark_file(home).write_bytes(written)
-    assert LexicalIndex.open(home).watermark() == 0
+    assert LexicalIndex.open(home).watermark == 0
     index = index_writer.bring_up_to_date(home, store)
     assert index.folder != folder  # its store is unknown
-    assert (index.documents, index.watermark()) == (2, store.revision())
+    assert (index.documents, index.watermark) == (2, store.revision())
     assert (search(home, store, "alpha"), search(home, store, "beta")) == ({"a"}, {"b"})
 
 
@@ -121,7 +121,7 @@ def test_watermark_behind_its_index_repeats_a_turn_harmlessly(home: Home, store:
     folder = index_writer.bring_up_to_date(home, store).folder
     watermark_file(home).write_bytes(behind)
     index = index_writer.bring_up_to_date(home, store)
-    assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
+    assert (index.folder, index.documents, index.watermark) == (folder, 2, store.revision())
     assert watermark_file(home).read_bytes() != behind
 
 
@@ -132,14 +132,14 @@ def test_index_of_an_unknown_revision_is_rebuilt(home: Home, store: Store, make:
     watermark_file(home).write_text(f"{store.revision() + ahead}\n")
     index = index_writer.bring_up_to_date(home, store)
     assert index.folder != before
-    assert (index.watermark(), index.documents) == (store.revision(), 1)
+    assert (index.watermark, index.documents) == (store.revision(), 1)
 
 
 def test_commit_during_opening_does_not_count_as_reached(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    reached = index_writer.bring_up_to_date(home, store).watermark()
+    reached = index_writer.bring_up_to_date(home, store).watermark
     real = tantivy.Index
 
     def meanwhile(folder: str) -> tantivy.Index:
@@ -150,5 +150,5 @@ def test_commit_during_opening_does_not_count_as_reached(
 
     monkeypatch.setattr(tantivy, "Index", SimpleNamespace(open=meanwhile))
     index = LexicalIndex.open(home)
-    assert (index.documents, index.watermark()) == (2, reached)
+    assert (index.documents, index.watermark) == (2, reached)
     assert search(home, store, "alpha") == {"a", "b"}

@@ -1,5 +1,6 @@
 """Sessions and the user's flags in state.db: counted, bounded, and not missed when the file is gone."""
 
+import json
 import subprocess
 import sys
 
@@ -7,7 +8,9 @@ import pytest
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import past_runs, sessions, state_values, verdicts
+from subcog_hooks.hook import facts
+from subcog_hooks.hook import session as starts
+from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.past_runs import LOOK_MS, MAX_RUNNING, WAITS_MS
 from subcog_hooks.store.sessions import MAX_SESSIONS, SESSION_DAYS
 from subcog_hooks.store.state import State
@@ -28,65 +31,62 @@ def row(state: State, session: str) -> tuple[str, str, int, int] | None:
 
 def test_a_session_counts_its_prompts(state: State) -> None:
     assert row(state, "one") is None
-    sessions.begin_session(state, "one", SHOP, "startup", 1000)
+    starts.begin_session(state, "one", SHOP, "startup", 1000)
     assert row(state, "one") == (SHOP, "startup", 1000, 0)
     sessions.note_prompt(state, "one", SHOP, 2000)
     sessions.note_prompt(state, "one", "elsewhere", 3000)
-    sessions.note_activity(state, "one", 4000)
-    assert row(state, "one") == (SHOP, "startup", 4000, 2)
+    assert row(state, "one") == (SHOP, "startup", 3000, 2)
 
 
 def test_resumed_session_keeps_its_prompts_and_printed_ids(state: State) -> None:
-    sessions.begin_session(state, "one", SHOP, "startup", 1000)
-    sessions.keep_printed_ids(state, "one", ["a", "b"])
+    starts.begin_session(state, "one", SHOP, "startup", 1000)
+    starts.keep_printed_ids(state, "one", ["a", "b"])
     sessions.note_prompt(state, "one", SHOP, 2000)
-    sessions.begin_session(state, "one", "elsewhere", "resume", 9000)
+    starts.begin_session(state, "one", "elsewhere", "resume", 9000)
     assert row(state, "one") == ("elsewhere", "resume", 9000, 1)
-    assert sessions.find_printed_ids(state, "one") == ("a", "b")
+    assert starts.find_printed_ids(state, "one") == ("a", "b")
 
 
 def test_session_without_a_start_begins_with_its_first_prompt(state: State) -> None:
-    sessions.note_activity(state, "one", 500)
     sessions.note_prompt(state, "one", SHOP, 1000)
     assert row(state, "one") == (SHOP, "", 1000, 1)
 
 
 def test_of_a_client_that_names_no_session_nothing_is_kept(state: State) -> None:
-    sessions.begin_session(state, "", SHOP, "startup", 1000)
+    starts.begin_session(state, "", SHOP, "startup", 1000)
     sessions.note_prompt(state, "", SHOP, 1000)
-    sessions.note_activity(state, "", 1000)
-    sessions.keep_printed_ids(state, "", ["a"])
-    assert (row(state, ""), sessions.find_printed_ids(state, "")) == (None, None)
-    assert sessions.days_since_last(state, "one", SHOP, 2000) is None
+    starts.keep_printed_ids(state, "", ["a"])
+    assert (row(state, ""), starts.find_printed_ids(state, "")) == (None, None)
+    assert facts.days_since_last(state, "one", SHOP, 2000) is None
 
 
 def test_the_last_session_is_another_one_of_this_project(state: State) -> None:
-    sessions.begin_session(state, "old", SHOP, "startup", 0)
-    sessions.begin_session(state, "older", SHOP, "startup", 0)
-    sessions.note_activity(state, "old", 2 * DAY)
-    sessions.begin_session(state, "elsewhere", "github.com/acme/docs", "startup", 8 * DAY)
-    sessions.begin_session(state, "nowhere", "", "startup", 7 * DAY)
-    sessions.begin_session(state, "now", SHOP, "startup", 9 * DAY)
-    days = [sessions.days_since_last(state, "now", project, 9 * DAY) for project in (SHOP, "", "github.com/acme/crane")]
+    starts.begin_session(state, "old", SHOP, "startup", 0)
+    starts.begin_session(state, "older", SHOP, "startup", 0)
+    sessions.note_prompt(state, "old", SHOP, 2 * DAY)
+    starts.begin_session(state, "elsewhere", "github.com/acme/docs", "startup", 8 * DAY)
+    starts.begin_session(state, "nowhere", "", "startup", 7 * DAY)
+    starts.begin_session(state, "now", SHOP, "startup", 9 * DAY)
+    days = [facts.days_since_last(state, "now", project, 9 * DAY) for project in (SHOP, "", "github.com/acme/crane")]
     assert days == [7.0, 2.0, None]
-    assert sessions.days_since_last(state, "now", SHOP, DAY) == 0.0  # the clock was set back
+    assert facts.days_since_last(state, "now", SHOP, DAY) == 0.0  # the clock was set back
 
 
 def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
-    sessions.begin_session(state, "old", SHOP, "startup", 0)
-    sessions.begin_session(state, "recent", SHOP, "startup", DAY)
+    starts.begin_session(state, "old", SHOP, "startup", 0)
+    starts.begin_session(state, "recent", SHOP, "startup", DAY)
     sessions.note_prompt(state, "new", SHOP, (SESSION_DAYS + 1) * DAY)
     assert row(state, "old") is None
     assert row(state, "recent") is not None
-    sessions.begin_session(state, "newer", SHOP, "startup", (SESSION_DAYS + 2) * DAY)
+    starts.begin_session(state, "newer", SHOP, "startup", (SESSION_DAYS + 2) * DAY)
     assert row(state, "recent") is None
 
 
 def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) -> None:
     state.begin()
     for number in range(MAX_SESSIONS):
-        sessions.begin_session(state, f"s{number}", SHOP, "startup", 1000 + number)
-    sessions.note_activity(state, "s0", 9000)
+        starts.begin_session(state, f"s{number}", SHOP, "startup", 1000 + number)
+    sessions.note_prompt(state, "s0", SHOP, 9000)
     for number in range(MAX_SESSIONS, MAX_SESSIONS + 3):
         sessions.note_prompt(state, f"s{number}", SHOP, 10_000 + number)
     state.commit()
@@ -94,11 +94,11 @@ def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) ->
 
 
 def test_empty_start_differs_from_an_unknown_start(state: State) -> None:
-    assert sessions.find_printed_ids(state, "one") is None
-    sessions.begin_session(state, "one", SHOP, "startup", 1000)
-    assert sessions.find_printed_ids(state, "one") is None
-    sessions.keep_printed_ids(state, "one", [])
-    assert sessions.find_printed_ids(state, "one") == ()
+    assert starts.find_printed_ids(state, "one") is None
+    starts.begin_session(state, "one", SHOP, "startup", 1000)
+    assert starts.find_printed_ids(state, "one") is None
+    starts.keep_printed_ids(state, "one", [])
+    assert starts.find_printed_ids(state, "one") == ()
 
 
 def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
@@ -125,8 +125,8 @@ def test_session_is_rolled_back_with_the_callers_transaction(state: State, home:
 
 @pytest.mark.parametrize("value", [True, False, 0, 1, -7, 2.5, "", "tired", "true", "7", 'a"b', "hafen-ö", "🚢"])
 def test_a_flag_keeps_its_value_and_what_kind_it_is(state: State, value: float | str) -> None:
-    state_values.set_flag(state, "flag", value)
-    (flag,) = state_values.find_flags(state).values()
+    state.run("INSERT INTO user_flags VALUES ('flag', ?)", (json.dumps(value),))
+    (flag,) = facts.find_flags(state).values()
     assert (flag, type(flag)) == (value, type(value))
 
 

@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import ask
-from subcog_hooks.store import learned, past_runs, sessions, state_values, verdicts
+from subcog_hooks.store import past_runs, sessions, state_values, verdicts
 from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import BUCKETS, LONG_WAL, MADE_ANEW, State
@@ -40,7 +40,7 @@ def test_ledger_survives_a_clock_that_jumps_and_returns(state: State, jump: int)
     for time_ms, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
         sessions.record_given(state, "one", (memory,), time_ms, "d1")
     assert sessions.find_given(state, "one") == {"before", "meanwhile", "after"}
-    assert sessions.find_last_given(state, "one", 1) == ["after"]
+    assert state.run("SELECT memory FROM ledger ORDER BY at DESC LIMIT 1") == [("after",)]
 
 
 def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
     verdicts.keep_verdict(state, make_verdict("d2", 1001, "Why does the XYZZY retry?"), 1001)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     assert verdicts.may_hold_prompt_texts(state)
-    verdicts.forget_prompt_texts(state)
+    past_runs.forget_prompt_texts(state)
     assert not verdicts.may_hold_prompt_texts(state)
     assert [verdict.to_text() for verdict in past_runs.find_latest(state, 2)] == [make_verdict("d", 1).to_text()] * 2
     assert sessions.find_last_prompt(state, "one", 1001) is None
@@ -84,48 +84,45 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
             assert b"XYZZY" not in file.read()
 
 
-def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 2)
+def test_the_hook_forgets_a_few_prompts_at_a_time(state: State) -> None:
     for number in range(5):
         verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
     sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     ask.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
     while verdicts.may_hold_prompt_texts(state):
-        verdicts.forget_some_prompt_texts(state)
+        verdicts.forget_texts(state, 2)
         left.append(sum(verdict.prompt is not None for verdict in past_runs.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
         assert ask.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
 
 
-def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.verdicts.FORGOTTEN_AT_ONCE", 1)
+def test_new_texts_are_deleted_again(state: State) -> None:
     for id_ in ("d1", "d2"):
         verdicts.keep_verdict(state, make_verdict(id_, 1000, "Why does the XYZZY retry?"), 1000)
-    verdicts.forget_some_prompt_texts(state)
+    verdicts.forget_texts(state, 1)
     verdicts.keep_verdict(state, make_verdict("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
-        verdicts.forget_some_prompt_texts(state)
+        verdicts.forget_texts(state, 1)
     assert [verdict.prompt for verdict in past_runs.find_latest(state, 10)] == [None] * 3
     assert not verdicts.may_hold_prompt_texts(state)
 
 
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
     assert not state_values.is_paused(state, 0)
-    state_values.begin_pause(state, 0, 1_000)
+    state.run("INSERT INTO pause VALUES (0, 1000)")
     assert state_values.is_paused(state, 999)
     assert not state_values.is_paused(state, 1000)
-    state_values.begin_pause(state, 0, None)
+    state.run("UPDATE pause SET until = NULL")
     assert state_values.is_paused(state, 10**15)
     assert state_values.is_paused(state, -(10**15))
-    assert state_values.end_pause(state, 0)
-    assert not state_values.end_pause(state, 0)
+    state.run("DELETE FROM pause")
     assert not state_values.is_paused(state, 0)
 
 
 def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> None:
-    state_values.begin_pause(state, 10**12, 1_000)
+    state.run("INSERT INTO pause VALUES (?, ?)", (10**12, 10**12 + 1_000))
     assert state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS)
     assert not state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS - 1)
     assert state_values.is_paused(state, 10**12)
@@ -154,7 +151,7 @@ def test_a_state_from_before_0_1_0_is_made_anew(home: Home, state: State) -> Non
 def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
     home.create()
     other = State.open(home, 100)
-    ask.open_breaker(other, "one", 1000)
+    other.run("INSERT INTO llm_rests VALUES ('one', 1000)")
     other.begin()
     patient = State.open(home, 60_000)  # a wait of this length would be noticed
     with pytest.raises(StoreBusy):
@@ -299,7 +296,7 @@ def test_clock_that_was_ahead_does_not_hide_later_verdicts(state: State) -> None
 
 
 def test_verdict_behind_a_lesson_stays_until_too_old(state: State) -> None:
-    learned.note_lesson(state, "d2")
+    state.run("INSERT INTO lessons VALUES ('d2')")
     state.begin()
     for number in range(MAX_VERDICTS + 2 * PRUNED_AT_ONCE + 1):
         verdicts.keep_verdict(state, make_verdict(f"d{number}", 1000 + number), 1000)

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.files import read_rows
+from subcog_hooks.store.index_writer import add_stems, cjk_view
 from subcog_hooks.text import analysis
-from subcog_hooks.text.analysis import add_stems, function_words, stems_by_word
+from subcog_hooks.text.analysis import function_words, stems_by_word
 from subcog_hooks.text.languages import is_foreign, language_of
 from tests.e2e.machine import DATA
 
@@ -64,8 +65,8 @@ def test_each_irregular_form_has_one_base_and_no_further() -> None:
 
 
 def test_every_character_pair_of_an_unspaced_script_is_a_term() -> None:
-    assert analysis.cjk_view("認証はJWT") == "認証 証は は"
-    assert analysis.cjk_view("plain ASCII") == ""
+    assert cjk_view("認証はJWT") == "認証 証は は"
+    assert cjk_view("plain ASCII") == ""
 
 
 def test_a_label_is_compared_by_its_folded_whole_tokens() -> None:
@@ -101,7 +102,7 @@ def test_a_run_of_a_hundred_characters_is_data_and_no_word() -> None:
 def test_any_text_can_be_analysed(text: str) -> None:
     ANALYSERS.body_terms(text.encode("utf-8", "replace").decode())
     ANALYSERS.exact_terms(text.encode("utf-8", "replace").decode())
-    analysis.cjk_view(analysis.fold(text))
+    cjk_view(analysis.fold(text))
 
 
 @given(st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,8}){1,3}", fullmatch=True))

@@ -243,7 +243,7 @@ def _read_git(root: str, environment: Mapping[str, str]) -> list[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
+        env={**child_environment.filter_environment(child_environment.FOR_GIT, environment), **_ENVIRONMENT},
         timeout=LIMIT_S,
         check=True,
     ).stdout

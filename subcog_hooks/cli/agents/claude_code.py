@@ -198,7 +198,7 @@ def describe_old_client() -> str:
     program = find_program("claude")
     if program is None:
         return ""
-    printed = _output_of([program, "--version"], VERSION_S, child_environment.environment_of_client())
+    printed = _output_of([program, "--version"], VERSION_S, child_environment.filter_environment(child_environment.FOR_CLIENT))
     numbers = printed.split(" ")[0].split(".")
     version = tuple(int(number) for number in numbers if number.isdigit())
     if len(version) != len(MIN_VERSION) or version >= MIN_VERSION:

@@ -21,7 +21,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import home_files, learned, state_values
+from subcog_hooks.store import home_files, learned
 from subcog_hooks.store.home_files import (
     DONE,
     PUT_OFF,
@@ -240,8 +240,10 @@ def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float 
 
 def describe_calls(home: Home) -> list[str]:
     """Return a line for each job that has asked a model today. Raises StoreError."""
+    from subcog_hooks.llm import ask  # few commands show the calls
+
     with context.existing_state(home) as state:
-        uses = state_values.find_llm_use(state, now_ms()) if state else []
+        uses = ask.find_llm_use(state, now_ms()) if state else []
     return [
         f"{use.job}: {pluralize(use.calls, 'call')}, {use.characters:,} characters, "
         f"the last at {time.strftime('%H:%M', time.localtime(use.last_ms / 1000))}"
@@ -254,7 +256,7 @@ def has_due_lessons(home: Home) -> bool:
     with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
         if state is None or learned.is_teaching_due(state, now_ms()):
             return state is not None
-        if learned.has_taught(state):
+        if state.run("SELECT 1 FROM due_times WHERE task = 'teaching'"):  # An earlier state may have been deleted.
             return False
         if os.path.exists(home.memories_db):
             with Store.reader(home) as store:

@@ -31,10 +31,10 @@ from subcog_hooks.learn.proposals import (
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.transcript_files import TranscriptFile, name_session
 from subcog_hooks.learn.turn_scores import NAMESPACES, WORK_STATE
-from subcog_hooks.llm import providers
+from subcog_hooks.llm import ask, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import AT_ONCE, LLM_LEARNS, SESSIONS_SETTING
-from subcog_hooks.store import learned, state_values
+from subcog_hooks.store import learned
 from subcog_hooks.store.memory import ACTIVE, MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -109,7 +109,7 @@ def ask_about_sessions(
             1,
             lambda parts: quoting.build_question(parts[0].shown, parts[0].notes),
             lambda text, _: quoting.parse_proposals(text),
-            state_values.SESSIONS_JOB,
+            ask.SESSIONS_JOB,
             pace,
         )
         try:
@@ -131,7 +131,8 @@ class _AskingRun:
         self._learning = proposals.LearningRun(None, state, options)
         self.report = AskingReport(self._learning.report)
         self._model = f"{provider.name} {provider.model}"
-        self._certainties = Counter(learned.find_certainties(state, self._model))
+        rows = state.run("SELECT twentieth, count FROM certainties WHERE model = ?", (self._model,))
+        self._certainties = Counter(dict(rows))  # proposals of this model by their certainty, in twentieths
         self._acting = Counter[str]()  # memories that came at once, by session and by day
         with context.reading() as store:
             for memory in store.select(Filter()) if store else ():
@@ -146,7 +147,7 @@ class _AskingRun:
         if file.changed < self._options.since:
             return
         try:
-            start = learning.find_start(file, learned.find_asked_position(self._state, file.path))
+            start = learning.find_start(file, learned.find_position(self._state, learned.ASKED, file.path))
             if start is None:
                 return
             reading = transcript.read_transcript(file.path, start, pace)
@@ -166,7 +167,7 @@ class _AskingRun:
         shown = quoting.select_turns(turns, self._options.fit)
         if sum(len(turn.text) for turn in shown) < quoting.MIN_SENT:
             if is_noted:
-                learned.note_asked_position(self._state, file.path, read)
+                learned.note_position(self._state, learned.ASKED, file.path, read)
             return
         owner = self._learning.folders.owner_of(shown[0].turn.folder)
         typed = [turn.text.casefold() for turn in turns]
@@ -195,7 +196,7 @@ class _AskingRun:
                 proposal.certainty = turn_scores.score_of(proposal.stated, self._certainties)
             self._store(sorted(written, key=lambda proposal: -proposal.certainty))
         if part.read:
-            learned.note_asked_position(self._state, part.file.path, part.read)
+            learned.note_position(self._state, learned.ASKED, part.file.path, part.read)
 
     def _store(self, written: Sequence[WrittenProposal]) -> None:
         if not written:
@@ -208,15 +209,20 @@ class _AskingRun:
         with context.writing() as store:
             replaced = self._store_or_join(store, written)
             context.update_index_and_vectors(store)
-        learned.note_certainties(self._state, self._model, self._certainties)
+        for twentieth, count in self._certainties.items():
+            self._state.run("INSERT OR REPLACE INTO certainties VALUES (?, ?, ?)", (self._model, twentieth, count))
         for proposal in self.report.proposed[before:]:
             said_at = proposal.turn.at_ms
             record = learned.ProposalRecord(proposal.certainty, 1, said_at, proposal.certainty)
             learned.note_proposed(self._state, proposal.id, record)
             if proposal.is_active:
-                state_values.note_noted(self._state, proposal.id)
+                self._note_active(proposal.id)
             elif proposal.id in replaced:
-                learned.note_replaced(self._state, proposal.id, replaced[proposal.id])
+                self._state.run("INSERT OR REPLACE INTO replacements VALUES (?, ?)", (proposal.id, replaced[proposal.id]))
+
+    def _note_active(self, id: str) -> None:
+        """Record that a memory was stored without the person's answer. The next session's start says so."""
+        self._state.run("INSERT OR REPLACE INTO noted VALUES (?, NULL)", (id,))
 
     def _store_or_join(self, store: Store | None, written: Sequence[WrittenProposal]) -> dict[str, str]:
         """Store the new proposals, and join repeated ones to stored memories. Return the replaced ids by the proposal's id."""
@@ -264,7 +270,7 @@ class _AskingRun:
         cautions = proposal.find_cautions(repeat.content)
         if store and is_shown_again and self._may_act(proposal, cautions, store, None):
             store.modify([repeat.id], lambda memory: memory.with_changes(status=ACTIVE))
-            state_values.note_noted(self._state, repeat.id)
+            self._note_active(repeat.id)
             self._act(proposal)
 
     def _act(self, proposal: WrittenProposal) -> None:
@@ -279,7 +285,7 @@ class _AskingRun:
             return False
         if self._acting[name_session(proposal.path)] >= MAX_SESSION or self._acting[day(proposal.turn.at_ms)] >= MAX_DAY:
             return False
-        if old and not (old.status == PENDING or old.id in state_values.find_noted(self._state)):
+        if old and not (old.status == PENDING or self._state.run("SELECT 1 FROM noted WHERE memory = ?", (old.id,))):
             return False  # The person has typed it, or accepted it.
         if store is None:
             return True

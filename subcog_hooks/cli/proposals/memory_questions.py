@@ -18,14 +18,15 @@ from subcog_hooks.core.errors import ProviderError, StoreError, UnusableAnswer
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain, list_texts, select_questions
-from subcog_hooks.llm import ask, disclosure, providers
+from subcog_hooks.llm import ask, providers
+from subcog_hooks.llm.ask import QUESTIONS_JOB
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.llm.question import INTEGER, TEXTS, Question, find_list, list_schema, object_schema
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import ENRICH, LEARN, Settings
-from subcog_hooks.store import learned, past_runs, sessions, state_values
+from subcog_hooks.store import learned, past_runs
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -171,7 +172,7 @@ class CallBudget:
         has_answer = False
         while pace.goes_on() and (batch := halves.pop(0) if halves else list(islice(remaining, size))):
             question = make_question(batch)
-            if not state_values.take_llm_call(self._state, now_ms(), self.daily_limit, job, len(question.user)):
+            if not ask.take_llm_call(self._state, now_ms(), self.daily_limit, job, len(question.user)):
                 self.is_used_up = True
                 pace.put_off("the calls of the day are made")
                 break
@@ -204,21 +205,20 @@ def require_calls(settings: Settings) -> None:
 
 def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
-    without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
-    hashes = {id_: memory.content_hash for id_, memory in without.items()}
-    return [without[id_] for id_ in learned.find_untried(state, hashes)]
+    asked = dict(state.run("SELECT memory, content_hash FROM asked_texts"))
+    without = [memory for memory in store.select(Filter()) if not memory.questions]
+    return [memory for memory in without if asked.get(memory.id) != memory.content_hash]
 
 
 def disclose(memories: Iterable[Memory], limit: int) -> Texts:
     """Return the first memories with a text that holds no secret."""
-    # Each text is checked before it is cut: half a secret is not recognised.
-    disclosed = ((memory, disclosure.disclosable_text(memory.content)) for memory in memories)
-    return list(islice(((memory, text[:MAX_TEXT]) for memory, text in disclosed if text), limit))
+    texts = ((memory, text) for memory in memories if (text := ask.masked_excerpt(memory, MAX_TEXT)))
+    return list(islice(texts, limit))
 
 
 def ask_about(texts: Texts, calls: CallBudget, pace: Pace = FULL_PACE) -> Iterator[CheckedQuestions]:
     """Yield a model's valid questions for each memory. Raises ProviderError, StoreError."""
-    for batch, answer in calls.ask_in_batches(texts, BATCH, question_about, read_answer, state_values.QUESTIONS_JOB, pace):
+    for batch, answer in calls.ask_in_batches(texts, BATCH, question_about, read_answer, QUESTIONS_JOB, pace):
         for (memory, _), written in zip(batch, answer or repeat(None), strict=False):
             if written is None:
                 yield CheckedQuestions(memory, (), Counter({UNREADABLE: 1}))
@@ -249,7 +249,8 @@ def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions
             checked = checked._replace(kept=tuple(text for text in checked.kept if text in answered))
         else:
             checked = checked._replace(kept=())
-    learned.note_tried(state, checked.memory.id, checked.memory.content_hash)
+    values = (checked.memory.id, checked.memory.content_hash)
+    state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", values)  # with any result
     return checked
 
 
@@ -296,7 +297,8 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         return ""
     with context.open_state() as state:
         if learned.take_teaching(state, now_ms()):
-            recorded = past_runs.find_recorded_prompts(state)  # The others are gone, and so are their questions.
+            sql = "SELECT id FROM verdicts WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL"
+            recorded = {id_ for (id_,) in state.run(sql)}  # The other prompts are gone, and so are their questions.
             learned.forget_lessons(state, recorded)
             _forget(recorded)
             if context.settings()[LEARN]:
@@ -354,7 +356,8 @@ def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: Sta
         usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
         texts = [text for text in usable if check_questions(memory, [text]).kept]
         if past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
-            learned.note_lesson(state, prompt.id)
+            # It does not teach again after the person has removed the question.
+            state.run("INSERT OR IGNORE INTO lessons VALUES (?)", (prompt.id,))
             return prompt.id
     return ""
 
@@ -369,7 +372,7 @@ def _open_lessons(recorded: Sequence[RecordedVerdict], state: State) -> list[tup
         for verdict in recorded
         if verdict.event == PROMPT_EVENT and verdict.session and verdict.prompt is not None and MASK not in verdict.prompt
     }
-    opened = [(memory, prompts[verdict]) for memory, verdict in sessions.find_openings(state) if verdict in prompts]
+    opened = [(memory, prompts[verdict]) for memory, verdict in past_runs.find_openings(state) if verdict in prompts]
     with context.reading() as store:
         if store is None:
             return []

@@ -15,8 +15,9 @@ from subcog_hooks.cli.terminal.output import pluralize
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import brief
 from subcog_hooks.learn import proposals
-from subcog_hooks.store import learned, sessions, state_values
+from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
@@ -26,6 +27,7 @@ from subcog_hooks.store.store_reader import Filter
 
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
 ARCHIVED_DAYS = 120  # without a use
+_ADD_NEWS = "INSERT OR IGNORE INTO news VALUES (?)"  # The next session's start shows the line.
 
 
 class Settlement(NamedTuple):
@@ -110,9 +112,8 @@ def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = 
 def find_replaced(memory: Memory, store: Store) -> Memory | None:
     """Return the active memory that a waiting one replaces, as the model said. Raises StoreError."""
     with context.existing_state(context.home()) as state:
-        id_ = learned.find_replaced(state, memory.id) if state else ""
-    old = store.by_ids([id_]).get(id_)
-    return old if old and old.is_live(now_ms()) else None
+        rows = state.run("SELECT replaced FROM replacements WHERE memory = ?", (memory.id,)) if state else []
+    return next((old for old in store.by_ids([id_ for (id_,) in rows]).values() if old.is_live(now_ms())), None)
 
 
 def find_near(memory: Memory, store: Store) -> list[NearDuplicate]:
@@ -188,12 +189,12 @@ def end_unwanted(home: Home, _: Pace) -> str:
         if waiting:
             mark_forgotten(store, waiting)
             dropped = f"{pluralize(len(waiting), 'proposal')} dropped, which nobody has answered in 30 days"
-            state_values.note_news(state, dropped)
+            state.run(_ADD_NEWS, (dropped,))
         if unused:
             settle(store, _with_status("archived", unused), "archived")
             ids = " ".join(memory.id for memory in unused)
             line = f"{pluralize(len(unused), 'note')} archived, which nothing has used in {ARCHIVED_DAYS} days; "
-            state_values.note_news(state, f"{line}`subcog edit --status active {ids}` brings back")
+            state.run(_ADD_NEWS, (f"{line}`subcog edit --status active {ids}` brings back",))
     return f"{len(waiting)} dropped, {len(unused)} archived"
 
 
@@ -202,5 +203,5 @@ def _find_unused(store: Store, state: State) -> list[Memory]:
     unused_ms = ARCHIVED_DAYS * learning_runs.DAY_MS
     notes = [memory for memory in store.select(Filter()) if proposals.is_written_by_model(memory)]
     projects = {memory.project for memory in notes if memory.project}
-    unused = {id_ for project in projects for id_ in sessions.find_unused(state, project, now_ms(), unused_ms)}
+    unused = {id_ for project in projects for id_ in brief.find_unused(state, project, now_ms(), unused_ms)}
     return [memory for memory in notes if memory.id in unused and memory.updated_at < now_ms() - unused_ms]

@@ -27,7 +27,7 @@ from subcog_hooks.core.log import to_json
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static_encoder import StaticEncoder, encode_between, encode_by_language
+from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import fusion
 from subcog_hooks.recall.fusion import adaptive_alpha
@@ -305,7 +305,7 @@ def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
             try:
                 from subcog_hooks.embed.neural_encoder import DocumentEmbedder  # 0.3 s with its libraries
 
-                encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
+                encode = encode_by_language(models.encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
             except ModelError as error:
                 note = error.message
         return encode(text), note

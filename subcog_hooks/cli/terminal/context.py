@@ -293,7 +293,8 @@ def find_memory(store: Store | None, id_or_prefix: str) -> Memory:
     if not id_or_prefix:
         raise UsageError("the id is empty", "`subcog list` shows the ids")
     if not id_or_prefix.startswith("subcog://"):
-        ids = store.with_prefix(id_or_prefix, 4)
+        sql = "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT 4"
+        ids = [id_ for (id_,) in store.run(sql, (id_or_prefix, id_or_prefix + "\U0010ffff"))]
         if id_or_prefix not in ids and len(ids) == 1:
             return store.get(ids[0])
         if id_or_prefix not in ids and len(ids) > 1:

@@ -17,7 +17,6 @@ from subcog_hooks.core.files import working_folder
 from subcog_hooks.cues import condition_syntax, globs
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.hook import facts
-from subcog_hooks.store import state_values as user_flags
 from subcog_hooks.store.memory import PENDING, STATUSES, Memory
 from subcog_hooks.text import actions
 from subcog_hooks.text.standing_rules import is_standing
@@ -143,7 +142,7 @@ def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
 def flag_facts() -> dict[str, Value]:
     """Return the flags that the user has set. Raises StoreError."""
     with context.existing_state(context.home(), tell=terminal.say) as state:
-        flags = user_flags.find_flags(state) if state else {}
+        flags = facts.find_flags(state) if state else {}
     return {name: value for name, value in flags.items() if name not in FACT_KINDS}
 
 

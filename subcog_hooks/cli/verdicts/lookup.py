@@ -156,7 +156,8 @@ def would_speak(verdict: RecordedVerdict, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
     if verdict.outcome not in DECIDED_BY_RELEVANCE or verdict.reason:  # A reason other than relevance: an LLM's veto.
         return False
-    threshold = verdict.settings.needed_at(bar) if verdict.settings else bar
+    limits = verdict.settings
+    threshold = bar * limits.needed / limits.min_relevance if limits and limits.min_relevance else bar
     return any(
         candidate.relevance >= threshold and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
         for candidate in verdict.candidates
