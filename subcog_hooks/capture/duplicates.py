@@ -14,8 +14,8 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
+from subcog_hooks.text import EVERYDAY, STOP
 from subcog_hooks.text.names import EDGES, find_names, has_name, has_parts
-from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 Stems = Callable[[str], list[str]]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import Removed, clean_content, redact_memory, replace_surrogates
+from subcog_hooks.capture.jsonl import Removed, clean_content, redact_memory, replace_surrogates
 from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import safe_id
 from subcog_hooks.capture.import_changes import (
     HIDDEN_STATUSES,
     ImportOptions,
@@ -18,6 +17,7 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
     section_file,
 )
+from subcog_hooks.capture.jsonl import safe_id
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
 from subcog_hooks.capture.repository_files import (
     UTF16_MARKS,

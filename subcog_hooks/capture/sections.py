@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import count, groupby, islice
 
-from subcog_hooks.capture.compose import clean_content
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, section_file, stays_away
-from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.jsonl import Row, clean_content
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import Removed, redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
+from subcog_hooks.capture.jsonl import Removed, redact_memory
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.files import create_private_file, make_private_folder
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.cues import condition_syntax
 from subcog_hooks.store import index_writer, memory_checks
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms

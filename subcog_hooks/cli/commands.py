@@ -1,5 +1,11 @@
-"""The commands of the terminal: the typer application that joins them."""
+"""The commands of the terminal: the typer application that joins them, and the topics of `subcog help`.
 
+A topic is a Markdown file in `cli/topics`, and its first line is the title.
+"""
+
+from __future__ import annotations
+
+import difflib
 import functools
 import gc
 import importlib
@@ -7,25 +13,33 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
-from typer import Option
+from rich.constrain import Constrain
+from rich.markdown import CodeBlock, Markdown, MarkdownContext, TableDataElement
+from rich.segment import Segment
+from rich.text import Text, TextType
+from rich.theme import Theme
+from typer import Argument, Option
 from typer._click._textwrap import TextWrapper
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
+from subcog_hooks.cli import command_table
 from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS, AsUser
-from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
-from subcog_hooks.core.errors import EXIT_USAGE, StoreError
+from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal.output import ACCENT, prefer_utf8, terminal
+from subcog_hooks.core.errors import EXIT_USAGE, StoreError, UsageError
 from subcog_hooks.redaction.masking import mask_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
     from typer._click import Context, HelpFormatter
+
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 TextWrapper.wordsep_re = re.compile(r"((?:`[^`\n]*`|\S)+)")  # Help pages break no name at a hyphen, and no command.
@@ -53,7 +67,7 @@ def _accept_common_options(
 class GroupedCommands(TyperGroup):
     """The list of commands in `--help`: in groups, each with its title."""
 
-    def format_commands(self, _: "Context", formatter: "HelpFormatter") -> None:
+    def format_commands(self, _: Context, formatter: HelpFormatter) -> None:
         """Write the commands in sight, and how to see the others."""
         visible = [name for name, command in self.commands.items() if not command.hidden]
         width = max(map(len, visible))
@@ -115,7 +129,7 @@ def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
 
     def run_for_person(*, as_user: bool, **options: object) -> None:
         if reason != CHANGES or not options.get("dry_run"):
-            author.require_person(f"`subcog {name}` {reason}", as_user=as_user)
+            command_table.require_person(f"`subcog {name}` {reason}", as_user=as_user)
         run(**options)
 
     signature = inspect.signature(run)
@@ -154,9 +168,9 @@ def run_command_line() -> None:
 
 def _call_command(arguments: list[str]) -> int:
     if not arguments and COMPLETION_VARIABLE not in os.environ:
-        from subcog_hooks.cli import overview  # it looks at the settings of all agents
+        from subcog_hooks.cli import doctor  # it looks at the settings of all agents
 
-        return overview.show_overview()
+        return doctor.show_overview()
     has_all = COMPLETION_VARIABLE in os.environ or not {ALL_OPTION, *COMPLETION_OPTIONS}.isdisjoint(arguments)
     try:
         app = build_app(_command_name(arguments), has_all=has_all)
@@ -182,10 +196,10 @@ def _take_back_rules() -> None:
     """Take the rules of notes that have ended out of Claude Code's settings, unless an agent may have ended them."""
     with suppress(StoreError):  # `--version` needs no home
         home = context.home()
-        if os.path.exists(home.rules) and not author.is_agent():
-            from subcog_hooks.cli.agents import permission_rules  # few homes have rules
+        if os.path.exists(home.rules) and not command_table.is_agent():
+            from subcog_hooks.cli.agents import claude_code  # few homes have rules
 
-            permission_rules.take_back_ended(home)
+            claude_code.take_back_ended(home)
 
 
 def _command_name(arguments: list[str]) -> str:
@@ -194,3 +208,95 @@ def _command_name(arguments: list[str]) -> str:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         arguments = line.split()[1:]
     return next((word for word in arguments if not word.startswith("-")), "")
+
+
+FOLDER = os.path.join(os.path.dirname(__file__), "topics")
+ORDER = "noting cues searching settings sharing privacy scripts deciding".split()
+MIN_SIMILARITY = 0.5  # `difflib` ratio: a topic at least this similar counts as misspelt
+_SUFFIX = ".md"
+_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # comments for editors of the file
+
+
+def all_topics() -> list[str]:
+    """Return the names of all topics, in the order of a newcomer: commands first, the hook's decisions last."""
+    topics = {file.removesuffix(_SUFFIX) for file in os.listdir(FOLDER) if file.endswith(_SUFFIX)}
+    return sorted(topics, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def title(name: str) -> str:
+    """Return the title of a topic."""
+    with open(_path(name), encoding="utf-8") as file:
+        return file.readline().removeprefix("# ").strip()
+
+
+def _path(name: str) -> str:
+    return os.path.join(FOLDER, name + _SUFFIX)
+
+
+MAX_WIDTH = 100  # columns; longer lines are hard to read
+STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
+BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
+
+
+class CodeLines(CodeBlock):
+    """A code block in whole lines, so that a terminal of any width lets each be copied."""
+
+    def __rich_console__(self, *_: object) -> Iterator[Text]:
+        yield Text(str(self.text).rstrip(), ACCENT, no_wrap=True, overflow="ignore")
+
+
+class Cell(TableDataElement):
+    """A cell of a table that shows all of its text."""
+
+    def on_text(self, context: MarkdownContext, text: TextType) -> None:
+        super().on_text(context, text)
+        self.content.overflow = "fold"
+
+
+class Topic(Markdown):
+    """A topic as rich draws it, except that no code is broken."""
+
+    elements: ClassVar = {**Markdown.elements, "fence": CodeLines, "td_open": Cell}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, hyperlinks=False)
+        for token in self._flatten_tokens(self.parsed):
+            if token.type == "code_inline":
+                token.content = token.content.replace(" ", BLANK)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in super().__rich_console__(console, options):
+            if isinstance(segment, Segment):
+                yield Segment(segment.text.replace(BLANK, " "), segment.style)
+
+
+def explain_topic(
+    topic: Annotated[str | None, Argument(metavar="TOPIC", help="The topic to explain; without it, list the topics.")] = None,
+) -> None:
+    """Explain a topic, such as the hook's decisions or privacy.
+
+    On a terminal it is drawn, and goes through the pager where it is long. Elsewhere it is printed as Markdown.
+
+    Example: subcog help deciding
+    """
+    names = all_topics()
+    if topic is None:
+        width = max(map(len, names))
+        for name in names:
+            terminal.result(f"{name:<{width}}  {title(name)}")
+        terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
+        return
+    name = topic.lower()
+    if name in COMMANDS and name not in names:  # Commands have help pages of their own.
+        raise UsageError(f"no topic {topic!r}", f"it is a command: `subcog {name} --help` explains it")
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1, cutoff=MIN_SIMILARITY)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"no topic {topic[:80]!r}", f"{hint}`subcog help` lists the topics")
+    with open(_path(name), encoding="utf-8") as file:
+        text = _COMMENT.sub("", file.read())
+    if terminal.out.is_terminal:
+        with terminal.out.use_theme(Theme(STYLES)):
+            terminal.page(Constrain(Topic(text), MAX_WIDTH))
+    else:
+        terminal.raw(text)

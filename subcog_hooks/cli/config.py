@@ -13,14 +13,13 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, terminal
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.core.files import read_regular
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.files import WholeFile, read_regular
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.settings import loading, sources
 from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
-from subcog_hooks.settings.keys import KEYS, Key
+from subcog_hooks.settings.sources import KEYS, Key
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.verdicts import SPOKE

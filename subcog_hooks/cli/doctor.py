@@ -1,4 +1,6 @@
-"""`subcog doctor`: check the installation."""
+"""`subcog doctor`: check the installation. `subcog` alone: the state of subcog here in six lines, and the next step."""
+
+from __future__ import annotations
 
 import json
 import os
@@ -19,16 +21,19 @@ from subcog_hooks.cli import doctor_checks, embedding
 from subcog_hooks.cli.agents import claude_code, inspection
 from subcog_hooks.cli.agents.inspection import BAD, GOOD, NOTE, Remark, bad, good
 from subcog_hooks.cli.terminal import context, output
-from subcog_hooks.cli.terminal.output import count_memories, terminal
+from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError, UsageError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import pull
-from subcog_hooks.hook.payload import TRIAL
+from subcog_hooks.core.homes import Home
+from subcog_hooks.embed import models
+from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import index_writer
+from subcog_hooks.settings.defaults import AGENT_WORDS, KEPT_SESSIONS, NO_LLM, NOT_READ, NOTES_SETTING
+from subcog_hooks.store import index_writer, past_runs
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import is_paused
 
 TRIAL_PROMPT = "How do we release a new version?"
 USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
@@ -73,7 +78,7 @@ def doctor(
             terminal.result(f"indexed {count_memories(index.documents)}")
             if embedded := embedding.embed_now(store, afresh=True):
                 terminal.say(f"embedded {embedded}")
-        pull.remove_leftovers(home)
+        models.remove_leftovers(home)
         findings.take(doctor_checks.check_store(home, names_projects=False))
     else:
         _check_all(home, findings)
@@ -172,3 +177,65 @@ def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
         yield bad("the registered command prints more than the hook's JSON; `subcog init` registers it anew", EXIT_CONFIG)
         return
     yield good(f"hook ran in {took_ms:.0f} ms" + (", without the LLM" if has_llm else ""))
+
+
+OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
+
+
+def show_overview() -> int:
+    """Print the state of subcog in this folder, and the next step. Return the exit code. Raises StoreError."""
+    project = context.here()
+    with context.reading() as store:
+        waiting = store.count_pending() if store else 0
+        shared = store.count_active(()) if store else 0
+        own = store.count_active(project.names) - shared if store and project else 0
+    agents = inspection.find_agents()
+    in_pause, last = _read_last_prompt()
+    settings = loading.load(context.home(), project.root if project else None)
+    off = next((switch for switch in OFF_SWITCHES if not settings[switch]), "")
+    here = f"{own:,} for {safe(project.identity)}" if project else "this folder is in no project"
+    terminal.result(f"Notes   {shared:,} for all your projects; {here}")
+    states = [f"runs in {', '.join(agents.running)}"] if agents.running else []
+    states += [f"server for {', '.join(agents.served)}"] if agents.served else []
+    states += [f"{fault}: {', '.join(titles)}" for fault, titles in agents.at_fault.items()]
+    states = states or ["no agent runs it yet"]
+    states += ["paused"] * in_pause + [f"switched off by {off}"] * bool(off)
+    terminal.result(f"Hook    {'; '.join(states).replace(' CLI', '')}")
+    terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
+    terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
+    background = (NOTES_SETTING, KEPT_SESSIONS, AGENT_WORDS)
+    notes, sessions, model = ("on" if settings[name] not in (False, NOT_READ) else "off" for name in background)
+    terminal.result(f"Setup   Claude's notes {notes}, past sessions {sessions}, a model {model}; `subcog setup` asks")
+    step = _next_step(shared + own, waiting, agents, in_pause=in_pause, off=off, has_asked=bool(last))
+    terminal.result(f"Next    {step}")
+    return 0
+
+
+def _read_last_prompt() -> tuple[bool, str]:
+    """Return whether the hook is paused, and the last prompt with the number of its notes; "" without any."""
+    with context.existing_state(context.home()) as state:
+        latest = past_runs.find_latest(state, 1, event=PROMPT_EVENT) if state else []
+        in_pause = state is not None and is_paused(state, now_ms())
+    if not latest:
+        return in_pause, ""
+    count = len(latest[0].injected)
+    given = f"{pluralize(count, 'note')} given" if count else "no note given"
+    return in_pause, f"{given} to a prompt of {lookup.local_time(latest[0].at_ms)[:16]}"
+
+
+def _next_step(notes: int, waiting: int, agents: inspection.Agents, *, in_pause: bool, off: str, has_asked: bool) -> str:
+    if not notes:
+        return '`subcog remember "…"` stores a note; `subcog --help` lists commands'
+    if agents.at_fault and not (agents.running or agents.served):
+        return "`subcog doctor` says what the hook needs"
+    if not any(agents):
+        return "`subcog init` registers the hook with your agent"
+    if in_pause:
+        return "`subcog resume` ends the pause"
+    if off:
+        return f"`subcog config list` says who set {off}"
+    if waiting:
+        return "`subcog review` asks about the notes that wait"
+    if not has_asked:
+        return "ask your agent about a note; `subcog why` then explains the answer"
+    return "`subcog why` explains the last prompt; `subcog --help` lists commands"

@@ -8,9 +8,8 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
-from subcog_hooks.cli import amendment, embedding
+from subcog_hooks.cli import amendment, background_jobs, embedding
 from subcog_hooks.cli.agents.inspection import Remark, bad, good, note
-from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -24,19 +23,19 @@ from subcog_hooks.core.errors import (
     StoreError,
     StoreTooNew,
 )
-from subcog_hooks.core.paths import Home, find_home
-from subcog_hooks.embed import catch_up, models, pull
+from subcog_hooks.core.homes import Home, find_home
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import home_files, index_writer, past_runs, project, state_values, verdicts
+from subcog_hooks.store import home_files, index_writer, past_runs, project, verdicts
 from subcog_hooks.store.home_files import DONE, is_held
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
-from subcog_hooks.store.state import MADE_ANEW, State, discard
+from subcog_hooks.store.state import MADE_ANEW, State, discard, is_paused
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
@@ -70,7 +69,7 @@ def check_home(home: Home) -> Iterator[Remark]:
 
 
 def check_leftovers(home: Home) -> Iterator[Remark]:
-    for path in pull.find_leftovers(home):
+    for path in models.find_leftovers(home):
         yield note(f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it")
     if edits := amendment.find_edit_folders(home):
         texts = pluralize(len(edits), "text of an unfinished edit is", "texts of unfinished edits are")
@@ -257,7 +256,7 @@ def check_state(home: Home) -> Iterator[Remark]:
         if not damaged:
             state.begin()  # a process that holds the lock keeps every hook silent
             state.commit()
-        paused = not damaged and state_values.is_paused(state, now_ms())
+        paused = not damaged and is_paused(state, now_ms())
         state.close()
     except (StoreCorrupt, StoreTooNew) as error:
         discard(home)

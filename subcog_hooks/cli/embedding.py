@@ -9,14 +9,13 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table
+from subcog_hooks.cli import background_jobs, command_table
+from subcog_hooks.cli.background_jobs import JOBS
 from subcog_hooks.cli.command_table import AsJson, AsJsonl
-from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import JOBS
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook import detached
@@ -154,7 +153,7 @@ def pull(
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
-    from subcog_hooks.embed.pull import pull_model  # fastembed takes 900 ms to load
+    from subcog_hooks.embed.models import pull_model  # fastembed takes 900 ms to load
 
     home = context.home()
     home.create()

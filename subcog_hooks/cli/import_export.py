@@ -12,12 +12,12 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli import embedding, import_from, import_sessions
+from subcog_hooks.cli import command_table, embedding, import_from, past_sessions
 from subcog_hooks.cli.command_table import AsUser, project_option
-from subcog_hooks.cli.terminal import author, context, inputs, output
+from subcog_hooks.cli.terminal import context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import home_files, memory_checks
 from subcog_hooks.store.memory import FILE, PENDING, STATUSES, USER, Memory, now_ms
@@ -72,12 +72,12 @@ def import_(
 
     Example: subcog import docs/adr --dry-run
     """
-    if origin in (catalogue.LIST, import_sessions.SESSIONS):
+    if origin in (catalogue.LIST, past_sessions.SESSIONS):
         inputs.refuse_several({f"--from {origin}": True, "--dry-run": dry_run, "--again": again, "--user": user})
         is_list = origin == catalogue.LIST
         inputs.refuse_several({f"--from {origin}": not is_list, "--json": as_json, "--jsonl": as_jsonl})
         listed = import_from.list_sources(as_json=as_json, as_jsonl=as_jsonl) if is_list else None
-        raise typer.Exit(import_sessions.import_sessions(source, wait=wait) if listed is None else listed)
+        raise typer.Exit(past_sessions.import_sessions(source, wait=wait) if listed is None else listed)
     inputs.refuse_several({"an import": True, "--json": as_json, "--jsonl": as_jsonl})
     _check_options(source, origin, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
@@ -155,15 +155,15 @@ def _check_options(source: str | None, origin: str | None, trust: str, *, is_for
 
 
 def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, as_user: bool) -> ImportOptions:
-    is_agents = author.is_agent() and not as_user
+    is_agents = command_table.is_agent() and not as_user
     if is_trusted and is_agents:
-        raise author.needs_consent("--trust user says that the person vouches for the file")
+        raise command_table.needs_consent("--trust user says that the person vouches for the file")
     return ImportOptions(
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
         keeps_users=is_agents,
-        waits=is_agents and not dry_run and author.status() == PENDING,
+        waits=is_agents and not dry_run and command_table.status() == PENDING,
     )
 
 
@@ -243,7 +243,7 @@ def export(
     Example: subcog export memories.jsonl
     """
     inputs.refuse_several({"--deleted": deleted, "--project": bool(project)})
-    names = author.names_of(project) if project else None
+    names = command_table.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     damage: list[StoreCorrupt] = []

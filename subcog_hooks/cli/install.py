@@ -11,15 +11,14 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli import import_sessions, setup
-from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, permission_rules, skills
+from subcog_hooks.cli import command_table, past_sessions, setup
+from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, skills
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.terminal import author, context, inputs
+from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.core.paths import Home, find_home
-from subcog_hooks.core.repository_variables import is_accepted_home, record_path, remember_home
+from subcog_hooks.core.homes import Home, find_home, is_accepted_home, record_path, remember_home
 from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
 from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 
@@ -152,7 +151,7 @@ def uninstall(
         terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
     others = other_agents.find_clients(has_hook=True)
-    if not (others or dry_run) and scope == claude_code.USER and import_sessions.remove_sessions(home):
+    if not (others or dry_run) and scope == claude_code.USER and past_sessions.remove_sessions(home):
         write_setting(KEPT_SESSIONS, NOT_READ)
         terminal.say("past sessions can no longer be searched: sessions.db is deleted")
     for client in others:
@@ -163,7 +162,7 @@ def uninstall(
 
 def _remove_hook(path: str, rules: Sequence[OwnedRule], before: str | None) -> str | None:
     with claude_code.faults_named(f"{path} is not JSON"):
-        before = permission_rules.remove_rules(rules, before)
+        before = claude_code.remove_rules(rules, before)
         if before is None:
             return None
         hook_entries.refuse_comments(before)
@@ -247,7 +246,7 @@ def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, st
 
 def _prepare_home() -> None:
     """Make the home, let a person accept it, and check a store in it. Raises StoreError."""
-    is_person = terminal.interactive and not author.is_agent()
+    is_person = terminal.interactive and not command_table.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()

@@ -8,7 +8,8 @@ from typer import Option
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import erase
 from subcog_hooks.cli.command_table import AsJson, AsJsonl
-from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions, waiting
+from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions
+from subcog_hooks.cli.review import settle
 from subcog_hooks.cli.terminal import context, inputs, output
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, day, nothing_found, redact_line, safe, terminal
 from subcog_hooks.core.errors import ProviderError, UsageError
@@ -37,7 +38,7 @@ def undo_noted(name: str) -> None:
         if not undone:
             raise nothing_found(f"nothing noted automatically is of {safe(name)}; `subcog forget ID` forgets any memory")
         with context.writing() as store:
-            settlement = waiting.settle(store, undo_changes(undone, [*store.all(("superseded",))]), "taken back")
+            settlement = settle(store, undo_changes(undone, [*store.all(("superseded",))]), "taken back")
             for memory in settlement.after:
                 terminal.result(f"{OUTCOMES[memory.status]}  {memory.id}  {redact_line(memory.content)}")
 

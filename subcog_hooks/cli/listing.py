@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import past_sessions
-from subcog_hooks.cli.agents import permission_rules
+from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
@@ -159,7 +159,7 @@ def show(
         ("priority", priority_text(memory)),
         ("source", memory.source),
         ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
-        ("rules", permission_rules.describe_rules(memory)),
+        ("rules", claude_code.describe_rules(memory)),
         ("wrong for", ", ".join(wrong_for)),
     ]
     for name, value in rows:

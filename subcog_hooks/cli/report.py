@@ -1,26 +1,239 @@
-"""`subcog report`: the activity of the hook and the contents of the store, on the terminal, as JSON or as an HTML page."""
+"""`subcog report`: the activity of the hook and the contents of the store, on the terminal, as JSON, HTML or for Prometheus."""
 
+from __future__ import annotations
+
+from collections import Counter as Counts
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from math import ceil
+from typing import Annotated, NamedTuple
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli import doctor_memories
+from subcog_hooks.cli import background_jobs, doctor_memories
 from subcog_hooks.cli.doctor_memories import Inventory
-from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.page.report_page import Page, make_cards, write_page
+from subcog_hooks.cli.page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.verdicts import metrics
-from subcog_hooks.cli.verdicts.metrics import Activity
 from subcog_hooks.core.errors import NoMemory
-from subcog_hooks.store.memory import Memory
+from subcog_hooks.core.homes import Home
+from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.intent import detector
+from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
+from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
+from subcog_hooks.store import past_runs
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram
+from subcog_hooks.store.state import BUCKETS
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.verdicts import (
+    INJECTED_TOTAL,
+    MAX_VERDICTS,
+    OPENED_TOTAL,
+    OUTCOMES,
+    POINTED_TOTAL,
+    SECOND_LOOKS_TOTAL,
+    SPOKE,
+    VERDICTS_TOTAL,
+    RecordedVerdict,
+)
 from subcog_hooks.text.sanitise import cut
+
+COUNTER, HISTOGRAM = "counter", "histogram"
+
+
+class Family(NamedTuple):
+    """A metric. label: "" for none; values: the label's values that are shown from the start."""
+
+    name: str
+    help: str
+    label: str = ""
+    values: tuple[str, ...] = ("",)
+    kind: str = COUNTER
+
+
+ENDS_OF_WAIT = (detector.BY_DEADLINE, detector.BY_SETTING)
+FAMILIES = (
+    Family(detector.STARTED, "Calls of an LLM that were started."),
+    Family(detector.COMPLETED, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)),
+    Family(detector.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason", ENDS_OF_WAIT),
+    Family(
+        detector.DURATION,
+        "How long it took to tell what a prompt asks for, by who told it.",
+        "source",
+        (KEYWORD, LLM, HYBRID),
+        HISTOGRAM,
+    ),
+    Family(VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
+    Family(INJECTED_TOTAL, "Memories that were handed over."),
+    Family(POINTED_TOTAL, "Lines that pointed the agent at a memory."),
+    Family(OPENED_TOTAL, "Memories that the agent opened from a line."),
+    Family(SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
+)
+
+
+class Usage:
+    """The statistics of verdicts.
+
+    since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
+    frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
+    given_ids: of all memories handed over; latency_ms: by event, the number of runs and three percentiles.
+    """
+
+    def __init__(self, past_verdicts: Sequence[RecordedVerdict]) -> None:
+        self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
+        asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
+        self.prompts = len(asked)
+        self.outcomes = dict(Counts(verdict.outcome for verdict in asked).most_common())
+        self.with_lines = sum(bool(verdict.pointed) for verdict in asked)
+        self.injected = sum(len(verdict.injected) for verdict in asked)
+        self.units = sum(verdict.units for verdict in asked)
+        self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
+        self.latency_ms: dict[str, dict[str, float]] = {}
+        for event in sorted({verdict.event for verdict in past_verdicts}):
+            times_ms = [verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event]
+            percentiles = {f"p{percent}": quantile(times_ms, percent / 100) for percent in (50, 95, 99)}
+            self.latency_ms[event] = {"count": len(times_ms), **percentiles}
+        self.spoke = self.outcomes.get(SPOKE, 0)
+        self.fire_rate = self.spoke / self.prompts if self.prompts else None  # share of prompts with an injected block
+        self.injected_per_spoken = self.injected / self.spoke if self.spoke else None
+        self.units_per_spoken = self.units / self.spoke if self.spoke else None
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the least value that `share` of the values do not exceed (nearest rank).
+
+    >>> quantile([3.0, 1.0, 2.0, 4.0], 0.5), quantile([3.0, 1.0, 2.0, 4.0], 0.99)
+    (2.0, 4.0)
+    """
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+Values = dict[str, Counter | Histogram]  # a family's metrics by label value
+
+
+class Activity(NamedTuple):
+    """The activity of the hook. bad: number of memories marked as wrong; cut_off: number of runs cut off."""
+
+    by_family: dict[str, Values]
+    used: Usage
+    bad: int
+    cut_off: int
+
+
+def read_activity(home: Home, store: Store | None) -> Activity:
+    """Read the activity of the hook from the state and the marks of the store. Raises StoreError."""
+    by_family: dict[str, Values] = {
+        family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
+    }
+    past_verdicts: list[RecordedVerdict] = []
+    with context.existing_state(home, tell=terminal.say) as state:
+        if state:
+            for metric in past_runs.read_metrics(state):
+                if metric.name in by_family:
+                    by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
+            past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
+    used = Usage(past_verdicts)
+    marks = store.marks(store.seqs_of(sorted(used.given_ids))) if store else []
+    bad = {(mark.verdict, mark.seq) for mark in marks}
+    cut_offs = past_runs.read_cut_offs(home, now_ms())
+    return Activity(by_family, used, len(bad), len(cut_offs))
+
+
+def _zero_metric(family: Family, value: str) -> Counter | Histogram:
+    labels = f'{family.label}="{value}"' if family.label else ""
+    if family.kind == COUNTER:
+        return Counter(family.name, labels, 0.0)
+    return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
+
+
+def activity_record(activity: Activity) -> dict[str, object]:
+    """Return the activity as an object for scripts, its metrics by their names."""
+    by_family = activity.by_family
+    record: dict[str, object] = {}
+    for family in FAMILIES:
+        records = {value: _metric_record(metric) for value, metric in by_family[family.name].items()}
+        record[family.name] = records if family.label else records[""]
+    used = activity.used
+    return {
+        **record,
+        "since": used.since,
+        "prompts": used.prompts,
+        "fire_rate": used.fire_rate,
+        "outcomes": used.outcomes,
+        "injected": used.injected,
+        "injected_per_spoken": used.injected_per_spoken,
+        "characters": used.units,
+        "characters_per_spoken": used.units_per_spoken,
+        "bad": activity.bad,
+        "latency_ms": used.latency_ms,
+        "cut_off": activity.cut_off,
+    }
+
+
+def metrics_text(activity: Activity) -> str:
+    """Return the metrics in Prometheus' text format."""
+    lines = []
+    for family in FAMILIES:
+        name = family.name
+        lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
+        for metric in activity.by_family[name].values():
+            braced = f"{{{metric.labels}}}" if metric.labels else ""
+            if isinstance(metric, Counter):
+                lines.append(f"{name}{braced} {_prometheus_number(metric.value)}")
+            else:
+                lines += [f'{name}_bucket{{{metric.labels},le="{_prometheus_number(le)}"}} {n}' for le, n in metric.buckets]
+                lines += [f"{name}_sum{braced} {_prometheus_number(metric.sum)}", f"{name}_count{braced} {metric.count}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def figure_rows(activity: Activity) -> list[tuple[str, str]]:
+    """Return the few figures of the activity that a person wants to know, each behind its name."""
+    used = activity.used
+    share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
+    spoken = f"{used.spoke:,}{share}"
+    each = "" if used.injected_per_spoken is None else f", {used.injected_per_spoken:.1f} each time"
+    rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
+    if used.with_lines:
+        rows.insert(2, ("prompts with lines", f"{used.with_lines:,} ({used.with_lines / used.prompts:.0%})"))
+    lines, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
+    if lines:
+        rows.append(("lines opened", f"{opened:,.0f} of {lines:,.0f} ({opened / lines:.0%})"))
+    if activity.bad:
+        rows.append(("called wrong", f"{activity.bad:,}"))
+    if latency_ms := used.latency_ms.get(PROMPT_EVENT):
+        rows.append(("time at a prompt", f"{latency_ms['p50']:.0f} ms; 95 of 100 took {latency_ms['p95']:.0f} ms at most"))
+    return rows
+
+
+def _prometheus_number(value: float) -> str:
+    """Return a number as Prometheus writes it.
+
+    >>> _prometheus_number(3.0), _prometheus_number(0.0005), _prometheus_number(float("inf"))
+    ('3', '0.0005', '+Inf')
+    """
+    return "+Inf" if value == float("inf") else f"{value:.0f}" if value.is_integer() else repr(value)
+
+
+def _metric_record(metric: Counter | Histogram) -> object:
+    if isinstance(metric, Counter):
+        return int(metric.value) if metric.value.is_integer() else metric.value
+    return {
+        "count": metric.count,
+        "sum": metric.sum,
+        "mean": metric.sum / metric.count if metric.count else None,
+        "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
+    }
+
+
+def _count(metric: Counter | Histogram) -> float:
+    return metric.value if isinstance(metric, Counter) else float(metric.count)
+
 
 MAX_SECTION_LINES = 5  # memories or groups in each section of the terminal's report
 LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before it
@@ -46,18 +259,18 @@ def report(
     forms = {"--json": as_json, "--html": html is not None} if prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
     if serve:
-        from subcog_hooks.cli.page import page_server  # it loads http.server
+        from subcog_hooks.cli import page  # it loads http.server
 
-        page_server.serve(partial(_build_page, is_served=True), _figure_rows)
+        page.serve(partial(_build_page, is_served=True), _figure_rows)
         return
     with context.reading() as store:
-        happened = metrics.read_activity(context.home(), store)
+        happened = read_activity(context.home(), store)
         if prometheus:
-            terminal.raw(metrics.metrics_text(happened))
+            terminal.raw(metrics_text(happened))
             return
         contents = doctor_memories.inventory_of(store)
     if as_json:
-        terminal.json({**metrics.activity_record(happened), **_report_record(contents)}, indent=1)
+        terminal.json({**activity_record(happened), **_report_record(contents)}, indent=1)
     elif store is None and (html is not None or not happened.used.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
@@ -109,7 +322,7 @@ def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
         projects.add_row(f"and {pluralize(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
     parts: list[RenderableType] = [
         Text(f"What happened since {day(since)}" if since is not None else "No prompt has come to the hook yet", style="bold"),
-        figures_table(metrics.figure_rows(happened)),
+        figures_table(figure_rows(happened)),
         "",
         Text("What is there", style="bold"),
         figures_table(_figure_rows(contents)),

@@ -9,7 +9,7 @@ from subcog_hooks.capture.jsonl import format_date
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.log import to_json
 from subcog_hooks.recall.hits import BY_RELEVANCE, HIGH, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
-from subcog_hooks.settings.keys import Key
+from subcog_hooks.settings.sources import Key
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
@@ -34,7 +34,7 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
-    from subcog_hooks.cli.terminal.screen import break_line
+    from subcog_hooks.cli.terminal.output import break_line
 
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1

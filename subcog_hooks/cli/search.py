@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from subcog_hooks.cli import results, searching
-from subcog_hooks.cli.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
+from subcog_hooks.cli.search_sources import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
 from subcog_hooks.cli.terminal import inputs
 
 TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # any other kind: str | None

@@ -1,19 +1,26 @@
-"""The sources of a search in the terminal: store, index and vectors, and the encoder of the query."""
+"""The options of a search, and its sources: store, index and vectors, and the encoder of the query.
+
+The options are one table, used by typer on a terminal and by `parse_command_line` in a script: typer and rich take longer to
+load than a search takes.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
+from subcog_hooks.cli import results
 from subcog_hooks.cli.results import confidence_of
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, terminal
 from subcog_hooks.core import records
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
@@ -26,6 +33,7 @@ from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.memory import STATUSES
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of
@@ -34,6 +42,113 @@ from subcog_hooks.store.vector_reader import ExtensionMissing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.embed.static_encoder import Encode
+
+
+COMMAND, QUIET, END = "search", "--quiet", "--"
+SWITCH, SHAPE, STRING, LIST, NUMBER = "switch", "shape", "string", "list", "number"  # the kinds of options
+ONLY_TERMINAL = "team"  # This option needs more than this table.
+MAX_DIGITS = 7
+
+
+class Option(NamedTuple):
+    """One option: a row of search_options.tsv. name: with underscores, as in SearchOptions; letter: the short form; high: the
+    largest number. "" stands for none.
+    """
+
+    name: str
+    kind: str
+    letter: str
+    metavar: str
+    default: str
+    high: str
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+OPTIONS = tuple(
+    Option._make((*cells, help_text.replace("STATUSES", ", ".join(STATUSES[1:-1]))))
+    for *cells, help_text in read_rows(__file__, "search_options.tsv")
+)
+_BY_FLAG = {flag: option for option in OPTIONS if option.name != ONLY_TERMINAL for flag in (option.flag, option.letter) if flag}
+
+
+class SearchOptions:
+    """The values of the options by name. shape: the output format, TABLE or a format for programs."""
+
+    query: Sequence[str] = ()
+    shape = results.TABLE
+    limit: int | None = None
+    page = 1
+    namespace: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    path: Sequence[str] = ()
+    project: str | None = None
+    all_projects = False
+    since: str | None = None
+    status: Sequence[str] = ()
+    mode = HYBRID
+    fast = False
+    progressive = False
+    state: Sequence[str] = ()
+    explain = False
+    rank = False
+    sessions = False
+    batch: str | None = None
+
+
+def parse_command_line(words: Sequence[str]) -> SearchOptions | None:
+    """Parse a command line as typer would; return None where typer has to parse it.
+
+    words: the command's name first. Typer parses every line that asks for a table on a terminal or has a fault.
+    """
+    if not words or words[0] != COMMAND:
+        return None
+    options = SearchOptions()
+    query: list[str] = []
+    remaining = list(words[:0:-1])  # The next word is the last element.
+    while remaining:
+        word = remaining.pop()
+        if word == END:
+            query += remaining[::-1]
+            break
+        if word == "-" or not word.startswith("-"):
+            query.append(word)
+            continue
+        flag, has_value, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        option = _BY_FLAG.get(flag)
+        if option is None:
+            return None
+        if option.kind not in (SWITCH, SHAPE) and not has_value:
+            if not remaining:
+                return None
+            has_value, value = "=", remaining.pop()
+        if not _set_value(options, option, value if has_value else None):
+            return None
+    options.query = query
+    return options if options.batch or options.shape != results.TABLE else None
+
+
+def _set_value(options: SearchOptions, option: Option, value: str | None) -> bool:
+    if option.kind in (SWITCH, SHAPE):
+        if value is not None or (option.kind == SHAPE and options.shape != results.TABLE):
+            return False
+        if option.kind == SHAPE:
+            options.shape = option.name
+        else:
+            setattr(options, option.name, True)
+    elif option.kind == STRING:
+        setattr(options, option.name, value)
+    elif option.kind == LIST:
+        setattr(options, option.name, (*getattr(options, option.name), value))
+    else:
+        if not value or not value.isdecimal() or len(value) > MAX_DIGITS or not 1 <= int(value) <= int(option.high):
+            return False
+        setattr(options, option.name, int(value))
+    return True
+
 
 PENDING = "some vectors are pending, so confidence rests on words alone"
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from subcog_hooks.cli import past_sessions, results
-from subcog_hooks.cli.search_options import END, QUIET, SearchOptions, parse_command_line
-from subcog_hooks.cli.search_sources import answer_page, run_batch
+from subcog_hooks.cli.search_sources import END, QUIET, SearchOptions, answer_page, parse_command_line, run_batch
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
 from subcog_hooks.core import records
@@ -97,10 +96,10 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
 
 def _find_ranking_provider() -> Provider:
     """Return the provider of `llm.at_rest`. Raises UsageError for an agent, ProviderError where none is chosen, ConfigError."""
-    from subcog_hooks.cli.terminal import author
+    from subcog_hooks.cli import command_table
     from subcog_hooks.llm import providers  # Few searches are ranked by a model.
 
-    if author.is_agent():
+    if command_table.is_agent():
         raise UsageError("--rank sends memories to a language model, and this command is run by an agent", "leave it out")
     provider = providers.background_provider(context.settings(), context.home())
     if provider is None:

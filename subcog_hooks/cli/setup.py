@@ -8,10 +8,9 @@ from typer import Option
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli import embedding, import_from, import_sessions
+from subcog_hooks.cli import background_jobs, embedding, import_from, past_sessions
 from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.proposals import learning_runs, memory_questions
 from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING
 from subcog_hooks.cli.terminal import context, inputs
@@ -195,7 +194,7 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
         return
     try:
         with EpisodeStore.writer(context.home()) as store:
-            report = import_sessions.read_with_progress(store, transcripts)
+            report = past_sessions.read_with_progress(store, transcripts)
     except SubcogError as error:
         terminal.complain(f"subcog: {error.message}")
         return

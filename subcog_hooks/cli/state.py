@@ -16,8 +16,8 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ExtraMissing, UsageErro
 from subcog_hooks.cues import condition_syntax
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import facts, status_line
-from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import is_paused
 
 MAX_FLAGS = 200
 SET, KNOWN_HERE = "set by you", "known here"
@@ -166,7 +166,7 @@ def resume() -> None:
     Example: subcog resume
     """
     with context.open_state(terminal.say) as state:
-        was_paused = state_values.is_paused(state, now_ms())
+        was_paused = is_paused(state, now_ms())
         state.run("DELETE FROM pause")
     if not was_paused:
         raise nothing_found("not paused")

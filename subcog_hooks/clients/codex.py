@@ -5,15 +5,14 @@ After a compaction it asks for a new start with the next prompt, but not where t
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings
-from subcog_hooks.clients.instructions import first_files, read_texts
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings, first_files, read_texts
 from subcog_hooks.core import light_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 ON_TERMINAL = "cli"  # `codex exec` writes another source into its session.
 MAX_FIRST_LINE = 256 * 1024  # bytes; the line has Codex's instructions for the model, of 20 kB.

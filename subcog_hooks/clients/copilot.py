@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Settings, has_terminal
-from subcog_hooks.clients.instructions import all_files, read_texts, rule_files
+from subcog_hooks.clients.description import (
+    COMPACTED,
+    ENTRIES,
+    TOP_LEVEL,
+    Client,
+    Contract,
+    Settings,
+    all_files,
+    has_terminal,
+    read_texts,
+    rule_files,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:

@@ -6,14 +6,23 @@ which newer versions take. A text of more than 10,000 characters is dropped.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import COMPACTED, ENTRIES, SNAKE_CASE, Client, Contract, Settings
-from subcog_hooks.clients.instructions import all_files, read_texts, rule_files
+from subcog_hooks.clients.description import (
+    COMPACTED,
+    ENTRIES,
+    SNAKE_CASE,
+    Client,
+    Contract,
+    Settings,
+    all_files,
+    read_texts,
+    rule_files,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:

@@ -5,14 +5,13 @@ From the hooks reference of docs.factory.ai. A compaction begins a session with 
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings
-from subcog_hooks.clients.instructions import all_files, read_texts
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, all_files, read_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:

@@ -6,15 +6,24 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings, has_terminal
-from subcog_hooks.clients.instructions import all_files, configured_names, read_texts
+from subcog_hooks.clients.description import (
+    GROUPS,
+    TO_BE_COMPACTED,
+    Client,
+    Contract,
+    Settings,
+    all_files,
+    configured_names,
+    has_terminal,
+    read_texts,
+)
 from subcog_hooks.core.files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 MAX_SESSION_FILE = 64 * 1024 * 1024  # bytes, read once after a `/compress`
 MAX_HEAD = 200  # bytes of a message with its id, its time and its type

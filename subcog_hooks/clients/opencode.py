@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import COMPACTED, PLUGIN, Client, Contract, Folder, Settings, has_terminal
-from subcog_hooks.clients.instructions import first_files, read_texts
+from subcog_hooks.clients.description import (
+    COMPACTED,
+    PLUGIN,
+    Client,
+    Contract,
+    Folder,
+    Settings,
+    first_files,
+    has_terminal,
+    read_texts,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:

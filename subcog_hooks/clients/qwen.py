@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, has_terminal
-from subcog_hooks.clients.instructions import all_files, configured_names, read_texts, rule_files
+from subcog_hooks.clients.description import (
+    GROUPS,
+    Client,
+    Contract,
+    Settings,
+    all_files,
+    configured_names,
+    has_terminal,
+    read_texts,
+    rule_files,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from subcog_hooks.clients.instructions import Place
+    from subcog_hooks.clients.description import Place
 
 # Qwen Code 0.24.4 sets it for its hooks, but not in print mode.
 HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))

@@ -1,14 +1,23 @@
-"""Files and folders: regular files within a size, private ones, the folders at hand, and tables, `NAME.tsv` beside a module.
+"""Files and folders: regular files within a size, private ones, whole ones, and tables, `NAME.tsv` beside a module.
 
 In a table a line is a row, a tab ends a cell, and a line that begins with `#` is a comment. Nothing is escaped. Reading 200
-rows takes .1 ms, as long as importing them from a Python module with cached bytecode.
+rows takes .1 ms, as long as importing them from a Python module with cached bytecode. A whole file is written beside its
+target, under a unique name, then moved into its place.
 """
+
+from __future__ import annotations
 
 import os
 import stat
 import sys
+import time
 
 from subcog_hooks.core.errors import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self, TextIO
+
 
 USERS_FILE = "/etc/passwd"  # the users of this machine
 STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
@@ -112,3 +121,57 @@ def read_words(module_file: str, name: str) -> dict[str, frozenset[str]]:
 def read_weights(module_file: str, name: str) -> dict[str, tuple[float, ...]]:
     """Return the numbers of each row by the row's name."""
     return {key: tuple(map(float, cells)) for key, *cells in read_rows(module_file, name)}
+
+
+_SUFFIX = ".subcog"  # the end of a temporary name, behind eight random letters
+_REPLACE_TRIES = 20
+
+
+class WholeFile:
+    """A text file that replaces another at the end of a `with`; it is deleted where the block fails.
+
+    target: the path to replace, with links resolved by the caller; path: the temporary path, for the user alone.
+    """
+
+    __slots__ = ("file", "path", "target")
+
+    file: TextIO
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.path = ""
+
+    def __enter__(self) -> Self:
+        """Begin the file. Raises OSError."""
+        import tempfile  # 3 ms, and no hook writes a file so
+
+        folder, name = os.path.split(self.target)
+        descriptor, self.path = tempfile.mkstemp(_SUFFIX, f"{name}.", folder)
+        self.file = open(descriptor, "w", encoding="utf-8", newline="")
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Put the file in place, or remove it. Raises OSError."""
+        try:
+            if kind is None:
+                self.file.flush()
+                os.fsync(self.file.fileno())
+                if sys.platform == "win32":
+                    self.file.close()  # or it cannot be moved
+                replace_file(self.path, self.target)
+        finally:
+            self.file.close()
+            if os.path.lexists(self.path):
+                os.unlink(self.path)
+
+
+def replace_file(source: str, target: str) -> None:
+    """Move a file into the place of another. Windows refuses while a process reads it: then try for 0.2 s. Raises OSError."""
+    for _ in range(_REPLACE_TRIES - 1):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(0.01)
+        else:
+            return
+    os.replace(source, target)

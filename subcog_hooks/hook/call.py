@@ -10,8 +10,7 @@ from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import IdMaker, now_ms
-from subcog_hooks.store.state import MADE_ANEW, State, discard
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.state import MADE_ANEW, CompiledSettings, State, discard
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
 from subcog_hooks.store.verdicts import OPEN, START
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.embed.static_encoder import StaticEncoder
     from subcog_hooks.recall.hits import Eligibility
@@ -153,11 +152,11 @@ class HookCall:
 
     def shows_itself(self, content: str) -> bool:
         """Return whether the client itself puts this text before the model of the session."""
-        from subcog_hooks.hook import shown_texts  # Few memories are from such files.
+        from subcog_hooks.hook import facts  # Few memories are from such files.
 
         if self._shown_texts is None:
-            self._shown_texts = shown_texts.read_shown_texts(self.payload, self.here)
-        return shown_texts.shows(self._shown_texts, content)
+            self._shown_texts = facts.read_shown_texts(self.payload, self.here)
+        return facts.shows(self._shown_texts, content)
 
     def log(self, message: str) -> None:
         """Write a line to the log."""

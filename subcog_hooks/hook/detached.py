@@ -1,4 +1,4 @@
-"""Processes that outlive the hook and hold none of its files, once its answer is written; one keeps a late answer of an LLM."""
+"""Processes that outlive the hook and hold none of its files, their priority, and the keeper of a late answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 from subcog_hooks.core import child_environment, light_json
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,3 +115,40 @@ def keep_late_answer() -> None:
     state = State.open(Home.find(), WRITE_WAIT_MS)
     ask.cache_answer(state, fields["key"], fields["answer"], now_ms(), ANSWER_KEPT_MS)
     state.close()
+
+
+LOWEST_PRIORITY = "19"  # the highest nice value of a session
+_DARWIN_PROCESS, _DARWIN_BACKGROUND = 4, 0x1000  # PRIO_DARWIN_PROCESS, PRIO_DARWIN_BG of <sys/resource.h>
+
+
+def lower_priority(*, wholly: bool) -> None:
+    """Lower the priority for processor and disk of a process that `start_process` began, as far as the system allows.
+
+    A process that calls the jobs directly keeps its priority. wholly: also below the processes of other sessions.
+    """
+    if sys.platform != "win32":
+        leads_group = sys.platform == "darwin" and os.getpgrp() == os.getpid()  # On macOS a spawn begins no session.
+        if os.getsid(0) != os.getpid() and not leads_group:
+            return
+    import psutil  # for background processes alone
+
+    yield_to_others()
+    if wholly and sys.platform == "linux":
+        # Linux divides the processor among sessions before it compares the nice values of processes: of two busy processes,
+        # one idle by nice and policy in its own session, each got half. With the session's nice value the idle one got 2 %.
+        try:
+            with open("/proc/self/autogroup", "w", encoding="ascii") as file:
+                file.write(LOWEST_PRIORITY)
+        except OSError:
+            pass  # Some kernels have none.
+    try:
+        process = psutil.Process()
+        if sys.platform == "linux":
+            process.ionice(psutil.IOPRIO_CLASS_IDLE)
+        elif sys.platform == "win32":
+            process.nice(psutil.IDLE_PRIORITY_CLASS)
+            process.ionice(psutil.IOPRIO_VERYLOW)
+        elif sys.platform == "darwin":
+            os.setpriority(_DARWIN_PROCESS, 0, _DARWIN_BACKGROUND)  # processor, disk and network
+    except (OSError, psutil.Error):
+        pass  # Some systems allow this only to root.

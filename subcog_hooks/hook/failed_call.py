@@ -12,7 +12,8 @@ from subcog_hooks.hook.payload import FAILURE_EVENT, input_of, text_of
 from subcog_hooks.hook.prompt_search import open_sources
 from subcog_hooks.recall import pipeline
 from subcog_hooks.settings.defaults import SESSION_LINES
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import sessions
+from subcog_hooks.store.state import is_paused
 from subcog_hooks.store.verdicts import REPEATED, SPENT
 from subcog_hooks.text.pasted import find_failures
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.hook.call import HookCall
 
 MAX_MEMORIES = 1  # memories beside one error
@@ -38,7 +39,7 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
     if call is None:
         return
     settings = call.settings
-    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or is_paused(call.state, call.now_ms):
         return
     verdict = _decide_on_error(error, call)
     if verdict is None:

@@ -5,8 +5,8 @@ The imports take a tenth of a second, most of it for the redaction of secrets: t
 
 from __future__ import annotations
 
-from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import find_near_duplicates
+from subcog_hooks.capture.jsonl import redact_note
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.redaction.masking import mask_secrets
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
 
 MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
 MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.

@@ -12,17 +12,16 @@ from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_to
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import EARLY_PROMPTS, RECENT
 from subcog_hooks.settings.defaults import BACKGROUND_LLM, NEVER, NO_LLM, SECOND_LOOK, SESSION_LINES
-from subcog_hooks.store import state_values
+from subcog_hooks.store.state import is_paused
 from subcog_hooks.store.verdicts import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
-from subcog_hooks.text import typed_prompt
-from subcog_hooks.text.vocabulary import GOVERNED
+from subcog_hooks.text import GOVERNED, typed_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.settings.defaults import Settings
 
 SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.
@@ -105,7 +104,7 @@ def _silence_reason(reading: PromptReading) -> str:
         return NOMEM
     if not settings["surfacing.enabled"] or not settings["search_intent.enabled"]:
         return OFF
-    if state_values.is_paused(reading.call.state, reading.call.now_ms):
+    if is_paused(reading.call.state, reading.call.now_ms):
         return PAUSED
     return "" if typed_prompt.is_typed(reading.prompt) else NOT_TYPED  # Last, since only this outcome allows a stored text.
 

@@ -22,7 +22,7 @@ from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorReader, vectors_path
 from subcog_hooks.store.verdicts import BELOW, INTENT, LLM, RECALL
-from subcog_hooks.text.vocabulary import GOVERNED
+from subcog_hooks.text import GOVERNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

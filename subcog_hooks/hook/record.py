@@ -5,9 +5,10 @@ from __future__ import annotations
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.hook.choose import bars_from_settings, injected_judgements
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT
-from subcog_hooks.store import sessions, state_values, verdicts
+from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import WRITTEN_BY_MODEL
 from subcog_hooks.store.sessions import LastPrompt
+from subcog_hooks.store.state import note_seen
 from subcog_hooks.store.verdicts import (
     INJECTED,
     LINES,
@@ -66,7 +67,7 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     try:
         call.state.begin_briefly()
         verdicts.keep_verdict(call.state, record, call.now_ms)
-        state_values.note_seen(call.state, call.seen_files, call.now_ms)
+        note_seen(call.state, call.seen_files, call.now_ms)
         if event in (START_EVENT, SUBAGENT_EVENT):
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
             by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
@@ -90,7 +91,7 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         verdict.detected.record_metrics(verdict.examined, state)
         verdict.detected.learn(state, keeps_answers=reading.keeps_texts)
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
-    state_values.note_seen(state, call.seen_files, call.now_ms)
+    note_seen(state, call.seen_files, call.now_ms)
     if sessions.has_second_look(state, call.session):
         from subcog_hooks.store import past_runs  # Few prompts follow a second look.
 

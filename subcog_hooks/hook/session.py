@@ -24,7 +24,8 @@ from subcog_hooks.hook.payload import (
     text_of,
 )
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.store import lookups, sessions, state_values
+from subcog_hooks.store import lookups, sessions
+from subcog_hooks.store.state import REMIND_EVERY_MS, is_due, is_paused, set_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any  # of JSON
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.store.memory import Memory
@@ -150,7 +151,7 @@ def _note_remark(call: HookCall, untold: Sequence[str], news: Sequence[str]) -> 
         for line in news:
             call.state.run("DELETE FROM news WHERE line = ?", (line,))
     else:
-        state_values.set_due(call.state, "reminder", call.now_ms + state_values.REMIND_EVERY_MS)
+        set_due(call.state, "reminder", call.now_ms + REMIND_EVERY_MS)
 
 
 def _noted_text(call: HookCall, untold: Sequence[str]) -> str:
@@ -178,7 +179,7 @@ def _reminder_text(call: HookCall) -> str:
     if not call.settings[REMIND_SETTING]:
         return ""
     waiting = call.store.count_pending()
-    if not waiting or not state_values.is_due(call.state, "reminder", call.now_ms, state_values.REMIND_EVERY_MS):
+    if not waiting or not is_due(call.state, "reminder", call.now_ms, REMIND_EVERY_MS):
         return ""
     return f"subcog: {waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"
 
@@ -270,7 +271,7 @@ def silence_reason(call: HookCall) -> str:
     for name in ("surfacing.enabled", "surfacing.session_start"):
         if not call.settings[name]:
             return f"{name} is false"
-    return "paused; `subcog resume` ends it" if state_values.is_paused(call.state, call.now_ms) else ""
+    return "paused; `subcog resume` ends it" if is_paused(call.state, call.now_ms) else ""
 
 
 def _forget_given(call: HookCall) -> list[str]:

@@ -6,13 +6,12 @@ import os
 import sys
 
 from subcog_hooks.core import database, light_json
-from subcog_hooks.core.paths import find_home
+from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import SCHEMA, State
-from subcog_hooks.store.state_values import CompiledSettings, is_paused
+from subcog_hooks.store.state import SCHEMA, CompiledSettings, State, is_paused
 from subcog_hooks.store.store_reader import StoreReader
 
 MAX_PAYLOAD = 1 << 20  # bytes; the client sends some 2,000.

@@ -11,8 +11,9 @@ from subcog_hooks.hook import tool_search
 from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import TOOL_EVENT, input_of, session_of, text_of
 from subcog_hooks.hook.tool_search import CueSearch, ToolTarget, read_target, replaced_text
-from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import is_paused, is_unasked
 from subcog_hooks.store.verdicts import REPEATED, SPENT
 
 TYPE_CHECKING = False
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
-    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.hook.second_look import LateAnswer
@@ -60,7 +61,7 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
         if show_command.may_run_command(command, call):
             write(show_command.PERMISSION)  # The agent opens the session's memories unasked.
             return
-    if state_values.is_paused(call.state, call.now_ms):
+    if is_paused(call.state, call.now_ms):
         return
     verdict, late = _decide_call(call)
     if verdict is None:
@@ -157,10 +158,10 @@ def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
     state = State.open(home, NOTE_WAIT_MS)
     try:
         now = now_ms()
-        if not is_asked and not state_values.is_unasked(state, session, now + LASTS_MS // 2):
+        if not is_asked and not is_unasked(state, session, now + LASTS_MS // 2):
             state.run("DELETE FROM unasked WHERE until < ?", (now,))
             state.run("INSERT OR REPLACE INTO unasked VALUES (?, ?)", (session, now + LASTS_MS))
-        elif is_asked and state_values.is_unasked(state, session, now):
+        elif is_asked and is_unasked(state, session, now):
             state.run("DELETE FROM unasked WHERE session = ?", (session,))
     finally:
         state.close()

@@ -13,8 +13,8 @@ from subcog_hooks.recall.hits import ACTION, LEXICAL, PATH, PATTERN, STATE, WORD
 from subcog_hooks.store import lookups, project, sessions
 from subcog_hooks.store.memory import SECTION_PREFIX, is_from_instructions
 from subcog_hooks.store.store_reader import audience_of, audiences_of
+from subcog_hooks.text import STOP
 from subcog_hooks.text.actions import EDITING
-from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,17 +12,17 @@ from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.hook.payload import OF_CLIENT, PROMPT_EVENT, text_of
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER, NO_NOTES
-from subcog_hooks.store import project, state_values
+from subcog_hooks.store import project
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
+from subcog_hooks.store.state import State, is_paused
 from subcog_hooks.text.typed_prompt import without_added
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
-    from subcog_hooks.core.paths import Home
 
 # ATTENDED is 1 where a person sits at the session. Clients without it (2.1.197) set STARTED_AS, to `cli` on a terminal.
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
@@ -147,6 +147,6 @@ def _is_paused(home: Home) -> bool:
     except StoreError:
         return False
     try:
-        return state_values.is_paused(state, now_ms())
+        return is_paused(state, now_ms())
     finally:
         state.close()

@@ -6,10 +6,9 @@ from math import exp
 
 from subcog_hooks.core.files import read_rows, read_weights
 from subcog_hooks.core.records import record
-from subcog_hooks.text import vocabulary
+from subcog_hooks.text import ACKNOWLEDGED, CLASSES, FILLERS, OPENERS
 from subcog_hooks.text.languages import is_foreign, is_function_word
 from subcog_hooks.text.typed_prompt import Prompt, is_typed, prepare_prompt, runs_between_signs
-from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -325,7 +324,7 @@ UNREAD_CONFIDENCE = 0.5  # of a prompt in another script: the lowest with which 
 SIGNALS = [(pattern, family, float(weight)) for pattern, family, _, weight in read_rows(__file__, "signals.tsv")]
 CUES = read_weights(__file__, "cues.tsv")  # one weight for each of TYPES
 BIAS = CUES.pop("bias")
-MATCHER = Matcher([pattern for pattern, _, _ in SIGNALS], vocabulary.CLASSES, vocabulary.OPENERS)
+MATCHER = Matcher([pattern for pattern, _, _ in SIGNALS], CLASSES, OPENERS)
 _NONE = TYPES.index(NONE)
 
 
@@ -398,7 +397,7 @@ def read_prompt(prompt: str) -> Reading:
     prepared = prepare_prompt(prompt)
     if is_foreign(prepared.text):  # a language without signals: recall may try
         parts = runs_between_signs(prepared.text)
-        is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
+        is_talk = bool(parts) and all(part in ACKNOWLEDGED for part in parts)
         intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD_CONFIDENCE)
         return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prepared, is_foreign=True)
     words = split_prompt(prepared.text.lower())

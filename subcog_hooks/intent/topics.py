@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.intent.keywords import END, MAX_TOPICS, NOTHING_SURELY, QUESTION, is_file
-from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
+from subcog_hooks.text import ACKNOWLEDGED, CLASSES, FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from subcog_hooks.core.files import read_rows, read_words
+from subcog_hooks.text import EVERYDAY, STOP
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.names import EDGES, find_names, has_name, has_parts
 from subcog_hooks.text.pasted import is_pasted
 from subcog_hooks.text.standing_rules import ORDERS
 from subcog_hooks.text.typed_prompt import FENCES, prepare_prompt
-from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 MAX_HEADER_LINES = 6  # lines among which two fields of a mail stand
 MAX_LINE_WORDS = 5  # of a greeting or a closing

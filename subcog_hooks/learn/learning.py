@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.learn import repetition, transcript, transcript_files
+from subcog_hooks.learn import quoting, transcript, transcript_files
 from subcog_hooks.learn.proposals import (
     LearningOptions,
     LearningReport,
@@ -184,7 +184,7 @@ def propose_repeated(run: LearningRun, pace: Pace) -> list[learned.HeardTurn]:
     surest_first = sorted(unsure.values(), key=lambda proposal: (-proposal.certainty, proposal.id))
     utterances = [_memory_utterance(memory, run.state) for memory in kept_memories]
     utterances += map(_proposal_utterance, [*fresh, *surest_first])
-    for group in repetition.find_repeated(utterances, pace):
+    for group in quoting.find_repeated(utterances, pace):
         first_id, *repeated = [utterance.key for utterance in group.utterances]
         status = stored[first_id].status if first_id in stored else ""
         if status == SUPERSEDED:
@@ -267,8 +267,8 @@ def _mark_superseded(store: Store, ids: Sequence[str], successor_id: str) -> Non
         store.modify(waiting, lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=successor_id))
 
 
-def _proposal_utterance(proposal: Proposal) -> repetition.Utterance:
-    return repetition.Utterance(
+def _proposal_utterance(proposal: Proposal) -> quoting.Utterance:
+    return quoting.Utterance(
         proposal.id,
         proposal.text,
         session=name_session(proposal.path),
@@ -278,9 +278,9 @@ def _proposal_utterance(proposal: Proposal) -> repetition.Utterance:
     )
 
 
-def _memory_utterance(memory: Memory, state: State | None) -> repetition.Utterance:
+def _memory_utterance(memory: Memory, state: State | None) -> quoting.Utterance:
     earlier = learned.find_proposal(state, memory.id) if state else None
-    return repetition.Utterance(
+    return quoting.Utterance(
         memory.id,
         memory.content,
         session=session_id(memory),

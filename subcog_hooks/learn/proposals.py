@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.compose import Removed, only_names_secret, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.jsonl import Removed, Row, only_names_secret, sum_removed
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
-from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn
-from subcog_hooks.learn.repetition import is_different
+from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn, is_different
 from subcog_hooks.learn.transcript_files import SessionFolders, name_session
 from subcog_hooks.learn.turn_scores import CALL_REFUSED, PACKAGED_FIT, Fit, TypedTurn
 from subcog_hooks.redaction.redact import redact

@@ -16,7 +16,7 @@ from collections import deque
 from itertools import takewhile
 from typing import BinaryIO, NamedTuple
 
-from subcog_hooks.capture.compose import replace_surrogates
+from subcog_hooks.capture.jsonl import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.learn import transcript_rows
 from subcog_hooks.learn.transcript_files import find_folder, name_session, open_session, parse_time_ms

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import exp
 
-from subcog_hooks.capture.compose import replace_surrogates
+from subcog_hooks.capture.jsonl import replace_surrogates
 from subcog_hooks.core.files import read_rows, read_weights
 from subcog_hooks.text.typed_prompt import is_typed, prepare_prompt, split_sentences
 

@@ -6,8 +6,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.records import record
 from subcog_hooks.recall import logit, query
 from subcog_hooks.store.memory import LEARNED
-from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.vocabulary import STOP
+from subcog_hooks.text import STOP, analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

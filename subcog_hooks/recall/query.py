@@ -10,9 +10,8 @@ from math import log
 
 from subcog_hooks.core.records import record
 from subcog_hooks.store.index import ASKED, LABELS, SHORT, LexicalIndex
-from subcog_hooks.text import analysis, languages
+from subcog_hooks.text import EVERYDAY, STOP, analysis, languages
 from subcog_hooks.text.typed_prompt import ends_of, quoted_phrases
-from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

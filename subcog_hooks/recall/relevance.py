@@ -14,8 +14,7 @@ from subcog_hooks.core.files import read_rows
 from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
-from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.vocabulary import EVERYDAY, STOP
+from subcog_hooks.text import EVERYDAY, STOP, analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from subcog_hooks.settings.defaults import ALPHA, RELEVANCE
 from subcog_hooks.store.index import LABEL
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store_reader import Filter, StoreReader, audience_of, audiences_of
+from subcog_hooks.text import EVERYDAY, STOP
 from subcog_hooks.text.analysis import EXACT, spread_words
-from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

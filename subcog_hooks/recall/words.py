@@ -11,8 +11,7 @@ from subcog_hooks.recall.query import Query, rarity
 from subcog_hooks.store.index import ASKED, ASKED_AT, LABEL, LexicalIndex
 from subcog_hooks.store.index import LABELS as LABEL_WORDS
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.text import analysis
-from subcog_hooks.text.vocabulary import STOP
+from subcog_hooks.text import STOP, analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

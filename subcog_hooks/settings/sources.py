@@ -1,24 +1,249 @@
-"""Sources of settings: config.toml, a project's .subcog.toml and environment variables, with their faults by line.
+"""Types, ranges and help of the settings (`settings.tsv`), and their sources, with faults by line.
 
-A project may tune; only the user names a model or starts a process. Loaded by the terminal, and by a hook where a variable is
-set or after a file has changed: parsing TOML costs 12 ms in a fresh process.
+The sources are config.toml, a project's .subcog.toml and variables. A project may tune; only the user names a model or starts
+a process. Loaded by the terminal, and by a hook where a variable is set or after a file has changed: parsing TOML costs 12 ms
+in a fresh process.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from typing import NamedTuple, TypeGuard
+from urllib.parse import unquote, urlsplit
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.files import read_regular
-from subcog_hooks.settings.defaults import EVERYTHING, SWITCHES, Settings
-from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
+from subcog_hooks.settings.defaults import (
+    DEFAULTS,
+    EVERYTHING,
+    NOT_READ,
+    ROWS,
+    SWITCHES,
+    TUNED_SECTIONS,
+    WITH_TRANSCRIPT,
+    Settings,
+    Value,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from subcog_hooks.settings.defaults import Value
+
+MAX_NAME = 200  # characters
+MAX_PATH = 1_000  # characters of a path, or of a list
+MAX_AGE = 5  # characters of an age
+MAX_SHOWN = 80  # characters of a value that is refused
+
+_SWITCH, _NUMBER, _ONE, _SOME, _LIST, _NAMES = "switch", "number", "one", "some", "list", "names"
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+class Key(NamedTuple):
+    """A setting.
+
+    rights: whether a project's file and variables may set any value, or `raise` or `lower` the user's. kind: the type's first
+    word; words: the bounds of a number, or the choices. form: the expected form of any other text.
+    """
+
+    name: str
+    default: Value
+    rights: frozenset[str]
+    kind: str
+    words: tuple[str, ...]
+    form: str
+    help: str
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether a project's file may not set it."""
+        return "own" in self.rights
+
+    @property
+    def way(self) -> str:
+        """The only way in which a project's file or a variable may change it: raise or lower, "" for any."""
+        return next((way for way in ("raise", "lower") if way in self.rights), "")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it can be, or can have; none for a number or another text."""
+        return ("true", "false") if self.kind == _SWITCH else self.words if self.kind in (_ONE, _SOME) else ()
+
+    @property
+    def variable(self) -> str:
+        """The variable that sets it, "" for none. A personal setting has one only where a variable can only tighten it."""
+        section, _, name = self.name.partition(".")
+        is_tuned = section in TUNED_SECTIONS and (not self.is_personal or self.way)
+        return f"SUBCOG_{section}_{name}".upper() if is_tuned else ""
+
+    @property
+    def permission(self) -> str:
+        """The limits of a project's file, "" where it may set the key freely."""
+        if self.is_personal:
+            return "A project's file may not set it"
+        change = "switch it off" if self.kind == _SWITCH else f"{self.way} it"
+        return f"A project's file may only {change}" if self.way else ""
+
+    @property
+    def expected(self) -> str:
+        """The allowed values, in words."""
+        if self.kind == _NUMBER:
+            low, high, *others = self.words
+            return " or ".join([f"{'a whole number ' if isinstance(self.default, int) else ''}{low} to {high}", *others])
+        if self.kind == _SOME:
+            return f"some of {', '.join(self.words[:-1])} and {self.words[-1]}, with commas between them"
+        if self.kind in (_LIST, _NAMES):
+            return f"{self.form}, at most {MAX_PATH:,} characters"
+        return self.form or " or ".join(filter(None, [", ".join(self.choices[:-1]), self.choices[-1]]))
+
+    def check_value(self, value: object) -> Value:
+        """Return the value of a settings file in this key's type. Raises ConfigError."""
+        checked = self._check_number(value) if self.kind == _NUMBER else value
+        if self._is_valid(checked):
+            return checked
+        raise self._refusal(value if self.kind in (_SWITCH, _NUMBER) else str(value)[:MAX_NAME])
+
+    def _is_valid(self, value: object) -> TypeGuard[Value]:
+        if self.kind in (_SWITCH, _NUMBER):
+            return isinstance(value, bool) if self.kind == _SWITCH else value is not None
+        if not isinstance(value, str):
+            return False
+        return value in self.words if self.kind == _ONE else _FORMS[self.kind](value) if value else value == self.default
+
+    def _check_number(self, value: object) -> Value | None:
+        """Return a number in this key's type, or its other word; None for any other value."""
+        low, high, *others = self.words
+        if isinstance(value, str):
+            return value if value in others else None
+        kind = int if isinstance(self.default, int) else float
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        # In this order: int(inf) is an error.
+        return kind(value) if float(low) <= value <= float(high) and kind(value) == value else None
+
+    def from_text(self, text: str) -> Value:
+        """Return the value that a person typed. Raises ConfigError."""
+        lowered = text.strip().lower()
+        if self.kind == _SWITCH:
+            return self.check_value(lowered in _TRUE if lowered in _TRUE + _FALSE else text)
+        if self.kind == _NUMBER:
+            try:
+                return self.check_value(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
+            except ValueError:
+                return self.check_value(lowered if lowered in self.words[2:] else text)
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if self.kind == _SOME and not {part.lower() for part in parts} <= {*self.words}:
+            raise self._refusal(text[:MAX_NAME])
+        if self.kind in (_LIST, _NAMES):
+            for name in parts if self.kind == _LIST else ():
+                if is_ambiguous_name(name) or (not os.path.isabs(name) and os.path.isdir(name)):
+                    raise self._refusal(name[:MAX_NAME])
+        if self.kind in (_SOME, _NAMES):
+            text = ",".join(parts)
+        return self.check_value(text.strip().lower() if self.kind in (_ONE, _SOME) else text.strip())
+
+    def _refusal(self, value: object) -> ConfigError:
+        """Return the error of a value. One of `llm` or `share` is not in it: it may be a secret in the wrong setting."""
+        if self.name.startswith(("llm.", "share.")):
+            return ConfigError(f"{self.name} {_find_fault(self.kind, str(value))}, expected {self.expected}")
+        return ConfigError(f"{self.name} is {_shorten_value(value)}, expected {self.expected}")
+
+
+def _shorten_value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
+
+
+def _find_fault(kind: str, text: str) -> str:
+    if kind == "address":
+        return "has a password or a query in it" if _has_more(text) else "is no address"
+    if kind == "server":
+        return "has a password in it" if _has_password(text) else "is no address"
+    return "is no full path" if kind == "path" else "does not hold"
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is a printable word. The code that uses it finds out whether the named thing exists."""
+    return text.isprintable() and " " not in text and len(text) <= MAX_NAME
+
+
+def _is_address(text: str) -> bool:
+    """Return whether a text is the address of a server without a password or key, because addresses are shown."""
+    try:
+        parts = urlsplit(text)
+        is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_server and text.isascii() and _is_name(text) and not _has_more(text)
+
+
+def _has_more(text: str) -> bool:
+    return not set("@?#\\").isdisjoint(text)
+
+
+def _is_server(text: str) -> bool:
+    """Return whether a text is a PostgreSQL server's address, or a service of libpq's, without a password."""
+    is_address = text.startswith(("postgresql://", "postgres://", "service=")) and len(text) > len("service=")
+    return is_address and _is_name(text) and not _has_password(text)
+
+
+def _has_password(text: str) -> bool:
+    login = text.partition("://")[2].rpartition("@")[0]
+    return ":" in login or "password" in unquote(text).lower().partition("?")[2]
+
+
+def _is_path(text: str) -> bool:
+    return _is_long_text(text) and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
+
+
+def _is_age(text: str) -> bool:
+    return text in (NOT_READ, WITH_TRANSCRIPT) or (text[:-1].isdecimal() and len(text) <= MAX_AGE and text[-1] in "dwmy")
+
+
+def _is_long_text(text: str) -> bool:
+    """Return whether a text can be a list. Its names are checked when they are used."""
+    return text.isprintable() and len(text) <= MAX_PATH
+
+
+_FORMS = {
+    "name": _is_name,
+    "address": _is_address,
+    "server": _is_server,
+    "path": _is_path,
+    "age": _is_age,
+    _SOME: _is_name,
+    _LIST: _is_long_text,
+    _NAMES: _is_long_text,
+}
+
+
+def is_ambiguous_name(name: str) -> bool:
+    """Return whether a text is neither a path with one meaning everywhere, nor a project's name.
+
+    >>> [is_ambiguous_name(name) for name in ("shop", "work/../shop", "/srv/shop", "~/shop", "github.com/acme/shop")]
+    [True, True, False, False, False]
+    >>> is_ambiguous_name("me:shop/a")
+    False
+    """
+    return name.startswith(".") or "/../" in f"{name}/" or not ("/" in name or os.path.isabs(name))
+
+
+def _key_of(row: list[str]) -> Key:
+    name, _, rights, type_, help_ = row
+    kind, _, rest = type_.partition(" ")
+    has_words = kind in (_SWITCH, _NUMBER, _ONE, _SOME)
+    words, form = (tuple(rest.split()), "") if has_words else ((), rest)
+    return Key(name, DEFAULTS[name], frozenset(rights.split()), kind, words, form, help_)
+
+
+KEYS = {key.name: key for key in map(_key_of, ROWS)}
+
 
 MAX_FILE = 64 * 1024  # bytes of the user's own file
 MAX_LINE = 5_000  # bytes in it: a list of 1,000 letters of any script

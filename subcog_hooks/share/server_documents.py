@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.jsonl import redact_memory
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT

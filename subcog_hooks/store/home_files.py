@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
-    from subcog_hooks.core.paths import Home
 
     Row = TypeVar("Row", "RecordedImport", "OwnedRule")
 
@@ -104,7 +104,7 @@ def _read_json(path: str) -> Any:  # of JSON
 
 def _write_json(path: str, value: Json) -> None:
     """Replace a file, which only the person may read. Raises StoreError."""
-    from subcog_hooks.core.whole_files import WholeFile  # No hook comes here.
+    from subcog_hooks.core.files import WholeFile  # No hook comes here.
 
     try:
         with WholeFile(os.path.realpath(path)) as whole:

@@ -9,8 +9,7 @@ import time
 import tantivy
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.files import make_private_folder
-from subcog_hooks.core.whole_files import replace_file
+from subcog_hooks.core.files import make_private_folder, replace_file
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.index import (
     ANY,
@@ -39,7 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
 

@@ -6,8 +6,8 @@ No text of a prompt is stored here: a lesson names the verdict whose record has 
 from __future__ import annotations
 
 from subcog_hooks.core.records import record
-from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import is_due, set_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def forget_lessons(state: State, recorded: Collection[str] = ()) -> None:
 
 def is_teaching_due(state: State, now_ms: int) -> bool:
     """Return whether teaching may begin: the last run is TEACH_EVERY_MS ago, and an opening or a lesson may need it."""
-    if not state_values.is_due(state, "teaching", now_ms, TEACH_EVERY_MS):
+    if not is_due(state, "teaching", now_ms, TEACH_EVERY_MS):
         return False
     since = "coalesce((SELECT at FROM due_times WHERE task = 'teaching'), 0) - ?"
     sql = f"SELECT 1 FROM pointers WHERE opened_at >= {since} UNION ALL SELECT 1 FROM lessons LIMIT 1"  # noqa: S608 - constant
@@ -172,7 +172,7 @@ def is_teaching_due(state: State, now_ms: int) -> bool:
 
 def take_teaching(state: State, now_ms: int) -> bool:
     """Return whether teaching may begin, since the last run is TEACH_EVERY_MS ago; note its start if so."""
-    may_begin = state_values.is_due(state, "teaching", now_ms, TEACH_EVERY_MS)
+    may_begin = is_due(state, "teaching", now_ms, TEACH_EVERY_MS)
     if may_begin:
-        state_values.set_due(state, "teaching", now_ms + TEACH_EVERY_MS)
+        set_due(state, "teaching", now_ms + TEACH_EVERY_MS)
     return may_begin

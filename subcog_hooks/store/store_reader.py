@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Self
 
-    from subcog_hooks.core.paths import Home
+    from subcog_hooks.core.homes import Home
 
 SCHEMA = Schema("", version=9, synchronous="FULL")  # The writer has the script.
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time

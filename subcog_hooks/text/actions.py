@@ -184,7 +184,7 @@ def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> f
     >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",))
     -9.0
     """
-    from subcog_hooks.text.vocabulary import STOP  # Only a rule about these actions needs it.
+    from subcog_hooks.text import STOP  # Only a rule about these actions needs it.
 
     rule_words = {
         word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import groupby
 
 from subcog_hooks.core.files import read_rows, read_words
+from subcog_hooks.text import STOP
 from subcog_hooks.text.typed_prompt import LATIN_END
-from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

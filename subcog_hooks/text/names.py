@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from subcog_hooks.core.files import read_rows
 from subcog_hooks.core.records import record
-from subcog_hooks.text import analysis
-from subcog_hooks.text.vocabulary import SMALL_WORDS
+from subcog_hooks.text import SMALL_WORDS, analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.text.vocabulary import CLASSES
+from subcog_hooks.text import CLASSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.jsonl import redact_memory
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.store.memory import Memory
 from tests.conftest import Maker

@@ -2,8 +2,7 @@
 
 import pytest
 
-from subcog_hooks.capture.markdown_document import parse_status
-from subcog_hooks.capture.written_dates import parse_date_ms
+from subcog_hooks.capture.markdown_document import parse_date_ms, parse_status
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ import apsw
 import psutil
 import pytest
 
-from subcog_hooks.cli import embedding
-from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
+from subcog_hooks.cli import background_jobs, embedding
+from subcog_hooks.cli.background_jobs import Job, JobPace
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import home_files
@@ -283,7 +282,7 @@ def test_doctor_tells_of_a_failed_run_until_its_work_is_done(subcog: Run, home: 
 
 RUN = """
 import os, psutil
-from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli import background_jobs
 background_jobs.run_background_jobs()
 own = psutil.Process()
 print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)
@@ -303,7 +302,7 @@ def test_a_process_of_its_own_takes_the_least_of_the_machine(monkeypatch: Monkey
 @posix
 def test_a_command_that_works_in_place_keeps_its_priority() -> None:
     code = (
-        "import os\nfrom subcog_hooks.cli.jobs import background_jobs\n"
+        "import os\nfrom subcog_hooks.cli import background_jobs\n"
         "background_jobs.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
@@ -313,7 +312,7 @@ def test_a_command_that_works_in_place_keeps_its_priority() -> None:
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
         "import sys\nfrom subcog_hooks.cli import commands, doctor, remember\n"
-        "from subcog_hooks.cli import embedding\nfrom subcog_hooks.cli.jobs import background_jobs\n"
+        "from subcog_hooks.cli import embedding\nfrom subcog_hooks.cli import background_jobs\n"
         "print('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)

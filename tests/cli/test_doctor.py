@@ -14,13 +14,13 @@ from subcog_hooks import __version__
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.core import database
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask
-from subcog_hooks.store import home_files, state_values, vector_store
+from subcog_hooks.store import home_files, vector_store
 from subcog_hooks.store.home_files import PUT_OFF, JobRecord, LastRun, ProcessLock
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
+from subcog_hooks.store.state import State, is_paused
 from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -168,13 +168,13 @@ def test_wrong_settings_are_exit_code_four(with_hook: Run, home: Home) -> None:
 
 def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
     assert subcog("pause", "2h").code == 0
-    assert state_values.is_paused(State.open(home, 100), now_ms())
+    assert is_paused(State.open(home, 100), now_ms())
     assert (subcog("resume").code, subcog("resume").code) == (0, 1)
     for length in ("2", "h", "-1h", "2 weeks", "0m"):
         assert subcog("pause", "--", length).code == 2
-    assert not state_values.is_paused(State.open(home, 100), now_ms())
+    assert not is_paused(State.open(home, 100), now_ms())
     assert subcog("pause").code == 0
-    assert state_values.is_paused(State.open(home, 100), 10**15)
+    assert is_paused(State.open(home, 100), 10**15)
 
 
 def test_a_hook_that_is_switched_off_is_named(with_hook: Run) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli import import_from
-from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import JobPace
-from subcog_hooks.cli.proposals import waiting
-from subcog_hooks.core.paths import IN_AN_AGENT, Home
+from subcog_hooks.cli import background_jobs, import_from
+from subcog_hooks.cli.background_jobs import JobPace
+from subcog_hooks.cli.review import accept, undo
+from subcog_hooks.core.homes import IN_AN_AGENT, Home
 from subcog_hooks.store import home_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
@@ -249,9 +248,9 @@ def test_an_undone_acceptance_leaves_a_section_to_its_file(subcog: Run, quay: Pa
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
         section, _ = store.select(Filter(statuses=("pending",)))
-        settlement = waiting.accept(store, [section])
+        settlement = accept(store, [section])
         assert store.get(section.id).status == "active"
-        waiting.undo(store, settlement)
+        undo(store, settlement)
         restored = store.get(section.id)
     assert (restored.status, restored.updated_at) == ("pending", section.updated_at)
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.settings import sources
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import Behaviour, LlmServer, says

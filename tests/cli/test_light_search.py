@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli import commands, search_options, searching
+from subcog_hooks.cli import commands, search_sources, searching
 from tests.cli.conftest import MonkeyPatch, Run
 
 FOR_SCRIPTS = [
@@ -42,9 +42,9 @@ FOR_THE_TERMINAL = [
 
 
 def as_typer_reads(words: list[str], monkeypatch: MonkeyPatch) -> dict[str, Any]:
-    read: list[search_options.SearchOptions] = []
+    read: list[search_sources.SearchOptions] = []
 
-    def take(asked: search_options.SearchOptions, *_: object) -> int:
+    def take(asked: search_sources.SearchOptions, *_: object) -> int:
         read.append(asked)
         return 0
 
@@ -53,8 +53,8 @@ def as_typer_reads(words: list[str], monkeypatch: MonkeyPatch) -> dict[str, Any]
     return values_of(read[0])
 
 
-def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
-    names = [name for name in vars(search_options.SearchOptions) if not name.startswith("_")]
+def values_of(asked: search_sources.SearchOptions) -> dict[str, Any]:
+    names = [name for name in vars(search_sources.SearchOptions) if not name.startswith("_")]
     given = {name: getattr(asked, name) for name in names}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
@@ -62,13 +62,13 @@ def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
 def test_a_line_means_what_typer_takes_it_for(monkeypatch: MonkeyPatch, subtests: pytest.Subtests) -> None:
     for line in FOR_SCRIPTS:
         with subtests.test(line=line):
-            asked = search_options.parse_command_line(["search", *line.split()])
+            asked = search_sources.parse_command_line(["search", *line.split()])
             assert asked is not None
             assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
 
 
 def test_every_other_line_is_left_to_the_terminal() -> None:
-    lines = [line for line in FOR_THE_TERMINAL if search_options.parse_command_line(["search", *line.split()]) is not None]
+    lines = [line for line in FOR_THE_TERMINAL if search_sources.parse_command_line(["search", *line.split()]) is not None]
     assert lines == []
 
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from subcog_hooks.cli.page import page_server
-from subcog_hooks.core.paths import Home
+from subcog_hooks.cli import page
+from subcog_hooks.core.homes import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests.browser import Browser
@@ -224,7 +224,7 @@ def test_ctrl_c_ends_it_without_an_error(served: Served, browser: Browser) -> No
 
 
 def test_it_ends_when_nobody_uses_it(subcog: Run, home: Home, make: Maker, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(page_server, "IDLE_S", 0.1)
+    monkeypatch.setattr(page, "IDLE_S", 0.1)
     with Store.writer(home) as store:
         store.add([make("one")])
     before = threading.active_count()

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.clients import claude_instructions
-from subcog_hooks.clients.description import find_client
-from subcog_hooks.clients.instructions import Place
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import Place, find_client
 from tests.instruction_files import IMPORTED, LOADED, LOADED_BELOW, MEMORY, marked_in, write_files
 
 Loaded = Callable[..., set[str]]
-PLUGIN = claude_instructions.PLUGIN
+PLUGIN = description.PLUGIN
 
 
 @pytest.fixture
@@ -30,14 +29,14 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
     def find(
         client: str, names: Iterable[str], folder: str = "", touched: str = "", **settings: Mapping[str, object]
     ) -> set[str]:
-        write_files(project, home, names, claude_instructions.slug_of(str(project)))
+        write_files(project, home, names, description.slug_of(str(project)))
         for path, values in settings.items():
             file = home / path.replace("__", ".") / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(values))
         (project / "sub").mkdir(parents=True, exist_ok=True)
         described = find_client(client)
-        read = described.read_instructions if described else claude_instructions.read_instructions
+        read = described.read_instructions if described else description.read_instructions
         place = Place(str(project / folder).rstrip("/"), str(project), str(project), touched and str(project / touched))
         return marked_in("\n".join(read(place)))
 

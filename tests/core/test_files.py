@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 import subcog_hooks
-from subcog_hooks.core.files import read_rows, read_weights, read_words
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.files import WholeFile, read_rows, read_weights, read_words
 
 WRITES = """
 import sys
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.files import WholeFile
 with WholeFile(sys.argv[1]) as whole:
     whole.file.write("half of it")
     whole.file.flush()

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from subcog_hooks.clients import claude_instructions
+from subcog_hooks.clients import description
 from tests.e2e.claude_client import Sandbox, conversation
 from tests.e2e.machine import linux
 from tests.e2e.other_client import OtherClient, drive_in, with_harness
 from tests.instruction_files import FILES, HOME, LOADED, MEMORY, marked_in, write_files
 
 pytestmark = linux
-PLUGIN = claude_instructions.PLUGIN
+PLUGIN = description.PLUGIN
 OLD = "2.1.197"
 CASES: tuple[tuple[Mapping[str, object], set[str], set[str]], ...] = (  # Claude Code's settings, files, and the loaded ones
     ({}, {*FILES, MEMORY}, LOADED["claude"]),
@@ -53,7 +53,7 @@ def test_claude_code_loads_the_files_of_its_table(client: str, version: str, mod
         sandbox = Sandbox(tmp_path / str(number))
         sandbox.project = sandbox.root / "shop"
         (sandbox.project / ".git").mkdir(parents=True)
-        write_files(sandbox.project, sandbox.root, names, claude_instructions.slug_of(str(sandbox.project)))
+        write_files(sandbox.project, sandbox.root, names, description.slug_of(str(sandbox.project)))
         sandbox.config.rmdir()
         (sandbox.root / ".claude").mkdir(exist_ok=True)
         (sandbox.root / ".claude").rename(sandbox.config)

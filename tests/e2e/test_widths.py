@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from tests.documents import FENCE, TOPICS, blocks
 from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
 from tests.e2e.screen import OnTerminal, Screen

@@ -17,8 +17,8 @@ import pytest
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ModelError, StoreBusy
-from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import catch_up, models, pull
+from subcog_hooks.core.homes import Home
+from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -131,7 +131,7 @@ def chosen_model(home: Home, store: Store, make: Maker, monkeypatch: pytest.Monk
     """A pulled model that is chosen, with six memories to embed in groups of two."""
     monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
     store.add([make(f"Pier {number} is closed.") for number in range(6)])
-    space = pull.pull_model(home, OTHER, SPACE.folder)
+    space = models.pull_model(home, OTHER, SPACE.folder)
     Path(home.config).write_text(f'[embedding]\nmodel = "{space.name}"\n')
     return space
 
@@ -317,7 +317,7 @@ import os, sys
 from subcog_hooks.embed import catch_up, models, neural_encoder
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 
 catch_up.GROUP_TEXTS = 4
 space, home, left = models.PACKAGED, Home.find(), int(sys.argv[2])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
-from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, pull
+from subcog_hooks.core.homes import Home
+from subcog_hooks.embed import models
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -52,15 +52,15 @@ def test_the_packaged_model_is_there_in_an_empty_home_and_chosen(home: Home) -> 
 def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     final, first = models.vector_makers(PACKAGED)
     assert (models.PACKAGED_CHECKSUM in final, len(first) > 8) == (True, True)
-    pulled = pull.pull_model(home, OTHER, str(folder))
+    pulled = models.pull_model(home, OTHER, str(folder))
     of_pulled = models.vector_makers(pulled)
     assert (of_pulled[0] not in ("", final), of_pulled[1]) == (True, "")
     models.remove_model(home, pulled)
-    assert models.vector_makers(pull.pull_model(home, OTHER, str(folder))) == of_pulled
+    assert models.vector_makers(models.pull_model(home, OTHER, str(folder))) == of_pulled
     settings = (folder / "tokenizer_config.json").read_text()
     (folder / "tokenizer_config.json").write_text(settings + " ")
     models.remove_model(home, pulled)
-    assert models.vector_makers(pull.pull_model(home, OTHER, str(folder)))[0] != of_pulled[0]
+    assert models.vector_makers(models.pull_model(home, OTHER, str(folder)))[0] != of_pulled[0]
     monkeypatch.setattr(models, "RECIPE", models.RECIPE + 1)
     assert all(now != then for now, then in zip(models.vector_makers(PACKAGED), (final, first), strict=True))
 
@@ -75,7 +75,7 @@ def test_an_unreadable_encoder_leaves_the_makers_unknown(
 
 def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folder: Path, embedder: Counting) -> None:
     (folder / "README.md").write_text("not needed")
-    space = pull.pull_model(home, OTHER.upper(), str(folder))
+    space = models.pull_model(home, OTHER.upper(), str(folder))
     assert (space.name, space.model, space.dimension) == (SLUG, OTHER, 384)
     assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
     assert sorted(os.listdir(space.folder)) == [
@@ -87,9 +87,9 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
 
 def test_another_folder_or_dimension_is_refused(home: Home, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere is not a folder"):
-        pull.pull_model(home, OTHER, str(tmp_path / "nowhere"))
+        models.pull_model(home, OTHER, str(tmp_path / "nowhere"))
     with pytest.raises(ModelError, match=f"{WIDER} gives vectors of 384 dimensions, expected 768"):
-        pull.pull_model(home, WIDER, str(folder))
+        models.pull_model(home, WIDER, str(folder))
     assert has_nothing_pulled(home)
 
 
@@ -97,22 +97,22 @@ def test_another_folder_or_dimension_is_refused(home: Home, folder: Path, tmp_pa
 def test_a_folder_with_a_damaged_file_is_refused_in_one_line(home: Home, folder: Path, name: str) -> None:
     os.truncate(folder / name, os.path.getsize(folder / name) // 2)
     with pytest.raises(ModelError, match=f"cannot be loaded from {folder}") as error:
-        pull.pull_model(home, OTHER, str(folder))
+        models.pull_model(home, OTHER, str(folder))
     assert "\n" not in str(error.value)
     assert has_nothing_pulled(home)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_known(home: Home) -> None:
     with pytest.raises(UsageError, match=r"'bge-smal-en' is not a text model .* BAAI/bge-small-en"):
-        pull.pull_model(home, "bge-smal-en", None)
+        models.pull_model(home, "bge-smal-en", None)
     with pytest.raises(UsageError, match="Supported_Models/ names all"):
-        pull.pull_model(home, "qqqqqqqqqqqqq", None)
+        models.pull_model(home, "qqqqqqqqqqqqq", None)
     assert not os.path.exists(home.models)
 
 
 def test_a_pull_replaces_only_a_damaged_model(home: Home, folder: Path, tmp_path: Path) -> None:
-    space = pull.pull_model(home, OTHER, str(folder))
-    assert pull.pull_model(home, OTHER, str(tmp_path / "nowhere")).folder == space.folder
+    space = models.pull_model(home, OTHER, str(folder))
+    assert models.pull_model(home, OTHER, str(tmp_path / "nowhere")).folder == space.folder
     os.unlink(os.path.join(space.folder, "tokenizer.json"))
-    assert models.missing_files(pull.pull_model(home, OTHER, str(folder))) == []
+    assert models.missing_files(models.pull_model(home, OTHER, str(folder))) == []
     assert left_behind(home) == []

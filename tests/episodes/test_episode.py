@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from subcog_hooks.episodes.episode import MAX_ASKED, MAX_OUTCOME, Episode, cut_episodes, is_reply, read_asked, read_outcome
 from subcog_hooks.episodes.episode_store import failure_key
+from subcog_hooks.episodes.reading import MAX_ASKED, MAX_OUTCOME, Episode, cut_episodes, is_reply, read_asked, read_outcome
 from subcog_hooks.learn.turn_scores import AgentWork, Before, MadeCall, TypedTurn
 
 FAILED = "FAILED tests/test_cart.py::test_total\nE   KeyError: 'currency of the cart is missing'"

@@ -29,8 +29,8 @@ from subcog_hooks.intent.keywords import (
     read_prompt,
     split_prompt,
 )
-from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.text import vocabulary
+from subcog_hooks.settings.sources import KEYS
+from subcog_hooks.text import CLASSES, FILLERS, OPENERS
 from subcog_hooks.text.typed_prompt import prepare_prompt
 from tests.intent.signal_examples import signal_examples
 
@@ -196,7 +196,7 @@ def test_a_reading_says_what_it_has_read() -> None:
 ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run the tests", "fix the typo", "yes do that", "ok")
 
 
-FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
+ADDED_WORDS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
 
 def test_an_order_says_no_more_for_being_repeated() -> None:
@@ -209,7 +209,9 @@ def test_an_order_says_no_more_for_being_repeated() -> None:
 
 
 def test_an_order_is_no_request_for_idle_talk_behind_it() -> None:
-    prompts = [" ".join([f"{order}.", *FILLERS[:count]]) for order in ORDERS[:4] for count in range(1, len(FILLERS) + 1)]
+    prompts = [
+        " ".join([f"{order}.", *ADDED_WORDS[:count]]) for order in ORDERS[:4] for count in range(1, len(ADDED_WORDS) + 1)
+    ]
     assert [prompt for prompt in prompts if read_prompt(prompt).intent.type != NONE] == []
 
 
@@ -340,13 +342,13 @@ def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have() -> None:
 
 
 def test_every_word_of_a_class_can_occur_in_a_prompt() -> None:
-    words = frozenset().union(*vocabulary.CLASSES.values(), vocabulary.OPENERS, vocabulary.FILLERS)
+    words = frozenset().union(*CLASSES.values(), OPENERS, FILLERS)
     assert {word for word in words if word != word.lower() or split_prompt(word)[:-1] != [word]} == set()
 
 
 def test_patterns_and_classes_name_each_other() -> None:
     named = {choice[1:] for pattern in PATTERNS for choice in choices(pattern) if choice[0] == "@"}
-    assert named == set(vocabulary.CLASSES)
+    assert named == set(CLASSES)
 
 
 def test_a_weight_is_at_most_three_times_its_strength() -> None:

@@ -11,7 +11,7 @@ import pytest
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile, find_session_files
 from subcog_hooks.learn.turn_scores import CALL_FAILED, TypedTurn
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from tests import client_sessions
 from tests.client_sessions import FOLDER, RECORDED, WRITERS, place_recorded
 

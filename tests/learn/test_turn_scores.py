@@ -8,7 +8,7 @@ import pytest
 from scripts.learn import fit
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
-from subcog_hooks.learn.repetition import Utterance, find_repeated
+from subcog_hooks.learn.quoting import Utterance, find_repeated
 from subcog_hooks.learn.turn_scores import (
     ANSWER,
     ANSWER_BAR,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.intent import examine_prompt
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret
@@ -17,8 +17,7 @@ from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
-from subcog_hooks.store.state import State
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.state import CompiledSettings, State
 from tests.intent.asked import BY_WORDS, LONG_MS, ORDER, QUESTION, YES, asking, examine_with, metric_values, status
 from tests.llm_server import LlmServer
 from tests.redaction import test_leaks as leaks

@@ -9,7 +9,7 @@ from subcog_hooks.recall import alike, exact, logit, pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, ExactMatches, match_conditions, match_triggers, matched_part
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE, Answer, Eligibility, Hit
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark, audiences_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL
 from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import search as recall_search
@@ -18,7 +18,7 @@ from subcog_hooks.recall.fusion import DAY_MS, FAVOURED, namespace_prior, recenc
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE, combined_relevance
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import PRESETS, TYPE_SHARES
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Held, Shelf, candidates_for, find, first, ids, memory

@@ -4,7 +4,7 @@ import pytest
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
-from subcog_hooks.settings.keys import KEYS, Key
+from subcog_hooks.settings.sources import KEYS, Key
 
 
 def test_the_hook_has_the_default_of_every_setting() -> None:

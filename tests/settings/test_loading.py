@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import __version__
-from subcog_hooks.core.paths import Home
-from subcog_hooks.settings import defaults, keys, loading, sources
-from subcog_hooks.store.state import State
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.core.homes import Home
+from subcog_hooks.settings import defaults, loading, sources
+from subcog_hooks.store.state import CompiledSettings, State
 from tests.settings.material import LOOSE, write
 
 pytestmark = pytest.mark.usefixtures("usual_settings")
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("usual_settings")
 
 def test_without_files_every_setting_has_its_default(home: Home) -> None:
     settings = loading.load(home)
-    assert all(settings[name] == key.default for name, key in keys.KEYS.items())
+    assert all(settings[name] == key.default for name, key in sources.KEYS.items())
 
 
 def test_the_users_file_wins_over_the_projects(home: Home, tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
     write(home.config, "[search]\nlimit = 5\n")
     write(str(tmp_path / "p" / ".subcog.toml"), "search.limit = 7\nsurfacing.min_relevance = 0.1\nfusion.tags = 0.2\n")
     settings = loading.load(home, str(tmp_path / "p"))
-    assert {name: settings.source_of(name) for name in keys.KEYS if settings.source_of(name)} == {
+    assert {name: settings.source_of(name) for name in sources.KEYS if settings.source_of(name)} == {
         "search.limit": "config.toml line 2",
         "fusion.tags": ".subcog.toml line 3",
     }
@@ -161,7 +160,7 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
 def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: defaults.Value) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), f"# ours\n{key} = {loose}\n")
     settings = loading.load(home, str(tmp_path / "p"))
-    default, way = keys.KEYS[key].default, keys.KEYS[key].way
+    default, way = sources.KEYS[key].default, sources.KEYS[key].way
     fault = f"is {loose}, yours is {default}; a project's file may only {way} it, so it is ignored"
     assert (settings[key], settings.problems) == (default, ())
     assert settings.ignored == (f".subcog.toml line 2: {key} {fault}",)
@@ -218,7 +217,7 @@ def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: 
     write(str(tmp_path / "p" / ".subcog.toml"), line)
     settings = loading.load(home, str(tmp_path / "p"))
     assert settings.problems == (f".subcog.toml line 1: {name} is left to your own config.toml",)
-    assert settings[name] == (False if name == "search_intent.use_llm" else keys.KEYS[name].default)
+    assert settings[name] == (False if name == "search_intent.use_llm" else sources.KEYS[name].default)
 
 
 @pytest.mark.parametrize(
@@ -312,12 +311,12 @@ def test_exactly_the_tuning_settings_have_variables() -> None:
         "surfacing.log_prompts",
         "surfacing.learn",
     )
-    assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
+    assert {key.name: key.variable for key in sources.KEYS.values() if not key.name.startswith(personal)} == {
         name: "SUBCOG_" + name.replace(".", "_").upper() for name in sources.VARIABLES.values()
     }
 
 
-def other_value(key: keys.Key) -> defaults.Value:
+def other_value(key: sources.Key) -> defaults.Value:
     """A value that is not the default and loosens nothing."""
     texts = key.choices or key.words[:2]
     values = [key.from_text(text) for text in texts]
@@ -326,7 +325,7 @@ def other_value(key: keys.Key) -> defaults.Value:
 
 @pytest.mark.parametrize("name", sorted(sources.VARIABLES.values()))
 def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    key = keys.KEYS[name]
+    key = sources.KEYS[name]
     written = f"'{key.default}'" if isinstance(key.default, str) else str(key.default).lower()
     write(home.config, f"# mine\n{name} = {written}\n")
     of_file = loading.load(home)
@@ -342,11 +341,11 @@ def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeyp
     assert refused.problems == (f"{key.variable} is '{'nonsense' * 10}', expected {key.expected}",)
 
 
-@pytest.mark.parametrize("name", sorted(name for name, key in keys.KEYS.items() if not key.variable))
+@pytest.mark.parametrize("name", sorted(name for name, key in sources.KEYS.items() if not key.variable))
 def test_personal_settings_have_no_variable(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("SUBCOG_" + name.replace(".", "_").upper(), "false" if name == "surfacing.log_prompts" else "openai")
     settings = loading.load(home)
-    assert (settings[name], settings.source_of(name)) == (keys.KEYS[name].default, "")
+    assert (settings[name], settings.source_of(name)) == (sources.KEYS[name].default, "")
     assert (settings.problems, settings.ignored) == ((), ())
 
 
@@ -354,9 +353,9 @@ def test_personal_settings_have_no_variable(home: Home, monkeypatch: pytest.Monk
 def test_a_variable_does_not_loosen_a_default(
     home: Home, monkeypatch: pytest.MonkeyPatch, key: str, loose: defaults.Value
 ) -> None:
-    monkeypatch.setenv(keys.KEYS[key].variable, str(loose))
+    monkeypatch.setenv(sources.KEYS[key].variable, str(loose))
     settings = loading.load(home)
-    assert (settings[key], settings.source_of(key), len(settings.ignored)) == (keys.KEYS[key].default, "", 1)
+    assert (settings[key], settings.source_of(key), len(settings.ignored)) == (sources.KEYS[key].default, "", 1)
 
 
 def test_preset_variable_wins_over_values_of_the_files(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +384,7 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
 
 
 def test_every_one_way_key_is_covered_by_a_test() -> None:
-    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == {name for name, key in keys.KEYS.items() if key.way}
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == {name for name, key in sources.KEYS.items() if key.way}
 
 
 @pytest.mark.parametrize(

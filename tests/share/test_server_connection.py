@@ -18,7 +18,7 @@ import pytest
 
 from subcog_hooks.core.errors import ConfigError, ServerError
 from subcog_hooks.settings.defaults import SHARE_URL
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.share import server_connection
 from tests.share.conftest import Member, Team, greeting
 from tests.share.person import Person

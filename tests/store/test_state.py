@@ -7,13 +7,12 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.llm import ask
-from subcog_hooks.store import past_runs, sessions, state_values, verdicts
+from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
-from subcog_hooks.store.state import BUCKETS, LONG_WAL, MADE_ANEW, State
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.state import BUCKETS, LONG_WAL, MADE_ANEW, MAX_STEP_MS, CompiledSettings, State, is_paused
 from subcog_hooks.store.verdicts import (
     BELOW,
     DUPLICATE,
@@ -110,22 +109,22 @@ def test_new_texts_are_deleted_again(state: State) -> None:
 
 
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
-    assert not state_values.is_paused(state, 0)
+    assert not is_paused(state, 0)
     state.run("INSERT INTO pause VALUES (0, 1000)")
-    assert state_values.is_paused(state, 999)
-    assert not state_values.is_paused(state, 1000)
+    assert is_paused(state, 999)
+    assert not is_paused(state, 1000)
     state.run("UPDATE pause SET until = NULL")
-    assert state_values.is_paused(state, 10**15)
-    assert state_values.is_paused(state, -(10**15))
+    assert is_paused(state, 10**15)
+    assert is_paused(state, -(10**15))
     state.run("DELETE FROM pause")
-    assert not state_values.is_paused(state, 0)
+    assert not is_paused(state, 0)
 
 
 def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> None:
     state.run("INSERT INTO pause VALUES (?, ?)", (10**12, 10**12 + 1_000))
-    assert state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS)
-    assert not state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS - 1)
-    assert state_values.is_paused(state, 10**12)
+    assert is_paused(state, 10**12 - MAX_STEP_MS)
+    assert not is_paused(state, 10**12 - MAX_STEP_MS - 1)
+    assert is_paused(state, 10**12)
 
 
 def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Home) -> None:

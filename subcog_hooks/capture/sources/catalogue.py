@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from subcog_hooks.capture.repository_files import find_holder
-from subcog_hooks.capture.sources import claude, notes, repository, stores
+from subcog_hooks.capture.sources import claude, repository, stores
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import UNDATED
@@ -85,7 +85,7 @@ def _read_records(path: str | None, context: SourceContext) -> SourceReading:
 
 def _describe_basic_memory(context: SourceContext) -> str:
     try:
-        return ", ".join(folder for _, folder in notes.list_note_folders(context.environment) if os.path.isdir(folder))
+        return ", ".join(folder for _, folder in stores.list_note_folders(context.environment) if os.path.isdir(folder))
     except UsageError as error:
         return error.message
 
@@ -95,16 +95,16 @@ SOURCES: dict[str, Source] = {
         lambda path, context: claude.read_claude_memory(context.config, path, context.here), _describe_claude_notes
     ),
     **{name: _rule_source(name) for name in repository.SOURCES},
-    notes.CODEX: Source(
-        lambda path, context: notes.read_handbook(path or notes.codex_folder(context.environment)),
-        lambda context: _existing_file(os.path.join(notes.codex_folder(context.environment), notes.HANDBOOK)),
+    stores.CODEX: Source(
+        lambda path, context: stores.read_handbook(path or stores.codex_folder(context.environment)),
+        lambda context: _existing_file(os.path.join(stores.codex_folder(context.environment), stores.HANDBOOK)),
     ),
     repository.ADR: Source(
         _read_records, lambda context: repository.describe_record_places(context.here.root) if context.here else ""
     ),
     **{name: _store_source(name) for name in (stores.CLAUDE_MEM, stores.MCP_MEMORY)},
-    notes.BASIC_MEMORY: Source(
-        lambda path, context: notes.read_basic_memory(context.environment, path), _describe_basic_memory
+    stores.BASIC_MEMORY: Source(
+        lambda path, context: stores.read_basic_memory(context.environment, path), _describe_basic_memory
     ),
     stores.MEMPALACE: _store_source(stores.MEMPALACE),
     stores.UPSTREAM: _store_source(stores.UPSTREAM),

@@ -15,7 +15,7 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.repository_files import ask_description
 from subcog_hooks.capture.sections import document_of
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text, walk_folders
-from subcog_hooks.clients.claude_instructions import slug_of
+from subcog_hooks.clients.description import slug_of
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
 from subcog_hooks.store import project

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import apsw
 
+from subcog_hooks.capture.markdown_document import parse_date_ms
 from subcog_hooks.capture.sources.source_reading import SourceReading, valid_tags
-from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import hash_content
 

@@ -1,22 +1,33 @@
-"""Claude Code: where its settings lie, our plugin there, and its version; and the commands of this installation."""
+"""Claude Code: its settings' files, our plugin there, its version, and the commands of this installation.
+
+A note may own permission rules there: `remember --ask-before` and `--deny` write them, and they go when the note ends.
+"""
+
+from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial, reduce
 from typing import NamedTuple
 
 import subcog_hooks
+from subcog_hooks.cli import command_table
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import visible
-from subcog_hooks.core import child_environment, repository_variables
-from subcog_hooks.core.errors import ConfigError, UsageError
-from subcog_hooks.core.files import leads_out, read_regular
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal, visible
+from subcog_hooks.core import child_environment, homes
+from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
+from subcog_hooks.core.files import WholeFile, leads_out, read_regular
+from subcog_hooks.core.homes import Home
+from subcog_hooks.store.home_files import OwnedRule, change_rules, read_rules
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.store import Store
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # options for settings files; in the client a later one wins
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on larger files
@@ -250,7 +261,7 @@ def config_folder() -> str:
 
 def notes_folder() -> str:
     """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
-    if CONFIG_FOLDER in os.environ and (setter := repository_variables.find_setter(CONFIG_FOLDER)):
+    if CONFIG_FOLDER in os.environ and (setter := homes.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
     return config_folder()
 
@@ -272,3 +283,115 @@ def object_in(values: object, key: str) -> Mapping[str, object]:
     """Return the object that is a member of another, an empty one for anything else."""
     value = values.get(key) if isinstance(values, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+PERMISSIONS = "permissions"  # in Claude Code's settings
+ASK, DENY = "ask", "deny"  # the lists of rules there
+HINT = 'give the beginning of one command, such as "git push*"'
+# A rule matches the beginning of one simple command: no operators, assignments, quotes around a program, or escapes.
+_COMMAND = re.compile(r"[\w./~@+-][\w./~@+*-]*(?: [^;&|<>()`\\]*)?")
+
+
+def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Return (list, pattern of commands) pairs. Raises UsageError for an agent, InvalidMemory for an inexpressible pattern."""
+    given = [(ASK, pattern) for pattern in ask_before or ()] + [(DENY, pattern) for pattern in deny or ()]
+    patterns = [(kind, " ".join(pattern.replace(":*", " *").split())) for kind, pattern in given]
+    if patterns and command_table.is_agent():
+        raise UsageError("only the person sets rules of Claude Code", "run this in a terminal of your own")
+    for _, pattern in patterns:
+        if not _COMMAND.fullmatch(pattern):
+            raise InvalidMemory(f"no rule of Claude Code expresses {pattern[:80]!r}", HINT)
+    return patterns
+
+
+def rule_of(pattern: str) -> str:
+    """Return the rule for commands that begin as a pattern says.
+
+    >>> rule_of("git push*"), rule_of("git push")
+    ('Bash(git push*)', 'Bash(git push *)')
+    """
+    return f"Bash({pattern})" if "*" in pattern else f"Bash({pattern} *)"
+
+
+def trigger_of(pattern: str) -> str:
+    r"""Return the trigger that brings a note beside such a command.
+
+    >>> trigger_of("git push*"), trigger_of("rm -rf *"), trigger_of("kubectl * delete")
+    ('\\bgit\\s+push', '\\brm\\s+\\-rf\\b', '\\bkubectl\\s+.*\\s+delete\\b')
+    """
+    words = pattern.removesuffix("*").split()
+    is_open = pattern.endswith("*") and not pattern.endswith(" *")
+    regex = r"\s+".join(".*".join(map(re.escape, word.split("*"))) for word in words)
+    begins, ends = words[0][0].isalnum(), words[-1][-1].isalnum() and not is_open
+    return r"\b" * begins + regex + r"\b" * ends
+
+
+def add_rules(memory: Memory, patterns: Sequence[tuple[str, str]]) -> None:
+    """Write rules into the person's settings. A stored memory owns the new rules. Raises ConfigError, StoreError."""
+    if not patterns:
+        return
+    if not os.path.isdir(config_folder()):
+        terminal.say(f"no rule is set: Claude Code has no settings in {config_folder()}; agents only get the note")
+        return
+    home, path = context.home(), settings_files()[USER]
+    rules = [OwnedRule(memory.id, path, kind, rule_of(pattern)) for kind, pattern in patterns]
+    before, _ = _change_settings(path, lambda text: reduce(_with_rule, rules, text))
+    owned = {rule.place for rule in read_rules(home)}
+    own = [rule for rule in rules if rule.place in owned or _with_rule(before, rule) != before]
+    change_rules(home, lambda earlier: list(dict.fromkeys((*earlier, *own))))
+    for rule in rules:
+        fact = "until this note ends" if rule in own else "which had it before, so it stays when this note ends"
+        terminal.say(f"{rule.kind}: {safe(rule.rule)} in {abbreviate_home(path)}, {fact}")
+    terminal.say("it holds in all projects, in Claude Code alone; scripts, aliases and `bash -c` pass: `subcog help cues`")
+
+
+def take_back_ended(home: Home) -> None:
+    """Remove the rules of memories that have ended, and say so."""
+    try:
+        rules = read_rules(home)
+        if not rules:
+            return
+        with Store.reader(home) as store:
+            memory_of, now = store.by_ids([rule.memory for rule in rules]), now_ms()
+        ended = [rule for rule in rules if rule.memory not in memory_of or not memory_of[rule.memory].is_live(now)]
+        kept = {rule.place for rule in rules if rule not in ended}
+        for rule in ended:
+            if rule.place not in kept:
+                _change_settings(rule.path, partial(remove_rules, [rule]))
+                where = abbreviate_home(rule.path)
+                terminal.say(f"{rule.kind}: {safe(rule.rule)} is taken out of {where}, as the note {rule.memory} has ended")
+        if ended:
+            change_rules(home, lambda rules: [rule for rule in rules if rule not in ended])
+    except SubcogError as error:  # The next command tries again.
+        terminal.say(f"a rule of a note that has ended stays: {error}")
+
+
+def describe_rules(memory: Memory) -> str:
+    """Return the rules that a memory owns, "" for none."""
+    return ", ".join(f"{rule.kind}: {rule.rule}" for rule in read_rules(context.home()) if rule.memory == memory.id)
+
+
+def _change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
+    with faults_named(f"{path} has no rules as Claude Code writes them"):
+        return change_settings(path, change)
+
+
+def _with_rule(text: str | None, rule: OwnedRule) -> str:
+    if text is None:
+        return hook_entries.dump_json({PERMISSIONS: {rule.kind: [rule.rule]}})
+    hook_entries.refuse_comments(text)
+    return text if _find_rule(text, rule) else hook_entries.add_to_list(text, (PERMISSIONS, rule.kind), rule.rule)
+
+
+def remove_rules(rules: Iterable[OwnedRule], text: str | None) -> str | None:
+    """Return settings (None for no file) without these rules. Raises ValueError for invalid JSON."""
+    for rule in rules:
+        if text is not None and (element := _find_rule(text, rule)):
+            path = [*hook_entries.find_path(text, PERMISSIONS, rule.kind), element]
+            text = hook_entries.drop_emptied(text, hook_entries.remove_last(text, path), PERMISSIONS)
+    return text
+
+
+def _find_rule(text: str, rule: OwnedRule) -> hook_entries.Member | None:
+    elements = hook_entries.list_elements(text, PERMISSIONS, rule.kind)
+    return next((element for element in elements if element.value == rule.rule), None)

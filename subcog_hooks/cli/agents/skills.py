@@ -17,7 +17,7 @@ from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.terminal.output import abbreviate_home, terminal
 from subcog_hooks.core import files
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.core.files import WholeFile
 
 SKILLS = ("remember", "recall", "why", "review", "forget", "brief")
 FOR_OTHERS = ("remember", "recall", "why")  # Their models may call each skill, so none changes what is stored already.

@@ -17,8 +17,8 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
-from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files, turn_scores
+from subcog_hooks.core.homes import Home
+from subcog_hooks.learn import learning, proposals, quoting, transcript, transcript_files, turn_scores
 from subcog_hooks.learn.learning import SUPERSEDED
 from subcog_hooks.learn.proposals import (
     LearningOptions,
@@ -340,10 +340,10 @@ def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> M
     """Return the stored memory that says the same as a proposal, of any author and audience."""
     texts = [(memory.id, memory.content, memory.created_at) for memory in memories]
     utterances = [
-        repetition.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)
+        quoting.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)
         for key, text, at_ms in (*texts, (proposal.id, proposal.text, proposal.turn.at_ms))
     ]
-    for group in repetition.find_repeated(utterances):
+    for group in quoting.find_repeated(utterances):
         if group.utterances[-1].key == proposal.id:
             return next(memory for memory in memories if memory.id == group.utterances[0].key)
     return None

@@ -11,14 +11,14 @@ from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, 
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
 from subcog_hooks.learn.turn_scores import TypedTurn
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.settings.keys import is_ambiguous_name
+from subcog_hooks.settings.sources import is_ambiguous_name
 from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import SESSION_SOURCE, Memory, now_ms

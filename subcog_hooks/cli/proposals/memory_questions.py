@@ -12,10 +12,10 @@ from subcog_hooks.cli.amendment import amend, apply_changes
 from subcog_hooks.cli.search_sources import open_sources
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories
-from subcog_hooks.cli.verdicts import past_prompts
+from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core.deadline import FULL_PACE, Deadline, Pace
 from subcog_hooks.core.errors import ProviderError, StoreError, UnusableAnswer
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn.quoting import SHORTEST_QUESTION, is_plain, list_texts, select_questions
 from subcog_hooks.llm import ask, providers
@@ -350,12 +350,12 @@ def _teach(state: State, pace: Pace) -> str:
 def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: State) -> str:
     """Teach a memory from the latest of these prompts that misses it and can teach. Return the prompt's id, "" for none."""
     with Store.reader(context.home()) as store:
-        coming = past_prompts.find_coming(prompts, store)
+        coming = lookup.find_coming(prompts, store)
     for prompt in [prompt for prompt, ids in zip(prompts, coming, strict=True) if memory.id not in ids]:
-        needs = past_prompts.needs_of(prompt)
+        needs = lookup.needs_of(prompt)
         usable = [text for text in needs[:MAX_NEEDS] if len(text) >= SHORTEST_QUESTION and is_plain(text)]
         texts = [text for text in usable if check_questions(memory, [text]).kept]
-        if past_prompts.learn_question(memory, texts, prompt, state, prompt.id):
+        if lookup.learn_question(memory, texts, prompt, state, prompt.id):
             # It does not teach again after the person has removed the question.
             state.run("INSERT OR IGNORE INTO lessons VALUES (?)", (prompt.id,))
             return prompt.id

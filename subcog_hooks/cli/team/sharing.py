@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli import results
-from subcog_hooks.cli.search_options import SearchOptions
+from subcog_hooks.cli.search_sources import SearchOptions
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core import log
@@ -23,8 +23,8 @@ from subcog_hooks.core.errors import (
     StoreError,
     UsageError,
 )
+from subcog_hooks.core.homes import Home
 from subcog_hooks.core.log import to_json
-from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language

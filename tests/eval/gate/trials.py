@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.hook import deliver, prompt_search
@@ -25,7 +25,7 @@ from subcog_hooks.recall import fusion, pipeline, vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store

@@ -15,7 +15,7 @@ from subcog_hooks.cli.terminal.output import pluralize
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
-from subcog_hooks.core.paths import Home
+from subcog_hooks.core.homes import Home
 from subcog_hooks.embed import catch_up
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND
@@ -176,9 +176,9 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
 
     A command that finds this process running starts no second one. So the jobs are checked again after the lock is released.
     """
-    from subcog_hooks.cli.jobs import machine  # 20 ms, needed in this process only
+    from subcog_hooks.hook import detached  # 20 ms, needed in this process only
 
-    machine.yield_to_others(wholly=not os.environ.get(detached.SWITCH_OFF))
+    detached.lower_priority(wholly=not os.environ.get(detached.SWITCH_OFF))
     taken: set[str] = set()
     while True:
         try:

@@ -1,1 +1,0 @@
-"""Background jobs while the machine idles."""

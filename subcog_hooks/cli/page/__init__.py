@@ -1,1 +1,0 @@
-"""The report as a page: its memories as cards, and a server on this machine that changes them."""
