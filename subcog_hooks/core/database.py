@@ -23,13 +23,13 @@ NO_UPGRADES: Mapping[int, str] = {}
 
 @record
 class Schema:
-    """The schema of a database file: the script that creates it, its version, and the safety of its commits.
+    """The schema of a database file: the SQL file that creates it, its version, and the safety of its commits.
 
     synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9). upgrades: the scripts that bring a file
     to this version, by the version of the file.
     """
 
-    script: str
+    file: str
     version: int
     synchronous: str
     upgrades: Mapping[int, str] = NO_UPGRADES
@@ -187,7 +187,11 @@ def _create_or_upgrade(connection: apsw.Connection, schema: Schema, path: str) -
         if version:
             _check_version(version, schema, path)
         if version != schema.version:
-            connection.execute(schema.upgrades[version] if version else schema.script)
+            if not version:
+                with open(schema.file, encoding="utf-8") as file:
+                    connection.execute(file.read())
+            else:
+                connection.execute(schema.upgrades[version])
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", schema.version)
         connection.execute("COMMIT")

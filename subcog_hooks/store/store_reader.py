@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from subcog_hooks.core import database, light_json
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.homes import Home
 
-SCHEMA = Schema("", version=9, synchronous="FULL")  # The writer has the script.
+SCHEMA = Schema(os.path.join(os.path.dirname(__file__), "memories.sql"), version=9, synchronous="FULL")
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 
 _READ_CHUNK = 500  # bound parameters in one statement

@@ -37,7 +37,7 @@ _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms
 _LATER = "run `subcog doctor --fix`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
-VECTORS_SCHEMA = database.Schema("", version=VECTORS_FORMAT, synchronous="NORMAL")  # The writer has the script.
+VECTORS_SCHEMA = database.Schema(os.path.join(os.path.dirname(__file__), "vectors.sql"), VECTORS_FORMAT, "NORMAL")
 
 
 class VectorsUnusable(StoreError):

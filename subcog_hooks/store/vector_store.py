@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import make_private_folder
-from subcog_hooks.core.records import replace
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
@@ -60,30 +59,6 @@ FOLLOWED_AT_ONCE = 1_000  # memories in one transaction: the document model's wr
 _WAITING_VALUES = PASSAGES, PASSAGES, FIRST_QUESTION, DELETED  # for _WAITING_SQL
 _WAITING_SQL = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # texts and questions, not passages
 _LAST_PASSAGE = FIRST_QUESTION - 1
-
-_SCRIPT = """
-CREATE TABLE vectors (
-  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
-  content_hash TEXT NOT NULL,     -- of the memory's whole text
-  is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
-  status INTEGER NOT NULL,        -- place in STATUSES
-  reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)
-  vector BLOB                     -- int8, one byte a dimension; NULL: none yet
-) STRICT;
-CREATE INDEX final_by_content ON vectors (content_hash) WHERE is_final;
-CREATE INDEX pending ON vectors (key) WHERE NOT is_final;
-CREATE TABLE codes (
-  status INTEGER NOT NULL, reach INTEGER NOT NULL, key INTEGER NOT NULL,
-  code BLOB NOT NULL,             -- the signs of the vector, one bit a dimension
-  PRIMARY KEY (status, reach, key)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE space (
-  watermark INTEGER NOT NULL,
-  dimension INTEGER NOT NULL,
-  finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
-  firsts_made_by TEXT NOT NULL    -- the same of the model that gives the provisional vectors
-) STRICT;
-"""
 
 
 class VectorStore(VectorReader):
@@ -363,7 +338,7 @@ def _keys_of(seq: int) -> tuple[int, int]:
 
 def _open_to_write(path: str, busy_ms: float) -> apsw.Connection:
     with TranslatedErrors(path):
-        connection = database.open_writer(path, replace(VECTORS_SCHEMA, script=_SCRIPT), busy_ms)
+        connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
         try:
             connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
         except BaseException:

@@ -21,6 +21,7 @@ from subcog_hooks.store import home_files, vector_store
 from subcog_hooks.store.home_files import PUT_OFF, JobRecord, LastRun, ProcessLock
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State, is_paused
+from subcog_hooks.store.store_reader import SCHEMA
 from subcog_hooks.store.vector_reader import vectors_path
 from tests.cli.conftest import MonkeyPatch, Run
 
@@ -132,7 +133,7 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, h
 
 def test_damaged_past_sessions_are_named(with_hook: Run, home: Home) -> None:
     path = home.sessions.memories_db
-    with closing(database.open_writer(path, database.Schema("CREATE TABLE later (text)", 1_000, "FULL"), 100)):
+    with closing(database.open_writer(path, database.Schema(SCHEMA.file, 1_000, "FULL"), 100)):
         assert f" BAD  {path} was written by a later version of subcog; upgrade subcog, or delete it" in with_hook("doctor").out
     Path(path).write_bytes(b"no database" * 100)
     done = with_hook("doctor")

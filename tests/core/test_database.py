@@ -84,6 +84,13 @@ CREATE_WORDS = "CREATE TABLE words (word TEXT)"
 CREATE_TEXTS = "CREATE TABLE texts (text TEXT)"
 
 
+def schema(folder: Path, script: str, version: int, **upgrades: str) -> database.Schema:
+    """A schema of this script. upgrades: `from_3="CREATE …"`."""
+    file = folder / f"{version}.sql"
+    file.write_text(script)
+    return database.Schema(str(file), version, "FULL", {int(name[5:]): text for name, text in upgrades.items()})
+
+
 def tables_in(path: str, schema: database.Schema) -> list[str]:
     connection = database.open_reader(path, schema, 100)
     rows = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
@@ -93,8 +100,8 @@ def tables_in(path: str, schema: database.Schema) -> list[str]:
 
 def test_a_file_with_an_upgrade_is_upgraded_by_a_writer(tmp_path: Path) -> None:
     path = str(tmp_path / "file.db")
-    earlier = database.Schema(CREATE_WORDS, 3, "FULL")
-    later = database.Schema(CREATE_WORDS + ";" + CREATE_TEXTS, 4, "FULL", upgrades={3: CREATE_TEXTS})
+    earlier = schema(tmp_path, CREATE_WORDS, 3)
+    later = schema(tmp_path, CREATE_WORDS + ";" + CREATE_TEXTS, 4, from_3=CREATE_TEXTS)
     database.open_writer(path, earlier, 100).close()
     with pytest.raises(StoreError, match="is of an earlier version; run `subcog doctor`, which upgrades it"):
         database.open_reader(path, later, 100)
@@ -107,9 +114,9 @@ def test_a_file_with_an_upgrade_is_upgraded_by_a_writer(tmp_path: Path) -> None:
 
 def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "file.db")
-    earlier = database.Schema(CREATE_WORDS, 3, "FULL")
+    earlier = schema(tmp_path, CREATE_WORDS, 3)
     database.open_writer(path, earlier, 100).close()
-    broken = database.Schema("", 4, "FULL", upgrades={3: f"{CREATE_TEXTS}; CREATE TABLE words (word TEXT)"})
+    broken = schema(tmp_path, "", 4, from_3=f"{CREATE_TEXTS}; CREATE TABLE words (word TEXT)")
     with pytest.raises(StoreError, match="table words already exists"):
         database.open_writer(path, broken, 100)
     assert tables_in(path, earlier) == ["words"]
@@ -117,9 +124,9 @@ def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_file_without_an_upgrade_is_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "file.db")
-    database.open_writer(path, database.Schema(CREATE_WORDS, 3, "FULL"), 100).close()
+    database.open_writer(path, schema(tmp_path, CREATE_WORDS, 3), 100).close()
     before = Path(path).read_bytes()
-    later = database.Schema(CREATE_WORDS, 5, "FULL", upgrades={4: CREATE_TEXTS})
+    later = schema(tmp_path, CREATE_WORDS, 5, from_4=CREATE_TEXTS)
     for open_file in (database.open_reader, database.open_writer):
         with pytest.raises(StoreTooOld, match=r"is of a version before 0\.1\.0; delete it; it is made anew"):
             open_file(path, later, 100)
