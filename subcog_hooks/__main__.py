@@ -67,7 +67,7 @@ def _log_broken_installation(error: BaseException) -> None:
     """Write to the log that the hook cannot be loaded, as far as a broken installation can."""
     try:
         from subcog_hooks.core import log
-        from subcog_hooks.core.homes import find_home
+        from subcog_hooks.core.paths import find_home
 
         log.write_line(find_home()[0], f"the hook cannot be loaded: {type(error).__name__}: {error}; install subcog again")
     except BaseException:  # noqa: BLE001, S110 - there is nowhere left to report to

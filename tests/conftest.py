@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from subcog_hooks.core.homes import AGENTS, Home
+from subcog_hooks.core.paths import AGENTS, Home
 from subcog_hooks.hook import call, detached, main
 from subcog_hooks.store.memory import IdMaker, Memory
 from subcog_hooks.store.store import Store

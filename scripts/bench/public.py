@@ -171,7 +171,7 @@ def _ask_hook(home: str, questions: Sequence[Question]) -> list[Ranking]:
 @contextmanager
 def _opened(root: str) -> Iterator[Sources]:
     """Open what the hook opens."""
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed import static_encoder
     from subcog_hooks.recall import vectors as recall_vectors
     from subcog_hooks.recall.candidates import Sources

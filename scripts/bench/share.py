@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from scripts.bench.figures import parse_positive, quantile
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.neural_encoder import encode_many
 from subcog_hooks.embed.space import PACKAGED

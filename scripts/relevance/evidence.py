@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.intent import keywords

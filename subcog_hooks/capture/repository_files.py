@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import NotRegular, account_folder, leads_out, read_regular
-from subcog_hooks.core.homes import find_repository, is_users_own
+from subcog_hooks.core.repository_variables import find_repository, is_users_own
 from subcog_hooks.cues import globs
 from subcog_hooks.store.memory import FILE, MAX_QUESTION, PERSON, AnsweredQuestion, Memory
 from subcog_hooks.store.project import Project, find_project

@@ -18,7 +18,7 @@ from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.files import create_private_file, make_private_folder
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_syntax
 from subcog_hooks.store import index_writer, memory_checks
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, PERSON, Memory, now_ms

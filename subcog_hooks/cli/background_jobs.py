@@ -15,7 +15,7 @@ from subcog_hooks.cli.terminal.output import pluralize
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.detached import BACKGROUND_COMMAND

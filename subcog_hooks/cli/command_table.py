@@ -16,7 +16,7 @@ from typer import Option
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.core.homes import AGENTS, ANY_AGENT, IN_AN_AGENT, find_agent
+from subcog_hooks.core.paths import AGENTS, ANY_AGENT, IN_AN_AGENT, find_agent
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms

@@ -26,7 +26,7 @@ from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import EXIT_CONFIG, StoreError, UsageError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
 from subcog_hooks.settings import loading

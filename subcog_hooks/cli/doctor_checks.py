@@ -23,7 +23,7 @@ from subcog_hooks.core.errors import (
     StoreError,
     StoreTooNew,
 )
-from subcog_hooks.core.homes import Home, find_home
+from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached

@@ -15,7 +15,7 @@ from subcog_hooks.cli.command_table import AsJson, AsJsonl
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.hook import detached

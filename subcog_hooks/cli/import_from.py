@@ -24,7 +24,7 @@ from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.core.files import WholeFile, read_regular
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import home_files
 from subcog_hooks.store.home_files import RecordedImport

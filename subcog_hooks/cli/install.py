@@ -18,7 +18,8 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.core.homes import Home, find_home, is_accepted_home, record_path, remember_home
+from subcog_hooks.core.paths import Home, find_home
+from subcog_hooks.core.repository_variables import is_accepted_home, record_path, remember_home
 from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
 from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 

@@ -16,7 +16,7 @@ from subcog_hooks.cli.terminal.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError, UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.dry_run import decide_dry
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import NONE, Intent

@@ -29,7 +29,7 @@ from subcog_hooks.cli.terminal.inputs import STDIN
 from subcog_hooks.core import log
 from subcog_hooks.core.child_environment import own_command
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, StoreError, SubcogError, UsageError
-from subcog_hooks.core.homes import IN_AN_AGENT, Home, find_home
+from subcog_hooks.core.paths import IN_AN_AGENT, Home, find_home
 from subcog_hooks.hook import show_command
 from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 

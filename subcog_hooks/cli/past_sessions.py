@@ -17,7 +17,7 @@ from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, NoMemory, StoreError, UsageError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.homes import Home, find_agent
+from subcog_hooks.core.paths import Home, find_agent
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import (

@@ -20,7 +20,7 @@ from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoMemory
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM

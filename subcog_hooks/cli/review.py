@@ -32,7 +32,7 @@ from subcog_hooks.cli.terminal.output import (
 )
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import SubcogError, UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import brief
 from subcog_hooks.learn import proposals
 from subcog_hooks.learn.proposals import is_from_session, session_id

@@ -74,7 +74,7 @@ class _Located:
     def folder_path(self) -> str:
         """Return the full path of the folder. A repository at hand does not choose it."""
         if named := os.environ.get(self.variable):
-            from subcog_hooks.core.homes import find_setter  # no hook needs the folder
+            from subcog_hooks.core.repository_variables import find_setter  # no hook needs the folder
 
             if not find_setter(self.variable):
                 return os.path.join(os.path.abspath(named), *filter(None, self.below.split("/")))

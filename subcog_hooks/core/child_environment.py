@@ -6,7 +6,7 @@ import os
 import sys
 
 from subcog_hooks.core.files import account_folder
-from subcog_hooks.core.homes import ProjectVariables
+from subcog_hooks.core.repository_variables import ProjectVariables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

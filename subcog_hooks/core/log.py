@@ -6,7 +6,7 @@ import os
 import time
 
 from subcog_hooks.core.files import make_private_folder
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 
 _CODES = (
     *range(0x20),

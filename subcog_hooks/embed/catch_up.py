@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder
     from subcog_hooks.embed.space import Space
     from subcog_hooks.settings.defaults import Settings

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.static_encoder import Encode as QueryEncode
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.store import Store

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.store.memory import Memory
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.embed.static_encoder import StaticEncoder
     from subcog_hooks.recall.hits import Eligibility

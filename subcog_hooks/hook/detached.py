@@ -6,7 +6,7 @@ import os
 import sys
 
 from subcog_hooks.core import child_environment, light_json
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

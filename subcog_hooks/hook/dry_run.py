@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook import deliver, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import NO_CLIENT, OF_CLIENT, PROMPT_EVENT
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.project import Project

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
 
 MAX_MEMORIES = 1  # memories beside one error

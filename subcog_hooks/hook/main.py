@@ -14,14 +14,14 @@ import time
 from subcog_hooks.core import light_json
 from subcog_hooks.core.deadline import LAST_MS, Deadline
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.translation import Translator
     from subcog_hooks.store.state import State
 

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
 MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.

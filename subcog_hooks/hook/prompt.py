@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.settings.defaults import Settings
 
 SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.

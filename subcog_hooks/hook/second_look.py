@@ -13,7 +13,7 @@ import time
 from subcog_hooks.core import light_json, log
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ProviderError, StoreBusy, SubcogError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.hook.call import open_call
 from subcog_hooks.hook.payload import text_of

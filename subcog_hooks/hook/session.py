@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any  # of JSON
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.store.memory import Memory

@@ -11,14 +11,14 @@ import sys
 
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.homes import find_agent, find_home
+from subcog_hooks.core.paths import find_agent, find_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.state import State

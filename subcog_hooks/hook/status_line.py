@@ -6,7 +6,7 @@ import os
 import sys
 
 from subcog_hooks.core import database, light_json
-from subcog_hooks.core.homes import find_home
+from subcog_hooks.core.paths import find_home
 from subcog_hooks.hook.payload import session_of, text_of
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project, sessions

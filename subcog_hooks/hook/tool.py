@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Verdict
     from subcog_hooks.hook.second_look import LateAnswer

@@ -10,7 +10,7 @@ import os
 
 from subcog_hooks.clients.description import COMPACTED, NESTED, TO_BE_COMPACTED, find_client
 from subcog_hooks.core import light_json
-from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.paths import IN_AN_AGENT
 from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import (
     COMPACTING,

@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
+    from subcog_hooks.core.paths import Home
 
 # ATTENDED is 1 where a person sits at the session. Clients without it (2.1.197) set STARTED_AS, to `cli` on a terminal.
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.llm.ask import Outcome, Race
     from subcog_hooks.llm.providers import Provider
     from subcog_hooks.settings.defaults import Settings

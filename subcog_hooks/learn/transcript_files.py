@@ -26,7 +26,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading, read_sett
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
-from subcog_hooks.core.homes import is_users_own
+from subcog_hooks.core.repository_variables import is_users_own
 from subcog_hooks.learn.transcript_rows import MESSAGE_ID, Row, answer_rows, call_row, result_row, typed_row, writer_of
 from subcog_hooks.store import project
 

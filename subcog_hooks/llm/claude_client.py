@@ -16,7 +16,7 @@ from typing import IO, Any
 if __name__ != "__main__":  # as a program it finds no package
     from subcog_hooks.core import child_environment
     from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout, UnusableAnswer
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -96,9 +96,9 @@ def _connect(address: Address, until: float) -> _socket.socket | ssl.SSLSocket:
 
 
 def _encrypt(connection: _socket.socket, host: str, until: float) -> ssl.SSLSocket:
-    from subcog_hooks.core import homes  # needed only for TLS
+    from subcog_hooks.core import repository_variables  # needed only for TLS
 
-    homes.drop_set_variables(*homes.FOR_TLS)
+    repository_variables.drop_set_variables(*repository_variables.FOR_TLS)
     import socket
     import ssl
 

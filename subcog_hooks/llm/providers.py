@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any  # of an answer whose shape is not known
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.llm.question import Question
     from subcog_hooks.settings.defaults import Settings
 
@@ -131,7 +131,7 @@ def _may_be_about_llm(name: str) -> bool:
 def _key_from_environment(variable: str) -> str:
     """Return the key in a variable, "" when it is not set. Raises ConfigError, also if a repository can set it."""
     if variable in os.environ:
-        from subcog_hooks.core.homes import find_setter  # needed only for an LLM
+        from subcog_hooks.core.repository_variables import find_setter  # needed only for an LLM
 
         if setter := find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"

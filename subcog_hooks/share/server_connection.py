@@ -11,7 +11,7 @@ import re
 import time
 from contextlib import contextmanager
 
-from subcog_hooks.core import homes
+from subcog_hooks.core import repository_variables
 from subcog_hooks.core.errors import ConfigError, ServerError, extra_remedy
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
 
 def drop_project_variables() -> list[str]:
     """Remove the variables of libpq and TLS that a repository at hand sets, and return a line for each."""
-    return homes.drop_set_variables("PG", "KRB5", *homes.FOR_TLS)
+    return repository_variables.drop_set_variables("PG", "KRB5", *repository_variables.FOR_TLS)
 
 
 def require_library() -> None:

@@ -28,7 +28,7 @@ from subcog_hooks.store.memory import PENDING, TEAM, Memory, now_ms, team_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.share.sending import SyncOutcome
     from subcog_hooks.share.server_documents import Document, ReceivedMemory
     from subcog_hooks.store.store import Store

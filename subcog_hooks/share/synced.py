@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Self
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 STATE_OPEN_WAIT_MS = 10_000  # ms, while another process synchronises
 ARRIVING = "arriving"  # stands for the fingerprint of a memory that is being stored for the first time

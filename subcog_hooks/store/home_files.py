@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from subcog_hooks.core.homes import Home
     from subcog_hooks.core.light_json import Json
+    from subcog_hooks.core.paths import Home
 
     Row = TypeVar("Row", "RecordedImport", "OwnedRule")
 

@@ -23,7 +23,7 @@ from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 INDEX_FORMAT = 7  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.store.state import State
 
 MAX_LOOKED_THROUGH = 200  # the latest verdicts, among which a second look is searched

@@ -211,7 +211,7 @@ def _user_entries(sign: str) -> list[Entry]:
 
 def _is_persons_own(path: str) -> bool:
     """Return whether a file is no repository's: a repository can set variables that name the home folder."""
-    from subcog_hooks.core.homes import is_users_own  # Few configurations rewrite an address.
+    from subcog_hooks.core.repository_variables import is_users_own  # Few configurations rewrite an address.
 
     home = os.path.expanduser("~")
     if path in [os.path.join(home, *parts) for parts in _USUAL_FILES]:

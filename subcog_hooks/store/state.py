@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 
 # Pages. A hook reads the whole WAL of earlier hooks (.3 ms for 64 pages, 2 ms for 640) and adds some ten. Emptying it takes 5

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older cache is made anew

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Self
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 SCHEMA = Schema(os.path.join(os.path.dirname(__file__), "memories.sql"), version=9, synchronous="FULL")
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
 
 VECTORS_FORMAT = 3  # raised whenever the tables change: each version of subcog has its own file
 PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from subcog_hooks.core.homes import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.store.store import Store
 
     MadeBy = tuple[str, str]  # the makers of final and of provisional vectors; "" for unknown: the present vectors stay

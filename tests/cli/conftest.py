@@ -15,7 +15,7 @@ from subcog_hooks.cli import background_jobs, commands
 from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.store.store import Store
 from tests.browser import CAN_RUN, Browser

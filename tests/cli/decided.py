@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.store import verdicts
 from subcog_hooks.store.memory import now_ms

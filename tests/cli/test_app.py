@@ -11,7 +11,7 @@ import typer
 from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.commands import first_sentence
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import MonkeyPatch, Run, whole_application
 from tests.cli.decided import candidate, decided, keep
 

@@ -15,7 +15,7 @@ from subcog_hooks.cli import background_jobs, embedding
 from subcog_hooks.cli.background_jobs import Job, JobPace
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import home_files

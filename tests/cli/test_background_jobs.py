@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks.cli import background_jobs
 from subcog_hooks.cli.background_jobs import JobPace
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.home_files import UNFINISHED
 from subcog_hooks.store.store import Store
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import alike
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark

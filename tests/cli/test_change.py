@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock

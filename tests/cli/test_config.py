@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.sources import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.verdicts import BELOW, INTENT

@@ -14,7 +14,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.core import database
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask
 from subcog_hooks.store import home_files, vector_store

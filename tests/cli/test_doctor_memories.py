@@ -13,7 +13,7 @@ from subcog_hooks.cli.doctor_memories import (
     compare_pairs,
     find_unused,
 )
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker

@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.cli import background_jobs, import_from
 from subcog_hooks.cli.background_jobs import JobPace
 from subcog_hooks.cli.review import accept, undo
-from subcog_hooks.core.homes import IN_AN_AGENT, Home
+from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.store import home_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import lookups
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audiences_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import MonkeyPatch, Run
 
 

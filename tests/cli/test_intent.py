@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run

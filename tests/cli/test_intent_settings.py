@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.settings import sources
 from subcog_hooks.settings.sources import KEYS

@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import learning_runs as support
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, transcript
 from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.store import learned

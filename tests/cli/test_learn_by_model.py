@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.proposals import memory_questions
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.learn.quoting import MAX_SESSION_MEMORIES
 from subcog_hooks.llm import ask
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.core.deadline import FULL_PACE
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests import client_sessions
 from tests.cli.conftest import MonkeyPatch, Run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.proposals import learning_runs as support
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.learn.turn_scores import CALIBRATIONS, WEIGHTS, Fit

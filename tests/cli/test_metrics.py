@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.report import FAMILIES
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import IN_AN_AGENT, Home
+from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, MonkeyPatch, Run

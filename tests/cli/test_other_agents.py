@@ -13,7 +13,7 @@ import yaml
 
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents
 from subcog_hooks.cli.agents.other_agents import CLIENTS
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run

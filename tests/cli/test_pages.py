@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.browser import Browser
 from tests.cli.conftest import Run

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.cli.past_sessions import follow_in_background, remove_sessions
 from subcog_hooks.core.deadline import FULL_PACE
-from subcog_hooks.core.homes import IN_AN_AGENT, Home
+from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS
 from subcog_hooks.text.sanitise import neutralise, utf16_units
 from tests.cli.conftest import MonkeyPatch, Run

@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.cli.proposals.memory_questions import read_answer
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import session as starts
 from subcog_hooks.llm.question import read_numbers
 from subcog_hooks.store import past_runs, sessions

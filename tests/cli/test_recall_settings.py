@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import PRESETS
 from subcog_hooks.settings.sources import KEYS
 from tests.cli.conftest import MonkeyPatch, Run

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.cli.amendment import mark_superseded
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch, Run, show_json
 from tests.conftest import Maker

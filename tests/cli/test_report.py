@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.page import Card, Page, card_fields
 from subcog_hooks.cli.terminal.output import safe
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State

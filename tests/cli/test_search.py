@@ -5,7 +5,7 @@ import json
 import pytest
 
 from subcog_hooks.cli.search_sources import PENDING
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from subcog_hooks.cli.search_sources import PENDING
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store.vector_reader import vectors_path

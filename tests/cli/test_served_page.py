@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from subcog_hooks.cli import page
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests.browser import Browser

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import conditions
 from subcog_hooks.hook import facts
 from subcog_hooks.store.state import State

@@ -14,7 +14,7 @@ from rich.console import Console
 from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.cli.verdicts.lookup import run_line, sentence, would_speak
 from subcog_hooks.cli.verdicts.verdict_view import MEANINGS, ViewData, verdict_view
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import sessions
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import now_ms

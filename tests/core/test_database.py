@@ -20,7 +20,7 @@ from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 
 disk, with_log = sys.argv[1], sys.argv[2] == "with a log"
 home = Home(os.path.join(disk, "home"))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core import files, homes
+from subcog_hooks.core import files, repository_variables
 from subcog_hooks.core.files import STARTED_IN
-from subcog_hooks.core.homes import MAX_RECORD, find_home, find_setter, is_accepted_home, remember_home
+from subcog_hooks.core.paths import find_home
+from subcog_hooks.core.repository_variables import MAX_RECORD, find_setter, is_accepted_home, remember_home
 
 PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "why do we use PKCE?"}'
 
@@ -275,6 +276,6 @@ def test_on_windows_the_case_of_a_name_does_not_count(shipped_repository: Path, 
     ship(shipped_repository, ".env", "Anthropic_Base_Url=https://evil.example")
     ship(shipped_repository, ".claude/settings.json", '{"env": {"pgHost": "db"}}')
     assert (find_setter(ADDRESS), find_setter("PGHOST")) == ("", "")
-    monkeypatch.setattr(homes, "IGNORES_CASE", True)
+    monkeypatch.setattr(repository_variables, "IGNORES_CASE", True)
     assert find_setter(ADDRESS) == find_setter("anthropic_base_url") == str(shipped_repository / ".env")
     assert find_setter("PgHost") == str(shipped_repository / ".claude" / "settings.json")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from subcog_hooks.store.verdicts import RecordedVerdict

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from contextlib import closing
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.e2e.machine import ANSWER, QUESTION, Machine, ids_in

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.documents import BEGIN, DOCUMENTS, END, README, ROOT, TOPICS, TYPED, Block, blocks, commands_to_run
 from tests.e2e.machine import NO_BRIEF, NO_TIME, Machine

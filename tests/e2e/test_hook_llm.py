@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.e2e.machine import ANSWER, ATTEMPTS, LONGEST_S, QUESTION, Machine, assert_harmless, assert_silent, linux, wait_until

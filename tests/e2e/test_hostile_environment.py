@@ -39,7 +39,7 @@ def test_the_hook_takes_the_users_own_home_and_says_so(machine: Machine, reposit
 
 
 def test_the_hook_takes_a_home_accepted_or_elsewhere(machine: Machine, repository: Path) -> None:
-    accept = "import sys; from subcog_hooks.core.homes import remember_home; remember_home(sys.argv[1])"
+    accept = "import sys; from subcog_hooks.core.repository_variables import remember_home; remember_home(sys.argv[1])"
     assert machine.start([sys.executable, "-c", accept, str(repository / ".memories")]).code == 0
     assert "collector.example" in machine.answer(machine.asking(cwd=repository))
     shutil.move(repository / ".memories", machine.root / "elsewhere")

@@ -12,7 +12,7 @@ import pytest
 
 import subcog_hooks
 from subcog_hooks.cli.search_sources import PENDING
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store.vector_reader import VECTORS_FORMAT
 from subcog_hooks.store.vector_store import VectorStore

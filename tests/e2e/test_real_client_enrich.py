@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State
 from tests.e2e.claude_client import Sandbox

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.state import State

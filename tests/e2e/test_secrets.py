@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests import transcripts

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.exact import match_triggers
 from subcog_hooks.recall.hits import Eligibility
 from subcog_hooks.store.state import State

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space

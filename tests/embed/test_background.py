@@ -17,7 +17,7 @@ import pytest
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ModelError, StoreBusy
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder
@@ -317,7 +317,7 @@ import os, sys
 from subcog_hooks.embed import catch_up, models, neural_encoder
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 
 catch_up.GROUP_TEXTS = 4
 space, home, left = models.PACKAGED, Home.find(), int(sys.argv[2])

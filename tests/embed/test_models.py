@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.neural_encoder import DocumentEmbedder

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.episodes.reading import ReadingReport, SessionReader, find_gone
 from subcog_hooks.learn.transcript_files import find_transcripts

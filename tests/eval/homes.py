@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder

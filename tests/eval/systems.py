@@ -7,7 +7,7 @@ from typing import Self
 from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources

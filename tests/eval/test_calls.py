@@ -13,7 +13,7 @@ import pytest
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import tool
 from subcog_hooks.store.memory import IdMaker
 from subcog_hooks.store.store import Store

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import brief, session
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook.call import HookCall, close_left_open

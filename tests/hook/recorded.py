@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.state import State

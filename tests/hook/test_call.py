@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_syntax, conditions
 from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import call, facts, failed_call, main, prompt, session, tool

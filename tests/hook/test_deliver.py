@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver as hook_deliver
 from subcog_hooks.hook import record
 from subcog_hooks.hook import session as starts

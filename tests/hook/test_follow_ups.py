@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import INTENT, SPOKE, RecordedVerdict

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detector import HOUR_MS

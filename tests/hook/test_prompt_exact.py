@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt_search
 from subcog_hooks.recall import alike
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC

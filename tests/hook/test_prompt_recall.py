@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.absent_files import STALE_FACTOR, find_beginnings
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import STALE, Candidate

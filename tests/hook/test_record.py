@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_search
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline

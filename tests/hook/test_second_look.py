@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.cli.proposals import memory_questions
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, tool
 from subcog_hooks.llm.ask import MAX_EXCERPT, masked_excerpt
 from subcog_hooks.store import past_runs, verdicts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.store import sessions

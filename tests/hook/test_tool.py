@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues.conditions import TOOLS
 from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import failed_call, tool
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.store import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import ACTION
 from subcog_hooks.text import actions
 from tests.hook.recorded import Call, past_verdicts

@@ -1,6 +1,6 @@
 """An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and its traces."""
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.intent.keywords import Intent

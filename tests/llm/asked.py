@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import Settings

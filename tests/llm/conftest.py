@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
 from subcog_hooks.store.state import State
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
 from tests.e2e.machine import is_running, wait_until

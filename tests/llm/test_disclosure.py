@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.intent import examine_prompt
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret

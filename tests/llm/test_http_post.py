@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderTimeout
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import build_question
 from subcog_hooks.llm import http_post, providers

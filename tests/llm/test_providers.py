@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks import __version__
 from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import ANSWER_SCHEMA, build_question
 from subcog_hooks.llm import providers

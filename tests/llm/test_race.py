@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import ProviderError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import build_question, parse_answer
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.llm.ask import (

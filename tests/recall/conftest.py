@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store
 from tests.recall.shelf import Shelf

@@ -6,7 +6,7 @@ Vectors come from the packaged encoder, or from a test's own cosines to every qu
 from collections.abc import Callable, Mapping, Sequence
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL
 from subcog_hooks.recall import fusion, pipeline
 from subcog_hooks.recall import search as recall_search

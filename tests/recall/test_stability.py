@@ -10,7 +10,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.cli.results import confidence_of
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.fusion import Tuning

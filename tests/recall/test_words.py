@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import query
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.search import Beginnings, Pieces

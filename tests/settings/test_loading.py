@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import __version__
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings import defaults, loading, sources
 from subcog_hooks.store.state import CompiledSettings, State
 from tests.settings.material import LOOSE, write

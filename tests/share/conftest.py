@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import IdMaker, Memory
 from subcog_hooks.store.store import Store

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.team import sharing
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection
 from subcog_hooks.share.synced import ShareState

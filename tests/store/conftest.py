@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import STATUSES, Memory

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import tantivy
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.store import Store

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import facts
 from subcog_hooks.hook import session as starts
 from subcog_hooks.store import past_runs, sessions, verdicts
@@ -103,7 +103,7 @@ def test_empty_start_differs_from_an_unknown_start(state: State) -> None:
 
 def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
     count = (
-        "import sys; from subcog_hooks.store import sessions; from subcog_hooks.core.homes import Home;"
+        "import sys; from subcog_hooks.store import sessions; from subcog_hooks.core.paths import Home;"
         " from subcog_hooks.store.state import State; state = State.open(Home(sys.argv[1]), 10_000);"
         " [sessions.note_prompt(state, 'one', 'p', at) for at in range(1, 51)]"
     )

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import ask
 from subcog_hooks.store import past_runs, sessions, verdicts
 from subcog_hooks.store.past_runs import Counter, Histogram, read_verdict

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.home_files import ProcessLock, is_held
 from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, IdMaker, Memory, questions_from_json
 from subcog_hooks.store.memory_checks import check_memory

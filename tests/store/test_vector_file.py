@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy, StoreError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.vector_reader import ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of, audiences_of

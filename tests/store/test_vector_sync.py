@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory
@@ -190,7 +190,7 @@ import random, sys
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Store
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 vector_store.FOLLOWED_AT_ONCE = 7

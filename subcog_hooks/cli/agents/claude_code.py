@@ -21,10 +21,10 @@ from subcog_hooks.cli import command_table
 from subcog_hooks.cli.agents import hook_entries
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal, visible
-from subcog_hooks.core import child_environment, homes
+from subcog_hooks.core import child_environment, repository_variables
 from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
 from subcog_hooks.core.files import WholeFile, leads_out, read_regular
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.store.home_files import OwnedRule, change_rules, read_rules
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
@@ -261,7 +261,7 @@ def config_folder() -> str:
 
 def notes_folder() -> str:
     """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
-    if CONFIG_FOLDER in os.environ and (setter := homes.find_setter(CONFIG_FOLDER)):
+    if CONFIG_FOLDER in os.environ and (setter := repository_variables.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
     return config_folder()
 

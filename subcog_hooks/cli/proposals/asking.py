@@ -17,7 +17,7 @@ from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, proposals, quoting, transcript, transcript_files, turn_scores
 from subcog_hooks.learn.learning import SUPERSEDED
 from subcog_hooks.learn.proposals import (

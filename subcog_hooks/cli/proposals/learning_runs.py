@@ -11,7 +11,7 @@ from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, 
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session

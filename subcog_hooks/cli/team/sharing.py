@@ -23,8 +23,8 @@ from subcog_hooks.core.errors import (
     StoreError,
     UsageError,
 )
-from subcog_hooks.core.homes import Home
 from subcog_hooks.core.log import to_json
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language

@@ -21,7 +21,7 @@ from subcog_hooks.core.errors import (
     UsageError,
 )
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.homes import Home, find_agent, find_home
+from subcog_hooks.core.paths import Home, find_agent, find_home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import defaults, loading

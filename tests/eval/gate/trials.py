@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.homes import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.hook import deliver, prompt_search
