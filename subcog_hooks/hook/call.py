@@ -9,7 +9,7 @@ from subcog_hooks.core.records import record
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
-from subcog_hooks.store.memory import IdMaker, now_ms
+from subcog_hooks.store.memory import IdMaker, is_from_instructions, now_ms
 from subcog_hooks.store.state import MADE_ANEW, CompiledSettings, State, discard
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
 from subcog_hooks.store.verdicts import OPEN, START
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.embed.static_encoder import StaticEncoder
-    from subcog_hooks.recall.hits import Eligibility
+    from subcog_hooks.recall.hits import Eligibility, Hit
     from subcog_hooks.settings.defaults import Settings
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.project import Project
     from subcog_hooks.store.vector_reader import VectorReader
 
 MAX_LOGGED_FAULTS = 3  # faults of the settings in one line; `doctor` names all
+MIN_LOADED = 0.05  # No hit of a lower relevance is told or pointed at.
 MAX_AGENT = 64  # characters of the id of a subagent
 PRINT_MS = 5.0  # Rendering and writing need this time at the end.
 MIN_WAIT_MS = 20.0  # The hook waits this long for a writing process, even where no time is left.
@@ -64,7 +65,7 @@ class HookCall:
     """One call of the hook.
 
     session: "" when the client names none; here: the project of its folder, None outside of any; now_ms: its time, since the
-    epoch; id: of its verdict; stages: their durations; seen_files: existing files that memories are about.
+    epoch; id: of its verdict; stages: their durations.
     """
 
     payload: Mapping[str, object]
@@ -79,7 +80,6 @@ class HookCall:
         self.now_ms = now_ms()
         self.id = IdMaker().new(self.now_ms)
         self.stages = Stages(self.deadline)
-        self.seen_files: set[str] = set()
         self._eligible: Eligibility | None = None
         self._store: StoreReader | None = None
         self._facts: dict[str, Scalar] | None = None
@@ -157,6 +157,12 @@ class HookCall:
         if self._shown_texts is None:
             self._shown_texts = facts.read_shown_texts(self.payload, self.here)
         return facts.shows(self._shown_texts, content)
+
+    def mark_loaded(self, hits: Iterable[Hit]) -> None:
+        """Mark the hits that the client itself puts before the model. Asking for the client's files takes 1.5 ms."""
+        for hit in hits:
+            if hit.relevance >= MIN_LOADED and is_from_instructions(hit.memory.source):
+                hit.is_loaded = self.shows_itself(hit.memory.content)
 
     def log(self, message: str) -> None:
         """Write a line to the log."""

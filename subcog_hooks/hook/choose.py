@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from subcog_hooks.core.records import record
 from subcog_hooks.recall.hits import BRIEF, STATE
-from subcog_hooks.store.memory import is_from_instructions
 from subcog_hooks.store.verdicts import (
     BAD,
     BELOW,
@@ -21,7 +20,6 @@ from subcog_hooks.store.verdicts import (
     POINTED,
     REPEATED,
     SPOKE,
-    STALE,
     Thresholds,
 )
 
@@ -211,8 +209,6 @@ def rejection_reason(hit: Hit, given: AbstractSet[str], threshold: Threshold) ->
         return GIVEN if hit.memory.id in given else DUPLICATE
     if hit.relevance >= threshold.usual:
         return INTENT
-    if hit.present < 1.0 and hit.probability * hit.marked >= threshold.usual:
-        return STALE
     return BAD if hit.marked < 1.0 and hit.probability >= threshold.usual else BELOW
 
 
@@ -355,14 +351,6 @@ def bars_from_settings(settings: Settings, needed: float | None = None) -> Thres
     )
 
 
-def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
-
-        absent_files.discount_absent(hits, call)
-
-
 def offer_exact(
     call: HookCall,
     exact: ExactMatches,
@@ -380,7 +368,7 @@ def offer_exact(
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
     hits = exact.hits()
-    discount_absent(hits, call)
+    call.mark_loaded(hits)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: Sequence[Hit]) -> Sequence[Hit]:

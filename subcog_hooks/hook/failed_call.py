@@ -62,7 +62,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     text, *further = messages = find_failures(lines) or ["\n".join((command, *lines[-LAST_LINES:]))]
     sources = open_sources(call)
     answer = pipeline.recall_for_parts(text, further, sources, call.eligible, call.deadline)
-    choose.discount_absent(answer.hits, call)
+    call.mark_loaded(answer.hits)
     bar = float(settings["surfacing.min_relevance"])
     has_room = sessions.has_room_for_line(call.state, call.ledger_key)
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0

@@ -174,7 +174,7 @@ def _offer_hits(
     call, settings = reading.call, reading.call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, examined, position)
-    choose.discount_absent(hits, call)
+    call.mark_loaded(hits)
     memories = numbers.small
     bar = min(float(settings["surfacing.min_relevance"]), float(settings["surfacing.maybe_relevance"]) or 1.0)
     if index is not None and not reading.detected.reading.is_foreign and any(hit.relevance >= bar for hit in hits):

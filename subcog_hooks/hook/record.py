@@ -8,7 +8,6 @@ from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT
 from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import WRITTEN_BY_MODEL
 from subcog_hooks.store.sessions import LastPrompt
-from subcog_hooks.store.state import note_seen
 from subcog_hooks.store.verdicts import (
     INJECTED,
     LINES,
@@ -67,7 +66,6 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     try:
         call.state.begin_briefly()
         verdicts.keep_verdict(call.state, record, call.now_ms)
-        note_seen(call.state, call.seen_files, call.now_ms)
         if event in (START_EVENT, SUBAGENT_EVENT):
             injected = [judgement.hit.memory for judgement in injected_judgements(verdict.judgements)]
             by_models = [memory.id for memory in injected if memory.noted == WRITTEN_BY_MODEL]
@@ -91,7 +89,6 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         verdict.detected.record_metrics(verdict.examined, state)
         verdict.detected.learn(state, keeps_answers=reading.keeps_texts)
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
-    note_seen(state, call.seen_files, call.now_ms)
     if sessions.has_second_look(state, call.session):
         from subcog_hooks.store import past_runs  # Few prompts follow a second look.
 
@@ -128,7 +125,7 @@ def _relevance_without_position(hit: Hit) -> float:
     from subcog_hooks.recall import logit  # The maker of the hit has loaded it.
 
     probability = logit.probability(tuple([term for term in hit.terms if term[0] != BEGUN]))
-    return combined_relevance(probability, hit.prior, hit.marked, hit.present)
+    return combined_relevance(probability, hit.prior, hit.marked)
 
 
 def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdict:
@@ -228,7 +225,7 @@ def candidates(judgements: Sequence[Judgement], outcome: str) -> list[Candidate]
             [(name, round(value, _DIGITS), round(adds, _DIGITS)) for name, value, adds in judgement.hit.terms]
             if judgement in explained
             else (),
-            (judgement.hit.prior, round(judgement.hit.marked, _DIGITS), judgement.hit.present),
+            (judgement.hit.prior, round(judgement.hit.marked, _DIGITS)),
         )
         for judgement in ordered
     ]

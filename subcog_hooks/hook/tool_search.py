@@ -11,7 +11,7 @@ from subcog_hooks.cues.conditions import SEARCHES
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.recall.hits import ACTION, LEXICAL, PATH, PATTERN, STATE, WORDS, Hit
 from subcog_hooks.store import lookups, project, sessions
-from subcog_hooks.store.memory import SECTION_PREFIX, is_from_instructions
+from subcog_hooks.store.memory import SECTION_PREFIX
 from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.text import STOP
 from subcog_hooks.text.actions import EDITING
@@ -288,10 +288,7 @@ class CueSearch:
             Hit(memory, scores[memory.seq], probability(scores[memory.seq]), {LEXICAL: rank}, {LEXICAL: scores[memory.seq]})
             for rank, memory in enumerate(memories, 1)
         ]
-        if any(hit.memory.paths or is_from_instructions(hit.memory.source) for hit in hits):
-            from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths or are instructions.
-
-            absent_files.discount_absent(hits, self._call)
+        self._call.mark_loaded(hits)
         return sorted([hit for hit in hits if not hit.is_loaded], key=lambda hit: -hit.relevance)
 
     def _match_globs(self) -> list[Memory]:

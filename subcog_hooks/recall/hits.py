@@ -79,9 +79,8 @@ class Hit:
     keywords, its question, or a rare identifier that it alone holds.
 
     The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
-    prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any; present: the
-    factor for missing files, 1.0 where some exist. No factor depends on another. is_loaded: the client has shown it to the
-    model in this session itself. is_asked: it is a section whose heading is the query. is_guess: it has
+    prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any. No factor depends
+    on another. is_loaded: the client has shown it to the model in this session itself. is_asked: it is a section whose heading is the query. is_guess: it has
     none of the query's own words, only words in place of some.
     """
 
@@ -99,7 +98,6 @@ class Hit:
     agreement_factor: float = 1.0
     prior: float = 1.0
     marked: float = 1.0
-    present: float = 1.0
     is_pinned: bool = False
     is_loaded: bool = False
     is_named: bool = False
@@ -109,7 +107,7 @@ class Hit:
     @property
     def relevance(self) -> float:
         """The probability that the memory helps here, 0.0 to 1.0, with all of its factors."""
-        return combined_relevance(self.probability, self.prior, self.marked, self.present)
+        return combined_relevance(self.probability, self.prior, self.marked)
 
     @property
     def is_exact(self) -> bool:
@@ -132,13 +130,13 @@ class Hit:
         return tuple(sorted(self.ranks))
 
 
-def combined_relevance(probability: float, prior: float = 1.0, marked: float = 1.0, present: float = 1.0) -> float:
+def combined_relevance(probability: float, prior: float = 1.0, marked: float = 1.0) -> float:
     """Return the relevance of a probability and the factors on it, 0.0 to 1.0. `Hit` explains these.
 
-    >>> combined_relevance(0.5), combined_relevance(0.95, prior=1.1), combined_relevance(0.8, marked=0.5, present=0.5)
-    (0.5, 1.0, 0.2)
+    >>> combined_relevance(0.5), combined_relevance(0.95, prior=1.1), combined_relevance(0.8, marked=0.5)
+    (0.5, 1.0, 0.4)
     """
-    return round(min(1.0, probability * marked * prior) * present, 4)
+    return round(min(1.0, probability * marked * prior), 4)
 
 
 @record

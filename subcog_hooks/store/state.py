@@ -1,7 +1,7 @@
 """state.db: its tables, opening, transactions, counters and single values. Hooks write it; anyone may delete it at any time.
 
-Single values are the pause, what is due again, sessions that ask nobody, seen files and compiled settings. Sessions, verdicts
-and lessons have a module each.
+Single values are the pause, what is due again, sessions that ask nobody, and compiled settings. Sessions, verdicts and
+lessons have a module each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, Stor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     from subcog_hooks.core.paths import Home
@@ -205,12 +205,6 @@ def set_due(state: State, task: str, at_ms: int) -> None:
 def is_unasked(state: State, session: str, now_ms: int) -> bool:
     """Return whether this session's client lately ran without asking the person."""
     return bool(state.run("SELECT 1 FROM unasked WHERE session = ? AND until > ?", (session, now_ms)))
-
-
-def note_seen(state: State, paths: Iterable[str], now_ms: int) -> None:
-    """Note that these files and folders exist, which memories are about. A known one keeps its time."""
-    for path in paths:
-        state.run("INSERT OR IGNORE INTO seen_paths VALUES (?, ?)", (path, now_ms))
 
 
 class CompiledSettings:

@@ -51,8 +51,6 @@ CREATE TABLE unasked (session TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, 
 CREATE TABLE due_times (task TEXT PRIMARY KEY CHECK (task IN ('reminder', 'teaching')), at INTEGER NOT NULL)
 STRICT, WITHOUT ROWID;
 CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
--- files and folders that memories are about, and when they were first seen
-CREATE TABLE seen_paths (path TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
 
 CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)

@@ -46,7 +46,6 @@ LOADED = "loaded"  # the client itself loads it in this folder
 DUPLICATE = "duplicate"  # it nearly repeats a more relevant memory
 COUNT = "count"  # the maximum number of memories was reached
 ROOM = "room"  # too few characters were left
-STALE = "stale"  # all of its files are gone
 BAD = "bad"  # a person has marked it as wrong for similar prompts
 
 SECOND_LOOK = "second look"  # the channel of the hits that a language model has chosen in a second look
@@ -79,7 +78,7 @@ class Candidate:
     """A memory that the hook considered for a prompt.
 
     relevance: the number that the gate compared; raw: the probability from the terms, before the factors. ranks, scores: those
-    of the hit, by channel. terms: each a name, a value and its addition to the logit. factors: the prior, marked and present
+    of the hit, by channel. terms: each a name, a value and its addition to the logit. factors: the prior and marked
     factors that turn the probability into the relevance. outcome: INJECTED, or the reason for the rejection.
     """
 

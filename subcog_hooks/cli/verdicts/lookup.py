@@ -67,7 +67,6 @@ FATES = {  # the outcome for one memory that was not given
     outcomes.DUPLICATE: "nearly repeats a better one",
     outcomes.COUNT: "others took the places",
     outcomes.ROOM: "others took the room",
-    outcomes.STALE: "the files that it is about are gone",
     outcomes.BAD: "marked as wrong for such prompts",
 }
 CHANNEL_NAMES = {

@@ -25,7 +25,7 @@ MAX_EXPLAINED = 3  # candidates
 NAME_WIDTH = 13  # columns for the name of an evidence
 MEANINGS = dict(read_rows(relevance.__file__, "evidence.tsv"))  # of each evidence, by its name
 RIGHT = "green"
-FACTORS = ("for its namespace", "for marks (`why bad`)", "for files that are gone")  # in the order of a candidate's factors
+FACTORS = ("for its namespace", "for marks (`why bad`)")  # in the order of a candidate's factors
 
 
 def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
@@ -58,9 +58,9 @@ def _step(name: str, text: str) -> Text:
 def product(candidate: Candidate) -> str:
     """Describe how the factors turn the probability into the relevance.
 
-    >>> product(Candidate("a", "b", 0.55, 0.5, "injected", factors=(1.1, 1.0, 1.0)))
+    >>> product(Candidate("a", "b", 0.55, 0.5, "injected", factors=(1.1, 1.0)))
     '0.5000 x 1.1 for its namespace = 0.5500'
-    >>> product(Candidate("a", "b", 0.5, 0.5, "injected", factors=(1.0, 1.0, 1.0)))
+    >>> product(Candidate("a", "b", 0.5, 0.5, "injected", factors=(1.0, 1.0)))
     '0.5000: no factor changes it'
     """
     if len(candidate.factors) != len(FACTORS):
