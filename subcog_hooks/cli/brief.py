@@ -10,8 +10,7 @@ from rich.console import Group
 from rich.text import Text
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, nothing_found, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
@@ -57,7 +56,7 @@ def brief(
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
         call = HookCall(payload, "", here, settings, state, home, Deadline(context.STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
-            if command_table.is_agent():
+            if author.is_agent():
                 raise nothing_found(f"no brief for an agent: {why}")
             terminal.say(f"none of it is given now: {why}")
         delivery = hook_session.preview_start(call)

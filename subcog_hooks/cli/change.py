@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from subcog_hooks.capture.jsonl import Removed, sum_removed
-from subcog_hooks.cli import amendment, command_table, embedding, past_sessions
+from subcog_hooks.cli import amendment, embedding, past_sessions
 from subcog_hooks.cli.amendment import edit_in_editor
 from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.cues import condition_syntax
@@ -68,7 +68,7 @@ def edit(
     if trust not in (None, "user"):
         raise UsageError(f"--trust is {trust!r}", "expected user")
     if trust:
-        command_table.require_person("--trust user says that the person vouches for it", as_user=as_user)
+        author.require_person("--trust user says that the person vouches for it", as_user=as_user)
     inputs.refuse_several({"--user": user, "--project": project is not None})
     given: dict[str, object] = {
         "content": None if content is None else inputs.text_of([content]),
@@ -85,7 +85,7 @@ def edit(
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if project is not None or user:
-        changes |= ALL_PROJECTS if user else {"scope": "project", "project": command_table.names_of(project or "")[0]}
+        changes |= ALL_PROJECTS if user else {"scope": "project", "project": author.names_of(project or "")[0]}
     if expires is not None:
         changes["expires_at"] = None if expires == "never" else inputs.read_expiry(expires, now_ms())
     if question is not None:
@@ -98,9 +98,9 @@ def edit(
 def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool) -> None:
     with context.writing() as store:
         memories = context.find_memories(store, ids)
-        command_table.require_consent(memories, as_user=as_user, status=status)
+        author.require_consent(memories, as_user=as_user, status=status)
         for memory in memories:
-            command_table.require_storing_rights(memory, as_user=as_user)
+            author.require_storing_rights(memory, as_user=as_user)
         removed: list[Removed] = []
         edited = _change_memories(memories, changes, store, removed, as_user=as_user)
         if not edited:
@@ -123,7 +123,7 @@ def _change_memories(
     memories: list[Memory], changes: Mapping[str, object], store: Store, removed: list[Removed], *, as_user: bool
 ) -> list[tuple[Memory, Memory]]:
     """Change memories by the fields given, one in the editor without any. Return the changed ones, before and after."""
-    asked_by = command_table.origin(as_user=as_user)
+    asked_by = author.origin(as_user=as_user)
 
     def change(stored: Memory) -> Memory:
         fields = dict(changes)
@@ -144,7 +144,7 @@ def _change_memories(
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    is_agents = command_table.is_agent() and not as_user and after.content_hash != before.content_hash
+    is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.with_changes(trust=AGENT) if is_agents else after
 
 
@@ -191,7 +191,7 @@ def forget(
             sharing.require_shared(memories)
             lost_versions = _find_kept_versions(store, memories, LOST_PREFIX)
         kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge or everywhere else []
-        command_table.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
+        author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
         if (purge or everywhere) and not yes:
             _confirm_purge([*memories, *kept_versions])
         memories += lost_versions
@@ -210,7 +210,7 @@ def forget(
 def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user: bool) -> None:
     """Purge episodes of past sessions, and all of a session, which is then not read again."""
     inputs.refuse_several({"--session": session is not None, "an id": bool(ids)})
-    command_table.require_person("exchanges of past sessions are purged for good", as_user=as_user)
+    author.require_person("exchanges of past sessions are purged for good", as_user=as_user)
     if not episode_store.exists(context.home()):
         raise NoMemory("no past session can be searched here", past_sessions.READ_THEM)
     with EpisodeStore.writer(context.home()) as store:
@@ -261,8 +261,8 @@ def supersede(
         before, after = context.find_memory(store, old), context.find_memory(store, new)
         if before.id == after.id:
             raise UsageError(f"{before.id} cannot supersede itself", "give two ids")
-        command_table.require_consent([before], as_user=as_user)
-        command_table.require_storing_rights(before, as_user=as_user)
+        author.require_consent([before], as_user=as_user)
+        author.require_storing_rights(before, as_user=as_user)
         if not after.is_live(now_ms()):
             status = "expired" if after.status == "active" else after.status
             raise UsageError(f"{after.id} is {status}, so agents would be given neither", "review it, or edit its status first")

@@ -28,9 +28,8 @@ from typer._click._textwrap import TextWrapper
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
-from subcog_hooks.cli import command_table
 from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS, AsUser
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import ACCENT, prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE, StoreError, UsageError
 from subcog_hooks.redaction.masking import mask_secrets
@@ -129,7 +128,7 @@ def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
 
     def run_for_person(*, as_user: bool, **options: object) -> None:
         if reason != CHANGES or not options.get("dry_run"):
-            command_table.require_person(f"`subcog {name}` {reason}", as_user=as_user)
+            author.require_person(f"`subcog {name}` {reason}", as_user=as_user)
         run(**options)
 
     signature = inspect.signature(run)
@@ -196,7 +195,7 @@ def _take_back_rules() -> None:
     """Take the rules of notes that have ended out of Claude Code's settings, unless an agent may have ended them."""
     with suppress(StoreError):  # `--version` needs no home
         home = context.home()
-        if os.path.exists(home.rules) and not command_table.is_agent():
+        if os.path.exists(home.rules) and not author.is_agent():
             from subcog_hooks.cli.agents import claude_code  # few homes have rules
 
             claude_code.take_back_ended(home)

@@ -12,9 +12,9 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli import command_table, embedding, import_from, past_sessions
+from subcog_hooks.cli import embedding, import_from, past_sessions
 from subcog_hooks.cli.command_table import AsUser, project_option
-from subcog_hooks.cli.terminal import context, inputs, output
+from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.files import WholeFile
@@ -155,15 +155,15 @@ def _check_options(source: str | None, origin: str | None, trust: str, *, is_for
 
 
 def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, as_user: bool) -> ImportOptions:
-    is_agents = command_table.is_agent() and not as_user
+    is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
-        raise command_table.needs_consent("--trust user says that the person vouches for the file")
+        raise author.needs_consent("--trust user says that the person vouches for the file")
     return ImportOptions(
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
         keeps_users=is_agents,
-        waits=is_agents and not dry_run and command_table.status() == PENDING,
+        waits=is_agents and not dry_run and author.status() == PENDING,
     )
 
 
@@ -243,7 +243,7 @@ def export(
     Example: subcog export memories.jsonl
     """
     inputs.refuse_several({"--deleted": deleted, "--project": bool(project)})
-    names = command_table.names_of(project) if project else None
+    names = author.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     damage: list[StoreCorrupt] = []

@@ -16,9 +16,8 @@ from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, is_
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, find_absence
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli import command_table
 from subcog_hooks.cli.agents import claude_code
-from subcog_hooks.cli.terminal import context, output
+from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
@@ -162,7 +161,7 @@ def options_for_path(options: ImportOptions, path: str, here: Project | None, *,
     """
     holder = importing.check_source(path)
     if holder and for_all and options.keeps_users:
-        raise command_table.needs_consent(f"--user takes {path} out of its repository")
+        raise author.needs_consent(f"--user takes {path} out of its repository")
     options = replace(options, is_repositorys=holder is not None and not (for_all or options.trusted))
     return options_in_project(options, None if for_all else holder if options.is_repositorys else here)
 
@@ -326,7 +325,7 @@ def import_claude_notes(home: Home) -> ImportReport | None:
             return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
     reading = claude.read_claude_memory(config)
-    setting = context.settings()[command_table.AGENT_SETTING]
+    setting = context.settings()[author.AGENT_SETTING]
     for _, row in reading.rows:
         row.memory.standing = None  # Nobody has reviewed it.
         if setting == WAITING_NOTES and row.memory.trust == AGENT:

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli import command_table, past_sessions, setup
+from subcog_hooks.cli import past_sessions, setup
 from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, skills
 from subcog_hooks.cli.config import write_setting
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
@@ -247,7 +247,7 @@ def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, st
 
 def _prepare_home() -> None:
     """Make the home, let a person accept it, and check a store in it. Raises StoreError."""
-    is_person = terminal.interactive and not command_table.is_agent()
+    is_person = terminal.interactive and not author.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
     context.check_store()

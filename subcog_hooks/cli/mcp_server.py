@@ -24,7 +24,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.command_table import ATTENDED
+from subcog_hooks.cli.terminal.author import ATTENDED
 from subcog_hooks.cli.terminal.inputs import STDIN
 from subcog_hooks.core import log
 from subcog_hooks.core.child_environment import own_command

@@ -24,13 +24,13 @@ from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import NamedTuple
 
-from subcog_hooks.cli import command_table, doctor_memories, embedding
+from subcog_hooks.cli import doctor_memories, embedding
 from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.amendment import amend, apply_edits, mark_forgotten
 from subcog_hooks.cli.doctor_memories import Inventory
 from subcog_hooks.cli.listing import cue_rows, priority_text
 from subcog_hooks.cli.review import accept, find_pending, reject
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.core.files import WholeFile
@@ -230,7 +230,7 @@ def serve(build: Build, figures: Figures) -> None:
 
     build: makes the page; figures: the names and values above it.
     """
-    if command_table.is_agent():
+    if author.is_agent():
         raise UsageError("the page changes memories, and an agent runs this command", "the person runs it in a terminal")
     build(doctor_memories.load_inventory())  # A store that cannot be read is told here, not in the browser.
     with _Server(build, figures) as server:

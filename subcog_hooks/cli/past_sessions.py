@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from subcog_hooks.cli import amendment, command_table, embedding, results
+from subcog_hooks.cli import amendment, embedding, results
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.search_sources import SearchOptions, answer_page, run_batch
-from subcog_hooks.cli.terminal import context, inputs, output
+from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import pluralize, terminal
 from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -88,7 +88,7 @@ def _require_fitting(options: SearchOptions) -> None:
     given = [name for name in OF_NOTES if getattr(options, name)]
     if given:
         raise UsageError(f"--sessions takes no --{given[0].replace('_', '-')}", "that is for notes")
-    if (options.all_projects or options.project or options.batch) and command_table.is_agent():
+    if (options.all_projects or options.project or options.batch) and author.is_agent():
         raise UsageError("an agent searches the past sessions of its own project alone", "leave the option out")
     if not options.query and not options.batch and not options.path:
         raise UsageError("no query was given", "for instance: subcog search --sessions how did we fix the login")
@@ -168,7 +168,7 @@ def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
         memory = context.find_memory(store, id_or_prefix)
         here = context.here()
         own = (*audiences_of(*(here.names if here else ())), *folder_audience())
-        if context.audience(memory) not in own and command_table.is_agent():
+        if context.audience(memory) not in own and author.is_agent():
             raise NoMemory(f"{memory.id} is of another project", "the person can show it")
         exchange = open_exchange(store, memory)
     if not as_json:

@@ -6,11 +6,11 @@ from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.jsonl import redact_note
-from subcog_hooks.cli import command_table, embedding
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.amendment import mark_superseded, similar_to
 from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.cues import condition_syntax
@@ -124,7 +124,7 @@ def remember(
     inputs.refuse_several({"--user": user, "--project": bool(project)})
     patterns = claude_code.read_patterns(ask_before, deny)
     project_here = None if user or project else context.here()
-    owner = command_table.names_of(project)[0] if project else project_here.identity if project_here else None
+    owner = author.names_of(project)[0] if project else project_here.identity if project_here else None
     now = now_ms()
     memory, removed = redact_note(
         Memory(
@@ -138,11 +138,11 @@ def remember(
             triggers=(*(trigger or ()), *(claude_code.trigger_of(pattern) for _, pattern in patterns)),
             paths=tuple(path or ()),
             when=condition_syntax.parse_conditions(when or ()),
-            questions=memory_checks.questions_by(question or (), command_table.origin()),
+            questions=memory_checks.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
-            trust=command_table.trust(),
-            status=command_table.status(),
+            trust=author.trust(),
+            status=author.status(),
             created_at=now,
             updated_at=now,
             expires_at=inputs.read_expiry(expires, now) if expires is not None else None,
@@ -175,7 +175,7 @@ def remember(
 def _store_memory(memory: Memory, store: Store, supersedes: str | None) -> Memory:
     old = context.find_memory(store, supersedes) if supersedes else None
     if old:
-        command_table.require_consent([old], as_user=False)
+        author.require_consent([old], as_user=False)
     for existing in store.by_hash(memory.content_hash):
         is_waiting = existing.status == memory.status == PENDING
         if context.audience(existing) == context.audience(memory) and (is_waiting or existing.is_live(memory.created_at)):

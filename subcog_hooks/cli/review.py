@@ -13,11 +13,11 @@ from subcog_hooks.capture.duplicates import Difference, NearDuplicate, group_cop
 from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
-from subcog_hooks.cli import command_table, embedding
+from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import amend, apply_changes, apply_edits, edit_in_editor, mark_forgotten, similar_to
 from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.inputs import next_key
 from subcog_hooks.cli.terminal.output import (
     ACCENT,
@@ -263,7 +263,7 @@ def review(
     is_data = as_json or as_jsonl
     is_in_terminal = terminal.interactive and not as_list and not is_data
     if is_in_terminal:
-        command_table.require_person(SETTLED_BY, as_user=as_user)
+        author.require_person(SETTLED_BY, as_user=as_user)
     since_ms = learning_runs.time_of_age(since, now_ms())
     with context.reading() as store:
         memories = find_waiting(store, since_ms) if store else []
@@ -284,7 +284,7 @@ def review(
 
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
     """Keep and drop memories by id, all or none. Raises NoMemory, UsageError."""
-    command_table.require_person(SETTLED_BY, as_user=as_user)
+    author.require_person(SETTLED_BY, as_user=as_user)
     with context.writing() as store:
         kept = [find_pending(store, id_) for id_ in dict.fromkeys(accepted)]
         dropped = [find_pending(store, id_) for id_ in dict.fromkeys(rejected)]

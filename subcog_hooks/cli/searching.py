@@ -96,10 +96,10 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
 
 def _find_ranking_provider() -> Provider:
     """Return the provider of `llm.at_rest`. Raises UsageError for an agent, ProviderError where none is chosen, ConfigError."""
-    from subcog_hooks.cli import command_table
+    from subcog_hooks.cli.terminal import author
     from subcog_hooks.llm import providers  # Few searches are ranked by a model.
 
-    if command_table.is_agent():
+    if author.is_agent():
         raise UsageError("--rank sends memories to a language model, and this command is run by an agent", "leave it out")
     provider = providers.background_provider(context.settings(), context.home())
     if provider is None:

@@ -12,7 +12,7 @@ from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.team import share_status, sharing
-from subcog_hooks.cli.terminal import context, output
+from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import day, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL, Settings
@@ -62,10 +62,7 @@ def init(
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = context.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
-    projects = [
-        _require_shareable(command_table.names_of(name)[0])
-        for name in project or ([command_table.HERE] if context.here() else [])
-    ]
+    projects = [_require_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
     sharing.drop_ignored_variables()
     with server_connection.open_connection(address) as server, server_connection.raise_server_errors(address):
         parameters = server_connection.connection_settings(address)
@@ -148,7 +145,7 @@ def _ask_agreement(
         terminal.say(safe(change.message))
     url = sharing.url_of(settings)
     share_status.show_preview(projects)
-    command_table.require_person("the person agrees to what leaves", as_user=as_user)
+    author.require_person("the person agrees to what leaves", as_user=as_user)
     question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.server_address(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
     server_identity = server_connection.server_identity(url)

@@ -12,9 +12,9 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from subcog_hooks.cli import command_table, embedding, intent
+from subcog_hooks.cli import embedding, intent
 from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
-from subcog_hooks.cli.terminal import context, inputs
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view
 from subcog_hooks.core.errors import UsageError
@@ -48,7 +48,7 @@ def mark_bad(id_: MemoryId, decision: DecisionId = "", undo: Undo = False) -> No
     if undo:
         _unmark(id_, decision)
         return
-    if command_table.is_agent():
+    if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
         marked = _find_marked_verdict(state, id_, decision)
@@ -149,7 +149,7 @@ def _require_teachable(memory: Memory, prompt: RecordedVerdict) -> None:
 
 def _require_person(memory: Memory) -> None:
     try:
-        command_table.require_consent([memory], as_user=False)
+        author.require_consent([memory], as_user=False)
     except UsageError as error:
         raise UsageError(error.message, "the person runs this command") from None
 

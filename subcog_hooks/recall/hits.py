@@ -79,9 +79,9 @@ class Hit:
     keywords, its question, or a rare identifier that it alone holds.
 
     The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
-    prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any. No factor depends
-    on another. is_loaded: the client has shown it to the model in this session itself. is_asked: it is a section whose heading is the query. is_guess: it has
-    none of the query's own words, only words in place of some.
+    prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any. is_loaded: the
+    client has shown it to the model in this session itself. is_asked: it is a section whose heading is the query. is_guess: it
+    has none of the query's own words, only words in place of some.
     """
 
     memory: Memory

@@ -37,7 +37,7 @@ from tests.e2e.test_other_clients import answer
 CONTRACTS = Path(__file__).parents[3] / "shared" / "clients" / "CONTRACTS.md"
 ROWS = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 HOOKED = [client for client in list_clients() if client.contract]
-SHARED = {"__init__", "description", "instructions", "claude_instructions"}  # Its hooks' contract is ours.
+SHARED = {"__init__", "description"}  # Its hooks' contract is ours.
 each_client = pytest.mark.parametrize("client", tuple(list_clients()), ids=NAMES)
 OTHERS = {"version": 1, "hooks": {"other": [{"command": "date"}]}}
 

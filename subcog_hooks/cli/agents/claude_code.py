@@ -17,9 +17,8 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 import subcog_hooks
-from subcog_hooks.cli import command_table
 from subcog_hooks.cli.agents import hook_entries
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import abbreviate_home, safe, terminal, visible
 from subcog_hooks.core import child_environment, repository_variables
 from subcog_hooks.core.errors import ConfigError, InvalidMemory, SubcogError, UsageError
@@ -296,7 +295,7 @@ def read_patterns(ask_before: Sequence[str] | None, deny: Sequence[str] | None) 
     """Return (list, pattern of commands) pairs. Raises UsageError for an agent, InvalidMemory for an inexpressible pattern."""
     given = [(ASK, pattern) for pattern in ask_before or ()] + [(DENY, pattern) for pattern in deny or ()]
     patterns = [(kind, " ".join(pattern.replace(":*", " *").split())) for kind, pattern in given]
-    if patterns and command_table.is_agent():
+    if patterns and author.is_agent():
         raise UsageError("only the person sets rules of Claude Code", "run this in a terminal of your own")
     for _, pattern in patterns:
         if not _COMMAND.fullmatch(pattern):
