@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 from subcog_hooks.core.light_json import dumps, loads, quote
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.light_json import Json
 
+PROGRAM, SHOW = "subcog", "show"
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB.
 MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
 
@@ -325,3 +328,32 @@ def _stems(text: str) -> frozenset[str]:
     """Return the beginnings of the words of a text, without short words."""
     words = [word.strip(_EDGES).lower() for word in text.split()]
     return frozenset([word[:_STEM_LENGTH] for word in words if len(word) > 3 or any(map(str.isdigit, word))])
+
+
+def command_of_agent() -> str:
+    """Return the command that opens a memory in the agent's shell: the bare name where PATH leads to this installation."""
+    own = own_script()
+    if not own or resolves_to_own(PROGRAM, own):
+        return f"{PROGRAM} {SHOW}"
+    return f"{own} {SHOW}" if " " not in own else f"'{own}' {SHOW}"
+
+
+def own_script() -> str:
+    """Return the full path of this installation's console script, "" where it has none."""
+    named = getattr(sys.modules.get("__main__"), "script", "") or sys.argv[0]  # An isolated interpreter has `script`.
+    name = f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM
+    for path in (named, os.path.join(os.path.dirname(sys.executable), name)):
+        if isinstance(path, str) and os.path.isabs(path) and os.path.basename(path) == name and os.path.isfile(path):
+            return path
+    return ""
+
+
+def resolves_to_own(program: str, own: str) -> bool:
+    """Return whether the first program of this name on PATH is our own. A PATH with relative folders never counts."""
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if not os.path.isabs(folder):
+            return False
+        path = os.path.join(folder, os.path.basename(own) if os.name == "nt" else program)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return os.path.realpath(path) == os.path.realpath(own)
+    return False

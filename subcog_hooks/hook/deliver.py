@@ -14,6 +14,7 @@ from subcog_hooks.hook.block import (
     Entry,
     Pointer,
     RenderedBlock,
+    command_of_agent,
     gist_of,
     render_block,
     to_hook_output,
@@ -167,11 +168,7 @@ def _render_offer(
         memory = judgement.hit.memory
         lines.append(Pointer(memory.id, gist_of(memory.content, offer.prompt), memory.noted))
     lines += session_lines
-    command = ""
-    if lines and not pointed:  # Later lines come without it.
-        from subcog_hooks.hook import show_command  # Most blocks have no lines.
-
-        command = show_command.command_of_agent()
+    command = command_of_agent() if lines and not pointed else ""  # Later lines come without it.
     is_late = any(judgement.hit.is_judged for judgement in injected)
     entries = []
     for judgement in injected:
@@ -194,9 +191,7 @@ def _render_offer(
         )
         if not block.cut or offer.is_brief or whole_command:
             return block
-        from subcog_hooks.hook import show_command  # Few memories are cut.
-
-        explained = render(hard_cap, show_command.command_of_agent())
+        explained = render(hard_cap, command_of_agent())
         return explained if (explained.ids, explained.pointed) == (block.ids, block.pointed) else block
 
     block = render(HARD_CAP_UNITS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.clients.description import Place, find_client
 from subcog_hooks.core import light_json
 from subcog_hooks.core.files import STARTED_IN
 from subcog_hooks.cues.conditions import FACT_KINDS
@@ -97,7 +96,9 @@ def read_shown_texts(payload: Mapping[str, object], here: Project | None) -> str
 
     here: the project of the payload's folder.
     """
-    client, at_hand = find_client(text_of(payload, OF_CLIENT)), text_of(payload, "cwd")
+    from subcog_hooks.clients import description  # Few memories are from a client's own files.
+
+    client, at_hand = description.find_client(text_of(payload, OF_CLIENT)), text_of(payload, "cwd")
     file = text_of(input_of(payload), "file_path")
     try:
         folder = os.path.realpath(at_hand or os.curdir)
@@ -113,13 +114,8 @@ def read_shown_texts(payload: Mapping[str, object], here: Project | None) -> str
             folder = os.path.realpath(started_in)
             here = project.find_project(folder)
     root, main = (here.root, here.names[-1]) if here else (folder, folder)
-    session = Place(folder, root, main, touched)
-    if client is None:
-        from subcog_hooks.clients import description  # Other clients need not load it.
-
-        texts = description.read_instructions(session)
-    else:
-        texts = client.read_instructions(session)
+    session = description.Place(folder, root, main, touched)
+    texts = client.read_instructions(session) if client else description.read_instructions(session)
     return "\n".join([" ".join(text.split()) for text in texts])
 
 

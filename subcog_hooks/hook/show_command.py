@@ -1,4 +1,4 @@
-"""Opening a memory that a line points at: the command that a block names, permission to run it, and its answer.
+"""Opening a memory that a line points at: permission to run the command that a block names, and its answer.
 
 Permission is given for one exact command: our own executable, `show`, and ids that the session was given or pointed at. No
 variable may put other code behind it.
@@ -7,11 +7,11 @@ variable may put other code behind it.
 from __future__ import annotations
 
 import os
-import sys
 
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_agent, find_home
+from subcog_hooks.hook.block import PROGRAM, SHOW, Entry, own_script, render_block, resolves_to_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.state import State
 
-PROGRAM, SHOW = "subcog", "show"
 MAX_OPENED = 10  # memories by one command
 MAX_ID = 64  # characters
 MAX_UNITS = 25_000  # UTF-16 units; the client cuts a command's output at 30,000.
@@ -36,21 +35,13 @@ PERMISSION = (  # the hook's output that allows a command
 _ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
-def command_of_agent() -> str:
-    """Return the command that opens a memory in the agent's shell: the bare name where PATH leads to this installation."""
-    own = _own_script()
-    if not own or _resolves_to_own(PROGRAM, own):
-        return f"{PROGRAM} {SHOW}"
-    return f"{own} {SHOW}" if " " not in own else f"'{own}' {SHOW}"
-
-
 def may_run_command(command: str, call: HookCall) -> bool:
     """Return whether a shell command opens memories of the session and does nothing else. Raises StoreError."""
     program, *words = command.split(" ")
     if words[:1] != [SHOW] or not are_ids(ids := words[1:]):
         return False
-    own = _own_script()
-    if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
+    own = own_script()
+    if not own or not (resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
     from subcog_hooks.core.child_environment import may_run_other_code  # Few calls open a memory.
 
@@ -62,27 +53,6 @@ def are_ids(words: Sequence[object]) -> bool:
     return 0 < len(words) <= MAX_OPENED and all(
         isinstance(word, str) and 0 < len(word) <= MAX_ID and word[0] != "-" and _ID.issuperset(word) for word in words
     )
-
-
-def _own_script() -> str:
-    """Return the full path of this installation's console script, "" where it has none."""
-    named = getattr(sys.modules.get("__main__"), "script", "") or sys.argv[0]  # An isolated interpreter has `script`.
-    name = f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM
-    for path in (named, os.path.join(os.path.dirname(sys.executable), name)):
-        if isinstance(path, str) and os.path.isabs(path) and os.path.basename(path) == name and os.path.isfile(path):
-            return path
-    return ""
-
-
-def _resolves_to_own(program: str, own: str) -> bool:
-    """Return whether the first program of this name on PATH is our own. A PATH with relative folders never counts."""
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        if not os.path.isabs(folder):
-            return False
-        path = os.path.join(folder, os.path.basename(own) if os.name == "nt" else program)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return os.path.realpath(path) == os.path.realpath(own)
-    return False
 
 
 def print_memories(words: Sequence[str]) -> int | None:
@@ -107,7 +77,6 @@ def open_block(ids: Sequence[str], folder: str, session: str) -> str:
 
     The text is "" unless all of them may be handed over in this folder. session: "" for none.
     """
-    from subcog_hooks.hook.block import Entry, render_block
     from subcog_hooks.store.memory import EPISODE_PREFIX, now_ms
 
     now = now_ms()
