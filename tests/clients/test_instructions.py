@@ -12,7 +12,7 @@ from subcog_hooks.clients.description import Place, find_client
 from tests.instruction_files import IMPORTED, LOADED, LOADED_BELOW, MEMORY, marked_in, write_files
 
 Loaded = Callable[..., set[str]]
-PLUGIN = description.PLUGIN
+PLUGIN = description.BUILT_IN
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.e2e.other_client import OtherClient, drive_in, with_harness
 from tests.instruction_files import FILES, HOME, LOADED, MEMORY, marked_in, write_files
 
 pytestmark = linux
-PLUGIN = description.PLUGIN
+PLUGIN = description.BUILT_IN
 OLD = "2.1.197"
 CASES: tuple[tuple[Mapping[str, object], set[str], set[str]], ...] = (  # Claude Code's settings, files, and the loaded ones
     ({}, {*FILES, MEMORY}, LOADED["claude"]),
