@@ -266,6 +266,8 @@ def encode_provisionally(texts: Sequence[str]) -> list[bytes | None]:
     else:
         with closing(StaticEncoder.open()) as english:
             english_vectors = list(map(english.encode, english_texts))
+    if not any(are_foreign):
+        return [vector or None for vector in english_vectors]
     left = iter(english_vectors)
     with closing(MultilingualEncoder.open()) as encoder:
         pairs = zip(texts, are_foreign, strict=True)

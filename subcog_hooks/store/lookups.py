@@ -49,7 +49,7 @@ def find_triggers(
     """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
 
     Each carries the literal that was found, "" where it has none. text: in the form of `triggers.plain_text`; keys: from
-    `triggers.keys_in_text`. now_ms: memories expired by then are left out, here and below; 0 for none.
+    `triggers.keys_in_text`. now_ms: memories expired by then are left out, here and below.
     """
     words = dict.fromkeys(text.casefold().split())
     text = " ".join(words)  # no literal has a blank, and 64 KB repeat most of their words
