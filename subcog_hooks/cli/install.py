@@ -24,6 +24,7 @@ from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
 from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
 
 LOCK_WAIT_MS = 5_000
+MAX_REPEATED = 60  # characters of a line in a diff that came before
 
 _User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
 _Project = Annotated[
@@ -261,5 +262,9 @@ def _prepare_home() -> None:
 
 
 def _show_change(path: str, before: str, after: str) -> None:
+    shown: set[str] = set()
     for line in difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2):
-        terminal.pieces((visible(line), {"+": "green", "-": "red"}.get(line[:1], "")))
+        is_repeated = len(line) > MAX_REPEATED and line in shown
+        text = f"{line[:MAX_REPEATED]}… as above" if is_repeated else line
+        terminal.pieces((visible(text), {"+": "green", "-": "red"}.get(line[:1], "")))
+        shown.add(line)

@@ -10,7 +10,6 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
-from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import day, nothing_found, pluralize, safe, terminal
@@ -82,6 +81,8 @@ def init(
         schema = server_schema.require_tables(server)
         if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
+
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
         write_setting(sharing.PROJECTS, ", ".join(shared))
@@ -285,6 +286,8 @@ def off(yes: _Yes = False) -> None:
     if not settings[SHARE_URL]:
         raise nothing_found("nothing is shared")
     _confirm("Stop sharing? Memories stay here and on the server.", "sharing goes on", yes=yes)
+    from subcog_hooks.cli.config import write_setting  # as above
+
     for key in (SHARE_URL, sharing.PROJECTS):
         write_setting(key, None)
     with ShareState.open(context.home()) as state:

@@ -224,7 +224,6 @@ def _identity(call: MadeCall) -> tuple[str, ...]:
 
 
 def _describe_fix(call: MadeCall | None) -> str:
-
     if call is None:
         return "the same call again"
     if call.path:

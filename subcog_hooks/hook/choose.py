@@ -1,5 +1,5 @@
 """The gate: which memories of an offer are injected, which get a line, and the reason for each rejection; and the verdict
-on a call with its delivery's outcome. Pure, but for files that an offer by cues looks for.
+on a call with its delivery's outcome. Pure, but for the client's files.
 """
 
 from __future__ import annotations

@@ -192,7 +192,6 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
         "about": about[:MAX_NAMES],
         "given": [id_ for id_ in ids if id_ in given_ids][:MAX_NAMES],
         "lines": [id_ for id_ in ids if id_ not in given_ids][:MAX_NAMES],
-        "session": call.ledger_key,
     }
     try:
         path = call.home.silent_calls

@@ -283,7 +283,7 @@ LONGEST_ENDING = 5  # letters of a file's extension
 
 
 def find_cues(prompt: Prompt, words: list[str]) -> list[str]:
-    """Return the names, of NAMES, of a prepared prompt's cues; `words` are matcher.split_prompt(prompt.text)."""
+    """Return the names, of NAMES, of a prepared prompt's cues; `words` are split_prompt(prompt.text)."""
     text = prompt.text
     lines = text.split("\n")
     telling = len({word for word in words if word not in FILLERS} - {END, QUESTION})

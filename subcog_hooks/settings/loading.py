@@ -5,7 +5,7 @@ a value that would loosen the user's own is ignored, with a line about it. Thres
 neither a project nor a variable makes the hook speak where the user wanted silence, nor asks an LLM more often.
 
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, times
-and size. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
+and size. Types and ranges (`sources`) are loaded only to parse a changed file, or to check a variable.
 """
 
 from __future__ import annotations

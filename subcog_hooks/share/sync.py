@@ -4,7 +4,7 @@ The order of versions is the order in which they reach the server. Every step ca
 stored, then its records are written, so that records are never ahead of the store.
 
 A memory that was changed on both sides keeps the version here: it is sent, and becomes the later one. The server keeps the
-other version beside it (`schema`, the trigger `stamp`).
+other version beside it (`server_schema`, the trigger `stamp`).
 
 The user's own memory that a colleague changes is kept beside the new version, on this machine alone. Others cannot purge the
 user's memories.

@@ -1,4 +1,4 @@
-"""memories.db as the hook reads it: memories by row number and by age. `store` adds its tables, listing and writing."""
+"""memories.db as the hook reads it: memories by row number and by age. `store` adds listing and writing."""
 
 from __future__ import annotations
 

@@ -107,14 +107,6 @@ class Analysers:
         """
         return list(self.body.analyze(spread_words(fold(text))))
 
-    def exact_terms(self, text: str) -> list[str]:
-        """Return the terms of the `exact` view of a raw text, in order.
-
-        >>> Analysers().exact_terms("see src/app/db.py, E0308.")
-        ['see', 'src/app/db.py', 'db.py', 'e0308']
-        """
-        return list(self.exact.analyze(exact_view(fold(text))))
-
 
 def fold(text: str) -> str:
     """Return `text` without apostrophes and the possessive 's, and beyond ASCII in plain letters without diacritics.

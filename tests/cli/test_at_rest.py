@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks.cli import background_jobs, embedding
 from subcog_hooks.cli.background_jobs import Job, JobPace
 from subcog_hooks.core import log
-from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.errors import ConfigError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
@@ -162,6 +162,13 @@ def test_a_session_looks_for_lessons_every_half_an_hour(home: Home) -> None:
     (every_s,) = (job.every_s for job in background_jobs.JOBS if job.name == "learned questions")
     background_jobs.run_due_jobs(home, [Work(5, every_s=every_s).job])
     assert [home_files.is_due(home, now_ms() + minutes * MINUTE_MS) for minutes in (29, 31)] == [False, True]
+
+
+def test_each_job_finds_its_function(home: Home) -> None:
+    home.create()
+    for job in background_jobs.JOBS:
+        with suppress(SubcogError):  # No model is chosen, and no server.
+            job.run(home, background_jobs.JobPace(home, 1e-9, lambda: True))
 
 
 @pytest.mark.parametrize("name", ["learned questions", "questions by a model", "unanswered proposals"])

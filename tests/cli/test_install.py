@@ -152,6 +152,13 @@ def settings_path() -> Path:
     return Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
 
 
+def test_a_dry_run_shows_the_command_once(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_code, "hook_command", lambda: ISOLATED)
+    shown = subcog("init", "--dry-run").out
+    assert shown.count("from subcog_hooks.__main__ import main") == 1  # The command stands in it once for each event.
+    assert shown.count("… as above\n") == len(hook_entries.EVENTS) - 1
+
+
 def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
     assert '+    "UserPromptSubmit": [' in subcog("init", "--dry-run").out
     assert not settings_path().exists()

@@ -214,12 +214,12 @@ def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         if not pace.goes_on():
             raise _CalledOff
 
-    with ShareState.open(home) as state:
-        projects = agreed_projects(state, settings)
-    if projects:
-        wait_s = server_connection.BACKGROUND_WAIT_S
-        # The server's failure is recorded; another process, or the next run, does what is left.
-        with suppress(ServerError, StoreBusy, _CalledOff):
+    # The server's failure is recorded; another process, or the next run, does what is left.
+    with suppress(ServerError, StoreBusy, _CalledOff):
+        with ShareState.open(home) as state:
+            projects = agreed_projects(state, settings)
+        if projects:
+            wait_s = server_connection.BACKGROUND_WAIT_S
             synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
     return ""
 

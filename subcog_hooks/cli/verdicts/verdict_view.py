@@ -42,7 +42,7 @@ def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
             if adds:
                 weight = weights.get(name, adds / value if value else 0.0)
                 row = f"  {safe(name):<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}"
-                yield Text.assemble(row, (f"  {MEANINGS.get(name, '')}", DIM))
+                yield Text.assemble(row, (f"  {MEANINGS[name]}" if name in MEANINGS else "", DIM))
         if without_effect := [safe(name) for name, _, adds in candidate.terms if not adds]:
             yield _step("adds nothing", ", ".join(without_effect))
         total = sum(adds for _, _, adds in candidate.terms)
