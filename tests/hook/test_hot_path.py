@@ -57,12 +57,12 @@ STANDARD = {
 }
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
-    "speaking prompt": (74, 13_600),
-    "silent prompt": (50, 8_200),
-    "tool call": (42, 6_700),
-    "bookkeeping": (25, 3_500),
-    "session start": (45, 6_000),
-    "brief": (60, 9_500),
+    "speaking prompt": (66, 12_200),
+    "silent prompt": (44, 7_200),
+    "tool call": (36, 5_500),
+    "bookkeeping": (18, 2_100),
+    "session start": (33, 5_000),
+    "brief": (47, 8_300),
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
 OF_LLM_CALLS = {"llm.ask", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}
