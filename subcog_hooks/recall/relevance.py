@@ -1,8 +1,8 @@
-"""The probability that a short note of the project helps with a prompt. Pure. `relevance` models other memories.
+"""The probability that a memory helps with a prompt, from evidence that does not depend on the store. Pure.
 
-A note says one thing in one sentence. Its lead over others tells little, and its missing terms even less. Its nearness and the
-prompt's number in the session tell most. Weighed like a section of documentation, a note came with one of twenty prompts that
-it would have helped. That was measured on the histories of twelve people.
+Short notes of the project have weights of their own. A note says one thing in one sentence. Its lead over others tells little,
+and its missing terms even less. Its nearness and the prompt's number in the session tell most. Weighed like a section of
+documentation, a note came with one of twenty prompts that it would have helped: measured on the histories of twelve people.
 """
 
 from __future__ import annotations
