@@ -335,7 +335,11 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         lambda settings: settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED,
     ),
     Job(
-        "past sessions", 6 * HOUR_S, TEN_MINUTES_S, _run_later("past_sessions.follow_in_background"), is_due=_may_have_sessions
+        "past sessions",
+        6 * HOUR_S,
+        TEN_MINUTES_S,
+        _run_later("proposals.learning_runs.follow_in_background"),
+        is_due=_may_have_sessions,
     ),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, _run_later("proposals.asking.ask_in_background"), wants_model_proposals),

@@ -12,8 +12,9 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli import embedding, import_from, past_sessions
+from subcog_hooks.cli import embedding, import_from
 from subcog_hooks.cli.command_table import AsUser, project_option
+from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
@@ -72,12 +73,12 @@ def import_(
 
     Example: subcog import docs/adr --dry-run
     """
-    if origin in (catalogue.LIST, past_sessions.SESSIONS):
+    if origin in (catalogue.LIST, learning_runs.SESSIONS):
         inputs.refuse_several({f"--from {origin}": True, "--dry-run": dry_run, "--again": again, "--user": user})
         is_list = origin == catalogue.LIST
         inputs.refuse_several({f"--from {origin}": not is_list, "--json": as_json, "--jsonl": as_jsonl})
         listed = import_from.list_sources(as_json=as_json, as_jsonl=as_jsonl) if is_list else None
-        raise typer.Exit(past_sessions.import_sessions(source, wait=wait) if listed is None else listed)
+        raise typer.Exit(learning_runs.import_sessions(source, wait=wait) if listed is None else listed)
     inputs.refuse_several({"an import": True, "--json": as_json, "--jsonl": as_jsonl})
     _check_options(source, origin, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli import past_sessions, setup
+from subcog_hooks.cli import setup
 from subcog_hooks.cli.agents import claude_code, hook_entries, inspection, other_agents, skills
 from subcog_hooks.cli.config import write_setting
+from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import abbreviate_home, nothing_found, terminal, visible
 from subcog_hooks.clients.description import Client
@@ -153,7 +154,7 @@ def uninstall(
         terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
     others = other_agents.find_clients(has_hook=True)
-    if not (others or dry_run) and scope == claude_code.USER and past_sessions.remove_sessions(home):
+    if not (others or dry_run) and scope == claude_code.USER and learning_runs.remove_sessions(home):
         write_setting(KEPT_SESSIONS, NOT_READ)
         terminal.say("past sessions can no longer be searched: sessions.db is deleted")
     for client in others:

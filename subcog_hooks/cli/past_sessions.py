@@ -1,24 +1,20 @@
-"""Past sessions: `subcog import --from sessions`, `search --sessions`, and `show` of an episode."""
+"""Search and show past sessions: `subcog search --sessions`, and `subcog show` of an episode."""
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
-from subcog_hooks.cli import amendment, embedding, results
-from subcog_hooks.cli.proposals import learning_runs
+from subcog_hooks.cli import results
 from subcog_hooks.cli.search_sources import SearchOptions, answer_page, run_batch
-from subcog_hooks.cli.terminal import author, context, inputs, output
-from subcog_hooks.cli.terminal.output import pluralize, terminal
-from subcog_hooks.core import log, records
-from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, NoMemory, StoreError, UsageError
+from subcog_hooks.cli.terminal import author, context, inputs
+from subcog_hooks.cli.terminal.output import terminal
+from subcog_hooks.core import records
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.core.files import working_folder
-from subcog_hooks.core.paths import Home, find_agent
-from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.core.paths import find_agent
 from subcog_hooks.episodes import episode_store
 from subcog_hooks.episodes.episode_store import (
     SAID,
@@ -29,16 +25,10 @@ from subcog_hooks.episodes.episode_store import (
     open_exchange,
     render_exchange,
 )
-from subcog_hooks.episodes.reading import ReadingReport, SessionReader, find_gone
-from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.search import correct_words
-from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOT_READ, WITH_TRANSCRIPT
-from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
-from subcog_hooks.store.vector_reader import ExtensionMissing
-from subcog_hooks.store.vector_store import remove_file
 from subcog_hooks.text.sanitise import cut
 
 SHOWN = 5  # episodes, without `-n`
@@ -180,82 +170,3 @@ def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
     terminal.json(
         {**exchange.fields(), "rows": rows, "failures": failures, "around": [neighbour.fields() for neighbour in around]}
     )
-
-
-SESSIONS = "sessions"  # the value of `--from`
-
-
-def import_sessions(folder: str | None, *, wait: bool) -> int:
-    """Read all sessions that are over, until words find them. Return the exit code. Raises SubcogError.
-
-    folder: of transcripts, None for all of the agents'; wait: until meaning finds them, too.
-    """
-    transcripts, running = learning_runs.find_idle_transcripts(folder, None)
-    with EpisodeStore.writer(context.home()) as store:
-        report = read_with_progress(store, transcripts)
-        total = sum(store.counts().values())
-        if wait:
-            embedding.embed_now(store)
-    learning_runs.print_problems(report.problems)
-    left = f"; {pluralize(running, 'session')} not idle for three hours yet" if running else ""
-    terminal.result(
-        f"read {pluralize(report.sessions, 'session')} of {pluralize(len(report.projects), 'project')}, "
-        f"{report.unchanged} unchanged{left}: {pluralize(total, 'exchange')} can be searched"
-    )
-    if not wait:
-        embedding.start_background_jobs()
-    return 0
-
-
-def read_with_progress(store: EpisodeStore, transcripts: Sequence[TranscriptFile]) -> ReadingReport:
-    """Read transcripts under a bar, the newest first, and let index and provisional vectors follow. Raises StoreError."""
-    newest_first = transcripts[::-1]
-    with output.track_items("reading sessions", sum(file.size for file in newest_first)) as advance:
-        report = _read(store, newest_first, advance)
-    _follow(store)
-    return report
-
-
-def _read(
-    store: EpisodeStore, transcripts: Sequence[TranscriptFile], advance: Callable[[int], None], pace: Pace = FULL_PACE
-) -> ReadingReport:
-    return SessionReader(store, learning_runs.names_in(learning_runs.LEFT_OUT)).read(transcripts, advance, pace)
-
-
-def _follow(store: EpisodeStore) -> None:
-    context.index_of(store)
-    with suppress(ExtensionMissing, ModelError, StoreError):
-        context.vectors_of(store, PACKAGED).close()
-
-
-def follow_in_background(home: Home, pace: Pace) -> str:
-    """Erase expired episodes, and read new sessions if the person agreed. Return a summary, "" for none. Raises SubcogError."""
-    keep, now = str(context.settings()[KEPT_SESSIONS]), now_ms()
-    if keep == NOT_READ and not episode_store.exists(home):
-        return ""
-    with EpisodeStore.writer(home) as store:
-        kept_ms = 0 if keep in (NOT_READ, WITH_TRANSCRIPT) else now - learning_runs.time_of_age(keep, now)
-        gone = find_gone(store, kept_ms, now)
-        if gone:
-            amendment.erase(store, list(store.by_ids(gone).values()))
-            store.may_come_again(gone)
-        report = ReadingReport()
-        if keep != NOT_READ:
-            transcripts, _ = learning_runs.find_idle_transcripts(
-                None, None, lambda error: log.write_line(home, f"past sessions: {error}")
-            )
-            report = _read(store, transcripts, lambda _: None, pace)
-            _follow(store)
-    for problem in report.problems[: learning_runs.MAX_SHOWN_FAULTS]:
-        log.write_line(home, f"past sessions: {problem}")
-    parts = [f"{pluralize(report.sessions, 'session')} read"] if report.sessions else []
-    parts += [f"{pluralize(len(gone), 'exchange')} erased"] if gone else []
-    return ", ".join(parts)
-
-
-def remove_sessions(home: Home) -> bool:
-    """Delete all that is kept of past sessions. Return whether there was any. Raises OSError."""
-    was_there = episode_store.exists(home)
-    remove_file(home.sessions.memories_db)
-    shutil.rmtree(home.sessions.index, ignore_errors=True)
-    return was_there

@@ -34,7 +34,7 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
-    from subcog_hooks.cli.terminal.output import break_line
+    from subcog_hooks.cli.terminal.screen import break_line
 
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1

@@ -8,7 +8,7 @@ from typer import Option
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, claude, repository
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli import background_jobs, embedding, import_from, past_sessions
+from subcog_hooks.cli import background_jobs, embedding, import_from
 from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs, memory_questions
@@ -194,7 +194,7 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
         return
     try:
         with EpisodeStore.writer(context.home()) as store:
-            report = past_sessions.read_with_progress(store, transcripts)
+            report = learning_runs.read_with_progress(store, transcripts)
     except SubcogError as error:
         terminal.complain(f"subcog: {error.message}")
         return

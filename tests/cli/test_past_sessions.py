@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.past_sessions import follow_in_background, remove_sessions
+from subcog_hooks.cli.proposals.learning_runs import follow_in_background, remove_sessions
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.paths import IN_AN_AGENT, Home
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS

@@ -1,29 +1,40 @@
-"""Finds the transcripts for `subcog learn`, runs it in the background, and reports its proposals."""
+"""Sessions that are over: found for `subcog learn`, learned from in the background, and read into the past sessions."""
+
+from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from subcog_hooks.cli import amendment, embedding
 from subcog_hooks.cli.agents import claude_code
-from subcog_hooks.cli.terminal import context
+from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core import log
-from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.core.errors import ConfigError, ModelError, StoreError, UsageError
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.episodes import episode_store
+from subcog_hooks.episodes.episode_store import EpisodeStore
+from subcog_hooks.episodes.reading import ReadingReport, SessionReader, find_gone
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.transcript_files import LEARNED_CLIENTS, TranscriptFile
 from subcog_hooks.learn.turn_scores import TypedTurn
 from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOT_READ, WITH_TRANSCRIPT
 from subcog_hooks.settings.sources import is_ambiguous_name
 from subcog_hooks.store import learned
 from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import SESSION_SOURCE, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_reader import ExtensionMissing
+from subcog_hooks.store.vector_store import remove_file
 
 LEFT_OUT = "capture.sessions_except"
 CLIENTS_LEFT_OUT, CLAUDE = "capture.clients_except", "claude"
@@ -216,3 +227,80 @@ def print_report(report: LearningReport, *, dry_run: bool) -> None:
     kind_counts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     verb = "would propose" if dry_run else "proposed"
     terminal.say(f"{read}{unchanged}; {verb} {kinds.total()}{f' ({kind_counts})' if kind_counts else ''}")
+
+
+SESSIONS = "sessions"  # the value of `--from`
+
+
+def import_sessions(folder: str | None, *, wait: bool) -> int:
+    """Read all sessions that are over, until words find them. Return the exit code. Raises SubcogError.
+
+    folder: of transcripts, None for all of the agents'; wait: until meaning finds them, too.
+    """
+    transcripts, running = find_idle_transcripts(folder, None)
+    with EpisodeStore.writer(context.home()) as store:
+        report = read_with_progress(store, transcripts)
+        total = sum(store.counts().values())
+        if wait:
+            embedding.embed_now(store)
+    print_problems(report.problems)
+    left = f"; {pluralize(running, 'session')} not idle for three hours yet" if running else ""
+    terminal.result(
+        f"read {pluralize(report.sessions, 'session')} of {pluralize(len(report.projects), 'project')}, "
+        f"{report.unchanged} unchanged{left}: {pluralize(total, 'exchange')} can be searched"
+    )
+    if not wait:
+        embedding.start_background_jobs()
+    return 0
+
+
+def read_with_progress(store: EpisodeStore, transcripts: Sequence[TranscriptFile]) -> ReadingReport:
+    """Read transcripts under a bar, the newest first, and let index and provisional vectors follow. Raises StoreError."""
+    newest_first = transcripts[::-1]
+    with output.track_items("reading sessions", sum(file.size for file in newest_first)) as advance:
+        report = _read(store, newest_first, advance)
+    _follow(store)
+    return report
+
+
+def _read(
+    store: EpisodeStore, transcripts: Sequence[TranscriptFile], advance: Callable[[int], None], pace: Pace = FULL_PACE
+) -> ReadingReport:
+    return SessionReader(store, names_in(LEFT_OUT)).read(transcripts, advance, pace)
+
+
+def _follow(store: EpisodeStore) -> None:
+    context.index_of(store)
+    with suppress(ExtensionMissing, ModelError, StoreError):
+        context.vectors_of(store, PACKAGED).close()
+
+
+def follow_in_background(home: Home, pace: Pace) -> str:
+    """Erase expired episodes, and read new sessions if the person agreed. Return a summary, "" for none. Raises SubcogError."""
+    keep, now = str(context.settings()[KEPT_SESSIONS]), now_ms()
+    if keep == NOT_READ and not episode_store.exists(home):
+        return ""
+    with EpisodeStore.writer(home) as store:
+        kept_ms = 0 if keep in (NOT_READ, WITH_TRANSCRIPT) else now - time_of_age(keep, now)
+        gone = find_gone(store, kept_ms, now)
+        if gone:
+            amendment.erase(store, list(store.by_ids(gone).values()))
+            store.may_come_again(gone)
+        report = ReadingReport()
+        if keep != NOT_READ:
+            transcripts, _ = find_idle_transcripts(None, None, lambda error: log.write_line(home, f"past sessions: {error}"))
+            report = _read(store, transcripts, lambda _: None, pace)
+            _follow(store)
+    for problem in report.problems[:MAX_SHOWN_FAULTS]:
+        log.write_line(home, f"past sessions: {problem}")
+    parts = [f"{pluralize(report.sessions, 'session')} read"] if report.sessions else []
+    parts += [f"{pluralize(len(gone), 'exchange')} erased"] if gone else []
+    return ", ".join(parts)
+
+
+def remove_sessions(home: Home) -> bool:
+    """Delete all that is kept of past sessions. Return whether there was any. Raises OSError."""
+    was_there = episode_store.exists(home)
+    remove_file(home.sessions.memories_db)
+    shutil.rmtree(home.sessions.index, ignore_errors=True)
+    return was_there

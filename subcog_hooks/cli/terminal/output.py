@@ -1,4 +1,4 @@
-"""The output of commands: data, messages, short forms of times and texts, always escaped. rich is loaded only to draw."""
+"""The output of commands: data, messages, short forms of times and texts. rich is loaded only to draw."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.text import Text
-
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
@@ -24,7 +19,10 @@ from subcog_hooks.text.sanitise import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from typer import Exit
+
+    from subcog_hooks.cli.terminal.screen import Screen
 
 
 _FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # With one of them rich finds out for itself.
@@ -57,12 +55,14 @@ class Terminal:
     @cached_property
     def out(self) -> Screen:
         """Standard output, to draw on."""
+        from subcog_hooks.cli.terminal.screen import Screen  # rich: 50 ms, not needed to print data
 
         return Screen(soft_wrap=False, markup=False, highlight=False, emoji=False)
 
     @cached_property
     def err(self) -> Screen:
         """Standard error, to draw on."""
+        from subcog_hooks.cli.terminal.screen import Screen
 
         return Screen(stderr=True, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
@@ -286,51 +286,3 @@ def track_items(label: str, total: int | None, *, with_rate: bool = False) -> It
     with progress.Progress(*columns, console=terminal.err, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)
-
-
-_WORD = re.compile(r"\s*(?:`[^`\n]{1,50}`|\S)+")  # A command in backquotes is not broken, so that it can be copied.
-
-
-class Screen(Console):
-    """A console for a person. All output passes `render`, so no caller can forget to escape a text."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of a drawing, without control characters of its texts."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(escape_controls(segment.text, keep_lines=True), segment.style)
-
-    def print_wrapped(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
-        """Print texts with their styles, each line broken between words. indent: as of `Terminal.pieces`."""
-        for line in self.wrap_lines(*pieces, indent=indent):
-            self.print(line, soft_wrap=True)
-
-    def wrap_lines(self, *pieces: tuple[str, str], indent: int | None = None) -> Iterator[Text]:
-        """Yield the lines that `print_wrapped` prints."""
-        text = Text.assemble(*pieces)
-        text.expand_tabs(8)
-        for line in text.split("\n", allow_blank=True):
-            blanks = len(line.plain) - len(line.plain.lstrip()) if indent is None else indent
-            yield from break_line(line, self.width, blanks)
-
-
-def break_line(line: Text, columns: int, indent: int) -> Iterator[Text]:
-    """Yield the lines of a text that is broken between words; a word longer than a line stays whole.
-
-    >>> [part.plain for part in break_line(Text("ab cd ef `g h`"), 6, 1)]
-    ['ab cd', ' ef', ' `g h`']
-    """
-    margin, start, used = "", 0, 0
-    for word in _WORD.finditer(line.plain):
-        width = cell_len(word[0])
-        if used > indent and used + width > columns:
-            yield Text.assemble(margin, line[start : word.start()])
-            margin, start = " " * indent, word.end() - len(word[0].lstrip())
-            used, width = indent, cell_len(word[0].lstrip())
-        used += width
-    yield Text.assemble(margin, line[start:])
