@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from subcog_hooks.cli import embedding, intent
+from subcog_hooks.cli import embedding, preview
 from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
@@ -235,7 +235,7 @@ def why(
     words = words or []
     if words and (len(words) > 1 or words == [inputs.STDIN] or call.meta[END_OF_OPTIONS] or not _ID.fullmatch(words[0])):
         inputs.refuse_several({"a prompt": True, "--everywhere": everywhere})
-        intent.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
+        preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     else:
         _show_verdict("".join(words), everywhere=everywhere, as_json=as_json, is_explained=explain)
 

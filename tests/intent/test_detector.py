@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.cli.intent import examine_prompt
+from subcog_hooks.cli.preview import examine_prompt
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector, keywords
 from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.intent import examine_prompt
+from subcog_hooks.cli.preview import examine_prompt
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
