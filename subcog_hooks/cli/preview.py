@@ -1,4 +1,4 @@
-"""Previews of the hook: `subcog intent` and `block` for a prompt, `brief` for a session, and the preview of `subcog why PROMPT`."""
+"""Previews of the hook: `subcog intent` and `block` for a prompt, `brief` for a session, and that of `subcog why PROMPT`."""
 
 from __future__ import annotations
 
