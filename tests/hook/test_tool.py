@@ -213,27 +213,6 @@ def test_a_pinned_memory_comes_first_if_its_trigger_matches(call: Call, remember
     assert call(file="src/db/pool.py", new_string="drop table", session="2") == ["pinned", "near", "imported"]
 
 
-def test_memories_of_gone_files_come_for_these_files_alone(call: Call, remember: Callable[..., None], shop: Path) -> None:
-    (shop / "src").mkdir()
-    (shop / "src" / "old.py").touch()
-    remember("gone", paths=("src/old.py",), triggers=("drop table",))
-    remember("pinned", "Rule two.", paths=("src/old.py",), triggers=("drop table",), priority=95)
-    assert call(file="src/old.py", new_string="x") == ["gone", "pinned"]
-    (shop / "src" / "old.py").unlink()
-    assert call(file="src/new.py", new_string="drop table", session="2") == ["pinned"]
-    assert call("Write", file="src/old.py", content="x", session="2") == ["gone"]
-
-
-def test_files_that_were_never_here_are_not_gone(call: Call, remember: Callable[..., None], shop: Path) -> None:
-    remember("infra", paths=("infra/**",), triggers=("terraform apply",))
-    for session in "12":
-        assert call("Bash", command="terraform apply", session=session) == ["infra"]
-    (shop / "infra").mkdir()
-    assert call("Bash", command="terraform apply", session="3") == ["infra"]
-    (shop / "infra").rmdir()
-    assert call("Bash", command="terraform apply", session="4") == []
-
-
 @pytest.mark.parametrize("text", ["[surfacing]\ntools = false\n", "[surfacing]\nenabled = false\n"])
 def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: Home, text: str) -> None:
     remember("pool", paths=("*.py",))
