@@ -3,8 +3,6 @@
 `subcog enrich`: let a language model write the questions that memories answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
