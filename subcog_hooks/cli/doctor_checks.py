@@ -209,7 +209,7 @@ def _last_parts(name: str) -> list[str]:
 
 
 def check_store(home: Home, *, names_projects: bool) -> Iterator[Remark]:
-    """Check the store, its index and vectors. names_projects: name projects of the person that may be the one at hand."""
+    """Check the store, its index and vectors. names_projects: whether a line names the person's similar projects."""
     store, counts, problems = None, {}, []
     try:
         if context.has_store(home):

@@ -1,4 +1,4 @@
-"""Previews of the hook: `subcog intent` and `block` for a prompt, `brief` for a session, and that of `subcog why PROMPT`."""
+"""Previews of the hook: `subcog intent`, `block` and `why PROMPT` for a prompt, `brief` for a session."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def off(yes: _Yes = False) -> None:
     if not settings[SHARE_URL]:
         raise nothing_found("nothing is shared")
     _confirm("Stop sharing? Memories stay here and on the server.", "sharing goes on", yes=yes)
-    from subcog_hooks.cli.config import write_setting  # as above
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
     for key in (SHARE_URL, sharing.PROJECTS):
         write_setting(key, None)

@@ -385,6 +385,6 @@ def _is_on(variable: str) -> bool:
 
 
 def _version() -> tuple[int, ...]:
-    """Return the client's version; that of a client which does not name it is taken for a new one."""
+    """Return the client's version; a client without a version counts as new."""
     parts = os.environ.get(VERSION, "").partition("_")[2].partition("_")[0].split("-")
     return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else READS_AGENTS

@@ -236,7 +236,7 @@ class Exchange:
     after: Exchange | None = None
 
     def fields(self) -> dict[str, object]:
-        """Return what scripts read of it."""
+        """Return the fields that `search --sessions --json` prints."""
         return {
             "id": self.id,
             "session": self.session,
@@ -296,7 +296,7 @@ def render_exchange(exchange: Exchange) -> str:
 
 
 def frame(text: str) -> str:
-    """Return a text inside the frame that says what it is, for an agent."""
+    """Wrap a text in the frame that marks past sessions for an agent."""
     return f"{_FRAME}\n{text}\n{_END}"
 
 

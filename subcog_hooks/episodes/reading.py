@@ -63,7 +63,7 @@ _WITH_TASKS = frozenset(  # programs that do different things by their first wor
 
 @dataclass(slots=True)
 class Episode:
-    """What a turn asked and what came of it.
+    """An episode: the request of a typed turn, its outcome and its failures.
 
     rows: ids of the typed rows and of the agent's last text, the first typed row first; project: identity of its project, or
     the folder; at_ms: milliseconds since the epoch; position: the number of episodes before it in its session; failures: by
@@ -211,7 +211,7 @@ def _find_fixes(turns: Sequence[TypedTurn]) -> dict[str, MadeCall | None]:
 
 
 def _identity(call: MadeCall) -> tuple[str, ...]:
-    """Return what a call has in common with the same call made again: the tool, and its file or programs."""
+    """Return the key of a call, equal when it is made again: the tool, and its file or programs."""
     if not call.command:
         return call.tool, call.path
     programs = []

@@ -138,7 +138,7 @@ def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
 
 
 def agent_command() -> str:
-    """Return the command for a skill: `subcog` where that is this installation, else this installation's own words."""
+    """Return a skill's command: `subcog` if PATH leads to this installation, else the full command of this installation."""
     program, path = claude_code.executable(), shutil.which("subcog")
     if len(program) == 1 and path and os.path.realpath(path) == os.path.realpath(program[0]):
         return "subcog"

@@ -214,7 +214,7 @@ def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         if not pace.goes_on():
             raise _CalledOff
 
-    # The server's failure is recorded; another process, or the next run, does what is left.
+    # The server's failure is recorded. Another process, or the next run, sends and fetches the remaining changes.
     with suppress(ServerError, StoreBusy, _CalledOff):
         with ShareState.open(home) as state:
             projects = agreed_projects(state, settings)
