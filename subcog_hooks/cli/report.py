@@ -22,7 +22,7 @@ from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.intent import detector
+from subcog_hooks.intent import classifier, detector
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.store import past_runs
@@ -56,11 +56,11 @@ class Family(NamedTuple):
     kind: str = COUNTER
 
 
-ENDS_OF_WAIT = (detector.BY_DEADLINE, detector.BY_SETTING)
+ENDS_OF_WAIT = (classifier.BY_DEADLINE, classifier.BY_SETTING)
 FAMILIES = (
-    Family(detector.STARTED, "Calls of an LLM that were started."),
-    Family(detector.COMPLETED, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)),
-    Family(detector.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason", ENDS_OF_WAIT),
+    Family(classifier.STARTED, "Calls of an LLM that were started."),
+    Family(classifier.COMPLETED, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)),
+    Family(classifier.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason", ENDS_OF_WAIT),
     Family(
         detector.DURATION,
         "How long it took to tell what a prompt asks for, by who told it.",

@@ -106,7 +106,7 @@ def make_keeper(home: Home) -> Callable[[str, str], None] | None:
 
 def keep_late_answer() -> None:
     """Keep the answer on standard input. Raises ValueError, KeyError, StoreError."""
-    from subcog_hooks.intent.detector import ANSWER_KEPT_MS
+    from subcog_hooks.intent.classifier import ANSWER_KEPT_MS
     from subcog_hooks.llm import ask
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State

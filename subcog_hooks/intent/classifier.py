@@ -1,14 +1,24 @@
-"""The LLM classifier of intents, and the merge of its answer with the keywords' result."""
+"""The LLM classifier of intents: its call, its answer, and the merge of the answer with the keywords' result."""
 
 from __future__ import annotations
 
+import time
+
 from subcog_hooks.core import light_json
+from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM, MAX_CONFIDENCE, MAX_TOPICS, NONE, TYPES, Intent
+from subcog_hooks.llm import ask
 from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_object, object_schema
+from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from subcog_hooks.llm.providers import Provider
+    from subcog_hooks.settings.defaults import Settings
+    from subcog_hooks.store.state import State
 
 LLM_SHARE, KEYWORD_SHARE = 0.7, 0.3  # of the merged confidence
 AGREEMENT = 0.1  # a bonus for equal topics
@@ -200,3 +210,123 @@ def parse_answer(text: str) -> Intent | None:
 
 def _printable(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+# An answer is kept for a day: a prompt mostly comes again in the same piece of work.
+ANSWER_KEPT_MS = 24 * 3_600_000
+COPYING_S = 0.005  # The call ends this much before the wait for it, so that a copy of the process can wait on.
+FAIR_S = 0.1  # A call with less time before the deadline has not failed: the hook was late, on a busy machine.
+
+# The metrics have S0's names.
+STARTED = "search_intent_llm_started"
+COMPLETED = "search_intent_llm_completed"
+TIMEOUTS = "search_intent_llm_timeout_total"
+
+BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # the limit that a call exceeded
+
+
+class LlmCall:
+    """The call of an LLM for one prompt, or its cached answer.
+
+    began_s: when the detection began, of `time.perf_counter`; status: of the call so far; reason: why it has no answer.
+    has_failed: whether a call without an answer counts against the provider; False where the time was ours.
+    """
+
+    def __init__(self, provider: Provider, prompt: str, began_s: float) -> None:
+        self._provider = provider
+        self._question = build_question(prompt)
+        self._key = ask.answer_key(provider, self._question)
+        self._began_s = began_s
+        self._race: ask.Race | None = None
+        self._outcome: ask.Outcome | None = None
+        self._answer: Intent | None = None
+        self._timed_out_by = ""
+        self.status = self.reason = ""
+        self.has_failed = True
+
+    @property
+    def may_answer(self) -> bool:
+        """True where the answer is cached, or the provider is being asked."""
+        return self._race is not None or self._answer is not None
+
+    def start(self, state: State | None, seconds: float, keep_late: Callable[[str, str], None] | None) -> None:
+        """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
+        now = now_ms()
+        kept = ask.find_cached_answer(state, self._key, now) if state else None
+        self._answer = parse_answer(kept) if kept else None
+        if self._answer is not None:
+            self.status = keywords.CACHED
+            return
+        if seconds <= 0.0:
+            self.status, self.reason = keywords.SKIPPED, "no time was left"
+            return
+        try:
+            may_ask = state is None or ask.may_call(state, self._provider.circuit, now)
+        except StoreBusy:  # the try after a rest could not be recorded
+            may_ask = False
+        if not may_ask:
+            self.status, self.reason = keywords.RESTING, "it failed too often lately"
+            return
+        keep = None
+        if keep_late is not None:
+            keep = lambda answer: keep_late(self._key, answer_to_text(answer))  # noqa: E731
+            seconds -= time.perf_counter() - self._began_s + COPYING_S
+        self._race = ask.Race(self._provider, self._question, parse_answer, seconds, keep)
+
+    def settle(self, reading: keywords.Reading, settings: Settings, left_ms: float, *, is_follow_up: bool) -> Intent:
+        """Return the intent of words and LLM, after at most `left_ms` of waiting.
+
+        A sure answer stands alone where no signal of a type or of asking fired (S0).
+        """
+        if self._race is not None:
+            self._end_race(self._race, float(settings["search_intent.llm_timeout_ms"]), left_ms)
+        answer = self._answer
+        if answer is not None and answer.type == NONE and is_follow_up:
+            answer = Intent(NONE, 0.0, answer.topics)  # The LLM says no, but has not seen the subject of the prompt.
+        min_confidence = float(settings["search_intent.min_confidence"])
+        is_sure = answer is not None and answer.confidence >= min_confidence
+        is_alone = is_sure and all(signal.family == NONE for signal in reading.fired)
+        intent = merge_intents(
+            None if is_alone else reading.intent,
+            answer,
+            attempted=self._outcome is not None,
+            min_confidence=min_confidence,
+            words=reading.intent.topics,
+        )
+        intent.timed_out_by, intent.answer = self._timed_out_by, self._answer
+        intent.seconds = time.perf_counter() - self._began_s
+        intent.llm_seconds = self._outcome.seconds if self._outcome else None
+        return intent
+
+    def _end_race(self, race: ask.Race, timeout_ms: float, left_ms: float) -> None:
+        allowed_ms = timeout_ms - race.elapsed_seconds() * 1000.0
+        outcome = self._outcome = race.join(min(allowed_ms, left_ms) / 1000.0)
+        self.status, self._answer, self.reason = outcome.status, outcome.answer, outcome.reason
+        if self.status != ask.TIMEOUT:
+            self._timed_out_by = ""
+        elif allowed_ms <= left_ms:
+            self._timed_out_by = BY_SETTING
+        else:
+            self._timed_out_by = BY_DEADLINE
+            self.has_failed = outcome.seconds >= FAIR_S
+
+    def record_metrics(self, state: State) -> None:
+        """Count the call by its outcome. Raises StoreError."""
+        if self._outcome is None:
+            return
+        state.increase_counter(STARTED)
+        state.increase_counter(COMPLETED, f'status="{self._outcome.status}"')
+        if self._timed_out_by:
+            state.increase_counter(TIMEOUTS, f'reason="{self._timed_out_by}"')
+
+    def learn(self, state: State, *, keeps_answers: bool) -> None:
+        """Store the answer of the call, or record its failure for the next prompts. Raises StoreError."""
+        if self._outcome is None:
+            return
+        now, answer = now_ms(), self._outcome.answer
+        if answer is not None:
+            ask.record_call_success(state, self._provider.circuit)
+            if keeps_answers:
+                ask.cache_answer(state, self._key, answer_to_text(answer), now, ANSWER_KEPT_MS)
+        elif self.has_failed:
+            ask.record_call_failure(state, self._provider.circuit, now)

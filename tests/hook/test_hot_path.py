@@ -14,7 +14,6 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.detector import HOUR_MS
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
@@ -29,6 +28,7 @@ from tests.llm_server import LlmServer, says
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.usefixtures("usual_settings")  # reading a variable of ours costs a module
+HOUR_MS = 3_600_000
 ATTEMPTS = 10  # of a hook that a busy machine has cut off
 
 RUN = """

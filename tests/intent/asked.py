@@ -2,7 +2,8 @@
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
-from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
+from subcog_hooks.intent.classifier import COMPLETED, STARTED, TIMEOUTS
+from subcog_hooks.intent.detector import DURATION
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers

@@ -5,7 +5,8 @@ import pytest
 from subcog_hooks.cli.preview import examine_prompt
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector, keywords
-from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED
+from subcog_hooks.intent.classifier import COMPLETED, STARTED
+from subcog_hooks.intent.detector import DURATION, MAX_PROMPT_SHOWN
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State
