@@ -81,6 +81,7 @@ _OPENING = '([{<"\u00ab\u201c\u201e'
 _SIGNED_NAMES = {"++": {"c": "cpp", "g": "gpp"}, "#": {"c": "csharp", "f": "fsharp"}, "*": {"a": "astar", "d": "dstar"}}
 _BEFORE_NAME = _OPENING + "`'|,"
 
+_MARKS = dict.fromkeys(range(0x300, 0x370))
 _EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
 
 
@@ -122,7 +123,7 @@ def fold(text: str) -> str:
     import unicodedata  # .2 ms, and most text is ASCII
 
     decomposed = unicodedata.normalize("NFKD", _close_apostrophes(text.replace("\u2019", "'").replace("\u02bc", "'")))
-    bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD splits off letters
+    bare = decomposed.translate(_MARKS)  # only the marks that NFKD splits off letters
     return separate_scripts(unicodedata.normalize("NFC", bare))
 
 
@@ -176,7 +177,7 @@ def separate_scripts(text: str) -> str:
 
     `Redis` in `キャッシュにはRedisを使う` is a word.
     """
-    if not any(c > "\u0dff" for c in text):
+    if not any(map(is_unspaced, set(text))):
         return text
     pieces: list[str] = []
     for before, c in pairwise(f" {text}"):
@@ -197,6 +198,9 @@ def spread_words(text: str) -> str:
     words: list[str] = []
     bases: list[str] = []  # They come last, so that neighbouring words stay neighbours.
     for word in text.split():
+        if word.islower() and word.isalpha():  # Most words. The checks below take four times as long.
+            words.append(BASES.get(word, word))
+            continue
         bare = word if word.isalpha() else word.strip(_EDGES)
         if bare.isalpha() and (bare.islower() or bare.isupper() or bare[1:].islower()):
             words.append(BASES.get(bare.lower(), word))
