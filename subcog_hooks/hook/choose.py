@@ -6,22 +6,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.records import record
 from subcog_hooks.recall.hits import BRIEF, STATE
-from subcog_hooks.store.verdicts import (
-    BAD,
-    BELOW,
-    COUNT,
-    DUPLICATE,
-    GIVEN,
-    INJECTED,
-    INTENT,
-    LINES,
-    LOADED,
-    NOTHING_FOUND,
-    POINTED,
-    REPEATED,
-    SPOKE,
-    Thresholds,
-)
+from subcog_hooks.store import verdicts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,14 +100,14 @@ def judge_hits(
     room = max_memories
     for hit in distinct(relevant):
         if hit.is_loaded:
-            judgements.append(Judgement(hit, LOADED))
+            judgements.append(Judgement(hit, verdicts.LOADED))
         elif hit.memory.id in given:
-            judgements.append(Judgement(hit, GIVEN))
+            judgements.append(Judgement(hit, verdicts.GIVEN))
         elif room > 0 or hit.is_pinned:  # All pinned ones come, whose channel has a maximum of its own.
             room -= 1
-            judgements.append(Judgement(hit, INJECTED))
+            judgements.append(Judgement(hit, verdicts.INJECTED))
         else:
-            judgements.append(Judgement(hit, COUNT))
+            judgements.append(Judgement(hit, verdicts.COUNT))
     judged_ids = {judgement.hit.memory.id for judgement in judgements}
     rejected = [hit for hit in hits if hit.memory.id not in judged_ids]
     return judgements + [Judgement(hit, rejection_reason(hit, given, threshold)) for hit in rejected]
@@ -159,13 +144,13 @@ def choose_pointers(
 
     seen: ids given to the session or pointed at; distinct: as for `judge_hits`.
     """
-    injected = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
+    injected = [judgement.hit for judgement in judgements if judgement.outcome == verdicts.INJECTED]
     if any((hit.relevance >= SURE and STATE not in hit.ranks) or hit.is_pinned for hit in injected):
         return  # A memory that the session's state brings says nothing about the prompt.
     possible = {
         judgement.hit.memory.id: judgement
         for judgement in judgements
-        if judgement.outcome in (BELOW, INTENT, COUNT)
+        if judgement.outcome in (verdicts.BELOW, verdicts.INTENT, verdicts.COUNT)
         and judgement.hit.relevance >= bars.sole
         and judgement.hit.memory.id not in seen
         and not judgement.hit.is_loaded
@@ -174,7 +159,7 @@ def choose_pointers(
     different = distinct([*injected, *nearest[: 2 * MAX_LINES]])
     for rank, hit in enumerate([hit for hit in different if hit.memory.id in possible][: max(0, max_lines)]):
         if rank == 0 or hit.relevance >= bars.usual:
-            possible[hit.memory.id].outcome = POINTED
+            possible[hit.memory.id].outcome = verdicts.POINTED
 
 
 def point_at_first(
@@ -187,29 +172,29 @@ def point_at_first(
 
     seen: ids that the session has been given or pointed at.
     """
-    told = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
+    told = [judgement.hit for judgement in judgements if judgement.outcome == verdicts.INJECTED]
     earlier = {judgement.hit.memory.id: judgement for judgement in judgements}
-    both = [earlier.get(hit.memory.id) or Judgement(hit, BELOW) for hit in candidates]
+    both = [earlier.get(hit.memory.id) or Judgement(hit, verdicts.BELOW) for hit in candidates]
     for judgement in both:
         hit = judgement.hit
-        if judgement.outcome == BELOW and hit.memory.id in seen:
-            judgement.outcome = GIVEN
-        elif judgement.outcome == BELOW and hit.marked > 0.0 and hit in distinct([*told, hit]):
-            judgement.outcome = POINTED
+        if judgement.outcome == verdicts.BELOW and hit.memory.id in seen:
+            judgement.outcome = verdicts.GIVEN
+        elif judgement.outcome == verdicts.BELOW and hit.marked > 0.0 and hit in distinct([*told, hit]):
+            judgement.outcome = verdicts.POINTED
             break
     return [judgement for judgement in both if judgement.hit.memory.id not in earlier]
 
 
 def rejection_reason(hit: Hit, given: AbstractSet[str], threshold: Threshold) -> str:
     if hit.marked <= 0.0 and hit.probability >= threshold.usual:
-        return BAD
+        return verdicts.BAD
     if threshold.is_reached(hit):
         if hit.is_loaded:
-            return LOADED
-        return GIVEN if hit.memory.id in given else DUPLICATE
+            return verdicts.LOADED
+        return verdicts.GIVEN if hit.memory.id in given else verdicts.DUPLICATE
     if hit.relevance >= threshold.usual:
-        return INTENT
-    return BAD if hit.marked < 1.0 and hit.probability >= threshold.usual else BELOW
+        return verdicts.INTENT
+    return verdicts.BAD if hit.marked < 1.0 and hit.probability >= threshold.usual else verdicts.BELOW
 
 
 def max_memories_for(certainty: float, max_memories: int) -> int:
@@ -281,11 +266,11 @@ class Offer:
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:
         """Return the outcome of an offer without an injected hit."""
-        if any(judgement.outcome in (GIVEN, LOADED) for judgement in judgements):
-            return REPEATED
+        if any(judgement.outcome in (verdicts.GIVEN, verdicts.LOADED) for judgement in judgements):
+            return verdicts.REPEATED
         if not self.is_enough:
-            return INTENT
-        return BELOW if judgements else NOTHING_FOUND
+            return verdicts.INTENT
+        return verdicts.BELOW if judgements else verdicts.NOTHING_FOUND
 
 
 @record
@@ -305,7 +290,7 @@ class Verdict:
     reason: str = ""
     offer: Offer | None = None
     judgements: Sequence[Judgement] = ()
-    bars: Thresholds | None = None
+    bars: verdicts.Thresholds | None = None
     strategies: Sequence[str] = ()
     note: str | None = None
     remarks: Sequence[str] = ()
@@ -321,7 +306,7 @@ class Verdict:
     def end_delivery(self, outcome: str, judgements: Sequence[Judgement], block: RenderedBlock) -> None:
         """Fill in the outcome of the offer's delivery, "" for the one that the block shows."""
         assert self.offer is not None
-        shown = SPOKE if block.ids else LINES if block.pointed else self.offer.silence_reason(judgements)
+        shown = verdicts.SPOKE if block.ids else verdicts.LINES if block.pointed else self.offer.silence_reason(judgements)
         self.outcome, self.judgements = outcome or shown, judgements
         judged = {judgement.hit.memory.id for judgement in judgements}
         if episodes := [id_ for id_ in block.pointed if id_ not in judged]:
@@ -331,18 +316,18 @@ class Verdict:
 
 def injected_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Return the judgements on the memories that are to be handed over."""
-    return [judgement for judgement in judgements if judgement.outcome == INJECTED]
+    return [judgement for judgement in judgements if judgement.outcome == verdicts.INJECTED]
 
 
 def pointer_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Return the judgements on the memories that lines point at, in their order."""
-    return [judgement for judgement in judgements if judgement.outcome == POINTED]
+    return [judgement for judgement in judgements if judgement.outcome == verdicts.POINTED]
 
 
-def bars_from_settings(settings: Settings, needed: float | None = None) -> Thresholds:
+def bars_from_settings(settings: Settings, needed: float | None = None) -> verdicts.Thresholds:
     """Return the limits for a prompt's memories. needed: the relevance with this prompt, None for the setting."""
     min_relevance = float(settings["surfacing.min_relevance"])
-    return Thresholds(
+    return verdicts.Thresholds(
         min_relevance,
         float(settings["search_intent.min_confidence"]),
         int(settings["surfacing.max_memories"]),
@@ -393,7 +378,7 @@ def offer_exact(
     return Verdict(
         reason=reason,
         offer=offer,
-        bars=Thresholds(min_relevance, 0.0, max_memories, max_units, min_relevance),
+        bars=verdicts.Thresholds(min_relevance, 0.0, max_memories, max_units, min_relevance),
         strategies=tuple(exact.channels),
         note=exact.note or None,
     )

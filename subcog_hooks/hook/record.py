@@ -8,21 +8,6 @@ from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT
 from subcog_hooks.store import sessions, verdicts
 from subcog_hooks.store.memory import WRITTEN_BY_MODEL
 from subcog_hooks.store.sessions import LastPrompt
-from subcog_hooks.store.verdicts import (
-    INJECTED,
-    LINES,
-    MAX_CANDIDATES,
-    MAX_EXPLAINED,
-    MAX_PROMPT,
-    NOMEM,
-    NOT_TYPED,
-    OFF,
-    PAUSED,
-    SPOKE,
-    Candidate,
-    PromptIntent,
-    RecordedVerdict,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_MASKED = 100_000  # characters of a prompt that is searched for secrets; a longer prompt is not stored.
 MAX_SIGNALS = 20
-UNREAD = (NOMEM, OFF, PAUSED)  # outcomes of prompts that were not read
+UNREAD = (verdicts.NOMEM, verdicts.OFF, verdicts.PAUSED)  # outcomes of prompts that were not read
 _DIGITS = 4
 
 
@@ -128,20 +113,20 @@ def _relevance_without_position(hit: Hit) -> float:
     return combined_relevance(probability, hit.prior, hit.marked)
 
 
-def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdict:
+def record_of_prompt(reading: PromptReading, verdict: Verdict) -> verdicts.RecordedVerdict:
     """Return the verdict on a prompt.
 
     The prompt's text and topics are left out where the user has asked for silence, or for no record.
     """
-    was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
+    was_read = verdict.detected is not None or verdict.outcome == verdicts.NOT_TYPED
     shown = storable_prompt(reading.prompt) if was_read and reading.keeps_texts else None
     record = _record_of_call(reading.call, PROMPT_EVENT, verdict)
     if record.settings is None:
         record.settings = bars_from_settings(reading.call.settings)
-    record.prompt = shown[:MAX_PROMPT] if shown is not None else None
+    record.prompt = shown[: verdicts.MAX_PROMPT] if shown is not None else None
     if intent := verdict.examined:
         assert intent.reading is not None
-        record.intent = PromptIntent(
+        record.intent = verdicts.PromptIntent(
             intent.type,
             intent.confidence,
             intent.certainty,
@@ -157,8 +142,8 @@ def record_of_prompt(reading: PromptReading, verdict: Verdict) -> RecordedVerdic
     return record
 
 
-def _record_of_call(call: HookCall, event: str, verdict: Verdict) -> RecordedVerdict:
-    return RecordedVerdict(
+def _record_of_call(call: HookCall, event: str, verdict: Verdict) -> verdicts.RecordedVerdict:
+    return verdicts.RecordedVerdict(
         call.id,
         call.now_ms,
         event,
@@ -204,22 +189,22 @@ def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | Non
     return [topic for topic in topics if topic.casefold() in stored or topic.casefold() not in whole]
 
 
-def candidates(judgements: Sequence[Judgement], outcome: str) -> list[Candidate]:
+def candidates(judgements: Sequence[Judgement], outcome: str) -> list[verdicts.Candidate]:
     """Return the most relevant candidates, and all injected ones. Where nothing was printed, those get the call's outcome."""
-    ordered = sorted(judgements, key=lambda judgement: (judgement.outcome != INJECTED, -judgement.hit.relevance))
-    ordered = ordered[: max(len(injected_judgements(judgements)), MAX_CANDIDATES)]
+    ordered = sorted(judgements, key=lambda judgement: (judgement.outcome != verdicts.INJECTED, -judgement.hit.relevance))
+    ordered = ordered[: max(len(injected_judgements(judgements)), verdicts.MAX_CANDIDATES)]
     ordered.sort(key=lambda judgement: -judgement.hit.relevance)
-    if outcome in (SPOKE, LINES):
-        outcome = INJECTED
+    if outcome in (verdicts.SPOKE, verdicts.LINES):
+        outcome = verdicts.INJECTED
     # The probability comes before the user's marks, which are to be explained.
-    explained = sorted(ordered, key=lambda judgement: -judgement.hit.probability)[:MAX_EXPLAINED]
+    explained = sorted(ordered, key=lambda judgement: -judgement.hit.probability)[: verdicts.MAX_EXPLAINED]
     return [
-        Candidate(
+        verdicts.Candidate(
             judgement.hit.memory.id,
             judgement.hit.memory.namespace,
             judgement.hit.relevance,
             judgement.hit.probability,
-            outcome if judgement.outcome == INJECTED else judgement.outcome,
+            outcome if judgement.outcome == verdicts.INJECTED else judgement.outcome,
             judgement.hit.ranks,
             judgement.hit.scores,
             [(name, round(value, _DIGITS), round(adds, _DIGITS)) for name, value, adds in judgement.hit.terms]

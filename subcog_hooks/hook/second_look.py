@@ -23,22 +23,6 @@ from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
 from subcog_hooks.store import past_runs, verdicts
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.past_runs import LOOK_MS
-from subcog_hooks.store.verdicts import (
-    BELOW,
-    FAILED,
-    FOUND,
-    HANDED_OVER,
-    INTENT,
-    LINES,
-    MAX_CANDIDATES,
-    MOVED_ON,
-    NOTHING_FOUND,
-    OUT_OF_TIME,
-    SECOND_LOOK,
-    WAITING,
-    Candidate,
-    RecordedVerdict,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +51,7 @@ def start_if_unanswered(reading: PromptReading, verdict: Verdict) -> None:
     assert examined is not None
     if not call.session or call.is_trial or not detached.may_start():
         return
-    if verdict.outcome not in (BELOW, INTENT, LINES) or not examined.may_speak(call.settings):
+    if verdict.outcome not in (verdicts.BELOW, verdicts.INTENT, verdicts.LINES) or not examined.may_speak(call.settings):
         return
     near = _nearest_new(verdict, call)
     if not near:
@@ -98,7 +82,7 @@ def _nearest_new(verdict: Verdict, call: HookCall) -> list[Hit]:
     new.sort(key=lambda hit: -hit.relevance)
     assert verdict.bars is not None
     needed = 0.0 if call.settings[MODE] == ALWAYS else NEARNESS * verdict.bars.needed
-    return new[:MAX_CANDIDATES] if new and new[0].relevance >= needed else []
+    return new[: verdicts.MAX_CANDIDATES] if new and new[0].relevance >= needed else []
 
 
 def main() -> None:
@@ -146,8 +130,11 @@ def _record_look(
     state, now, near = call.state, now_ms(), task["near"]
     state.begin(WRITE_WAIT_MS)
     is_awaited = past_runs.end_look(state, task["verdict"], call.id, [(id_, near[id_]) for id_ in ids], now)
-    outcome = FAILED if failure else NOTHING_FOUND if not ids else WAITING if is_awaited else MOVED_ON
-    record = RecordedVerdict(
+    if failure:
+        outcome = verdicts.FAILED
+    else:
+        outcome = verdicts.NOTHING_FOUND if not ids else verdicts.WAITING if is_awaited else verdicts.MOVED_ON
+    record = verdicts.RecordedVerdict(
         call.id,
         now,
         verdicts.LOOK_EVENT,
@@ -158,13 +145,13 @@ def _record_look(
         micros=int(call.deadline.spent_ms() * 1000.0),
         note=f"chosen by {model}" if model else None,
         candidates=[
-            Candidate(
+            verdicts.Candidate(
                 note.id,
                 note.namespace,
                 near[note.id],
                 near[note.id],
-                FOUND if note.id in ids else BELOW,
-                {SECOND_LOOK: ids.index(note.id) + 1} if note.id in ids else {},
+                verdicts.FOUND if note.id in ids else verdicts.BELOW,
+                {verdicts.SECOND_LOOK: ids.index(note.id) + 1} if note.id in ids else {},
             )
             for note in notes
         ],
@@ -194,11 +181,11 @@ class LateAnswer:
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(hit.memory.id in ids for hit in self._hits):
-            past_runs.settle_look(self._call.state, self._waiting, HANDED_OVER, self._call.id)
+            past_runs.settle_look(self._call.state, self._waiting, verdicts.HANDED_OVER, self._call.id)
 
     def drop_after(self, verdict: Verdict) -> None:
         """Drop the answer where its delivery has printed nothing, except for lack of time. Raises StoreError."""
-        if not verdict.ids and verdict.outcome != OUT_OF_TIME:
+        if not verdict.ids and verdict.outcome != verdicts.OUT_OF_TIME:
             _drop_answer(self._call, self._waiting, verdict.outcome)
 
 
@@ -210,7 +197,7 @@ def find_late_answer(call: HookCall) -> LateAnswer | None:
     given = call.given_ids()
     memories = call.store.by_ids([id_ for id_, _ in waiting.findings if id_ not in given])
     hits = [
-        Hit(memory, 0.0, relevance, {SECOND_LOOK: position}, {})
+        Hit(memory, 0.0, relevance, {verdicts.SECOND_LOOK: position}, {})
         for position, (id_, relevance) in enumerate(waiting.findings, 1)
         if (memory := memories.get(id_)) and call.eligible.allows(memory)
     ]
@@ -223,7 +210,7 @@ def find_late_answer(call: HookCall) -> LateAnswer | None:
 def _drop_answer(call: HookCall, waiting: WaitingAnswer, reason: str) -> None:
     try:
         call.state.begin_briefly()
-        past_runs.settle_look(call.state, waiting, MOVED_ON, reason)
+        past_runs.settle_look(call.state, waiting, verdicts.MOVED_ON, reason)
         call.state.commit()
     except StoreBusy:
         pass  # The next call does it.

@@ -13,7 +13,8 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
-from subcog_hooks.intent.detector import COMPLETED, DURATION
+from subcog_hooks.intent.classifier import COMPLETED
+from subcog_hooks.intent.detector import DURATION
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.past_runs import Counter
