@@ -35,10 +35,9 @@ UNDER_WAY = 0  # the next time while jobs run, or after they were killed
 
 
 class ProcessLock:
-    """A lock that this process alone holds inside the `with` block.
+    """A lock that this process alone holds inside the `with` block. Raises StoreError.
 
-    wait_ms: how long to wait for another holder; then StoreBusy is raised. doing: the holder's work, for the error: "rebuilding
-    the index". Raises StoreError when the folder cannot be written.
+    wait_ms: how long to wait for another holder; then StoreBusy is raised. doing: the holder's work, for its message.
     """
 
     __slots__ = ("_connection", "_doing", "_path", "_wait_ms")
@@ -51,27 +50,13 @@ class ProcessLock:
     def __enter__(self) -> None:
         make_private_folder(os.path.dirname(self._path))
         try:
-            try:
-                self._connection = self._open_locked()
-            except (apsw.NotADBError, apsw.CorruptError):  # another program has written into it
-                os.truncate(self._path, 0)  # in place, so that all waiting processes use the same file
-                self._connection = self._open_locked()
+            self._connection = apsw.Connection(self._path)
+            self._connection.set_busy_timeout(self._wait_ms)
+            self._connection.execute("BEGIN EXCLUSIVE")
         except apsw.BusyError as error:
             raise StoreBusy(f"another process has been {self._doing} for long", "wait for it to end") from error
         except apsw.Error as error:
             raise database.translate_error(error, self._path) from error
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be written: {error.strerror}", "delete it") from error
-
-    def _open_locked(self) -> apsw.Connection:
-        connection = apsw.Connection(self._path)
-        try:
-            connection.set_busy_timeout(self._wait_ms)
-            connection.execute("BEGIN EXCLUSIVE")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
@@ -82,15 +67,9 @@ def is_held(path: str) -> bool:
     if not os.path.isfile(path):  # opening a pipe would block
         return False
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        finally:
-            connection.close()
-    except apsw.BusyError:
-        return True
-    except apsw.Error:
-        return False
+        apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY).execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except apsw.Error as error:
+        return isinstance(error, apsw.BusyError)
     return False
 
 
@@ -237,12 +216,11 @@ def record_import(home: Home, entry: RecordedImport) -> None:
 
 def record_stamp(home: Home, entry: RecordedImport, stamp: str) -> None:
     """Record the digest of the files of an import that was repeated. Raises StoreError."""
-    _change_rows(
-        home.imports,
-        RecordedImport,
-        "recording an import",
-        lambda entries: [replace(other, stamp=stamp) if vars(other) == vars(entry) else other for other in entries],
-    )
+
+    def mark(entries: list[RecordedImport]) -> list[RecordedImport]:
+        return [replace(other, stamp=stamp) if vars(other) == vars(entry) else other for other in entries]
+
+    _change_rows(home.imports, RecordedImport, "recording an import", mark)
 
 
 # the rules of Claude Code that notes own
@@ -266,10 +244,9 @@ class OwnedRule:
         return self.path, self.kind, self.rule
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OwnedRule) and (self.memory, *self.place) == (other.memory, *other.place)
+        return isinstance(other, OwnedRule) and vars(self) == vars(other)
 
-    def __hash__(self) -> int:
-        return hash((self.memory, *self.place))
+    __hash__ = None  # type: ignore[assignment]  # Nothing hashes it.
 
 
 def read_rules(home: Home) -> list[OwnedRule]:

@@ -343,17 +343,6 @@ def test_one_process_holds_it_until_it_is_killed(tmp_path: Path) -> None:
     assert not is_held(path)
 
 
-@pytest.mark.parametrize("garbage", [b"garbage" * 1_000, b"\x00", b"SQLite format 3\x00" + b"\xff" * 200])
-def test_lock_file_with_foreign_content_is_emptied_and_locked(tmp_path: Path, garbage: bytes) -> None:
-    path = tmp_path / "x.lock"
-    path.write_bytes(garbage)
-    with ProcessLock(str(path), 0, "testing"):
-        with pytest.raises(StoreBusy):
-            ProcessLock(str(path), 1, "testing").__enter__()
-        assert is_held(str(path))
-    assert not is_held(str(path))
-
-
 def test_marks_are_kept_by_memory_and_verdict(store: Store, make: Maker) -> None:
     first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
     assert store.marks([first, second]) == store.marks([]) == []
