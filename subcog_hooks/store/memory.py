@@ -87,7 +87,7 @@ def colleague_in(noted: str) -> str:
 
 
 def author_phrase(trust: str, source: str) -> str:
-    """Return a short phrase that names the author of a memory of this trust and source; "" for the user.
+    """Return a short phrase for the author of a memory of this trust and source; "" for the user.
 
     >>> author_phrase(TEAM, team_source("ada")), author_phrase(AGENT, ""), author_phrase(USER, "")
     ('by ada, a colleague', 'noted by an agent', '')
@@ -109,8 +109,7 @@ _NO_CONDITIONS: dict[str, object] = {}
 class AnsweredQuestion:
     """A question that a memory answers. by: its author, one of ORIGINS.
 
-    verdict: the verdict on the prompt that taught it without a person's approval; "" for all others. Such a question is
-    deleted with the verdict's record.
+    verdict: the one on the prompt that taught it without a person's approval, else "". It is deleted with that record.
     """
 
     text: str
@@ -118,21 +117,16 @@ class AnsweredQuestion:
     verdict: str = ""
 
     def __eq__(self, other: object) -> bool:
-        mine = (self.text, self.by, self.verdict)
-        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.verdict)
+        return isinstance(other, AnsweredQuestion) and vars(self) == vars(other)
 
-    def __hash__(self) -> int:
-        return hash((self.text, self.by, self.verdict))
-
-    def __repr__(self) -> str:
-        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.verdict!r}' if self.verdict else ''})"
+    __hash__ = None  # type: ignore[assignment]  # Nothing hashes it.
 
 
 def questions_from_json(values: object) -> tuple[AnsweredQuestion, ...]:
     """Return the questions of a list that `questions_to_json` has written. Raises ValueError for anything else.
 
-    >>> questions_from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])
-    (AnsweredQuestion('who rotates the keys?', 'person'), AnsweredQuestion('key rotation', 'agent'))
+    >>> [question.by for question in questions_from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])]
+    ['person', 'agent']
     """
     if not isinstance(values, list):
         raise ValueError(f"{values!r} is no list")
@@ -189,7 +183,7 @@ class Memory:
 
     @property
     def written_at(self) -> int:
-        """The time at which it was written or last edited, in milliseconds since the epoch."""
+        """The time of its last edit, in milliseconds since the epoch."""
         return max(self.created_at, self.updated_at)
 
     @property
@@ -208,11 +202,9 @@ class Memory:
 
     def with_changes(self, **changes: object) -> Memory:
         """Return a copy with these fields changed; the content hash follows the content."""
-        values = {name: getattr(self, name) for name in self.__annotations__}
-        values.update(changes)
         if "content" in changes:
-            values["content_hash"] = ""
-        return Memory(**values)  # the names are those of its fields
+            changes["content_hash"] = ""
+        return Memory(**{**vars(self), **changes})
 
 
 def now_ms() -> int:
@@ -241,14 +233,7 @@ class IdMaker:
 
     def new(self, at_ms: int | None = None) -> str:
         time_ms = max(now_ms() if at_ms is None else at_ms, self._last)
-        if time_ms == self._last and self._tail < 2**25 - 1:
-            self._tail += 1
-        else:
-            time_ms += time_ms == self._last
-            self._tail = int.from_bytes(os.urandom(3), "big")
+        self._tail = self._tail + 1 if time_ms == self._last else int.from_bytes(os.urandom(3), "big")
         self._last = time_ms
-        return _base32(time_ms, 9) + _base32(self._tail, 5)
-
-
-def _base32(number: int, width: int) -> str:
-    return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
+        number = time_ms << 25 | self._tail
+        return "".join([_BASE32[number >> shift & 31] for shift in range(65, -1, -5)])

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
-_checked_triggers: set[str] = set()  # valid triggers: an import checks each twice, 50 µs a time
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of an entry
 MAX_SKEW_MS = 60_000  # ms; the tolerance for several changes in one millisecond, and for clocks
@@ -50,9 +48,8 @@ def check_memory(memory: Memory) -> Memory:
             "split it; `subcog import FOLDER` splits Markdown by heading",
         )
     if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
-        raise InvalidMemory(
-            f"namespace is {memory.namespace!r}", "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3])
-        )
+        examples = ", ".join(NAMESPACES[:3])
+        raise InvalidMemory(f"namespace is {memory.namespace!r}", f"use up to 64 of a-z 0-9 . _ -, for instance {examples}")
     for field, allowed in (("scope", SCOPES), ("status", STATUSES), ("trust", TRUSTS)):
         if getattr(memory, field) not in allowed:
             raise InvalidMemory(f"{field} is {getattr(memory, field)!r}", "expected one of " + ", ".join(allowed))
@@ -99,14 +96,10 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
 def _check_cues(memory: Memory) -> None:
     if not (memory.triggers or memory.paths or memory.when):
         return
-    from subcog_hooks.cues import condition_syntax, globs, triggers
+    from subcog_hooks.cues import condition_syntax, globs, triggers  # Few memories have any.
 
     for trigger in memory.triggers:
-        if trigger not in _checked_triggers:
-            triggers.check_trigger(trigger)
-            if len(_checked_triggers) >= _MAX_CHECKED:
-                _checked_triggers.clear()
-            _checked_triggers.add(trigger)
+        triggers.check_trigger(trigger)
     for path in memory.paths:
         globs.check_glob(path)
     condition_syntax.check_conditions(memory.when)
@@ -142,11 +135,7 @@ def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
 
 
 def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without repeated texts; the first of each stays.
-
-    >>> distinct_questions([AnsweredQuestion("who?"), AnsweredQuestion("who?", "agent")])
-    (AnsweredQuestion('who?', 'person'),)
-    """
+    """Return the questions without repeated texts; the first of each stays."""
     by_text: dict[str, AnsweredQuestion] = {}
     for question in questions:
         by_text.setdefault(question.text, question)
@@ -154,28 +143,20 @@ def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQ
 
 
 def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions that may leave this machine: none learned from prompts without a person's approval.
-
-    >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
-    (AnsweredQuestion('who?', 'learned'),)
-    """
+    """Return the questions that may leave this machine: none learned from prompts without a person's approval."""
     return tuple([question for question in questions if not question.verdict])
 
 
 def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without the verdicts whose records they depend on.
-
-    >>> without_records([AnsweredQuestion("why?", "learned", "0b7")])
-    (AnsweredQuestion('why?', 'learned'),)
-    """
+    """Return the questions without the verdicts whose records they depend on."""
     return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
 
 
 def questions_by(texts: Iterable[str], by: str, before: Sequence[AnsweredQuestion] = ()) -> tuple[AnsweredQuestion, ...]:
     """Return questions with these texts and this origin. before: questions that keep their own origin.
 
-    >>> questions_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])
-    (AnsweredQuestion('who?', 'person'), AnsweredQuestion('when?', 'agent'))
+    >>> [question.by for question in questions_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])]
+    ['person', 'agent']
     """
     by_text = {question.text: question for question in before}
     return distinct_questions([by_text.get(text) or AnsweredQuestion(text, by) for text in texts])
