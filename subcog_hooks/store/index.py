@@ -73,28 +73,15 @@ class IndexErrors:
 class LexicalIndex:
     """An open index, a snapshot of one commit.
 
-    folder: the folder that holds it, "" in memory. description: the folder in words, for messages. watermark: the revision of
-    the store that it has reached, 0 for none.
+    folder: the folder that holds it, "" in memory. watermark: the revision of the store that it has reached, 0 for none.
     """
-
-    __slots__ = (
-        "_frequencies",
-        "_max_questions",
-        "_searcher",
-        "analysers",
-        "description",
-        "folder",
-        "schema",
-        "tantivy_index",
-        "watermark",
-    )
 
     def __init__(self, index: tantivy.Index, folder: str = "", watermark: int = 0) -> None:
         self.analysers = analysis.Analysers()
         self.analysers.register(index)
         self.folder = folder
-        self.description = folder or "the index in memory"
         self.schema = index.schema
+        self._errors = IndexErrors(f"{folder} cannot be read")
         self.tantivy_index = index
         self._searcher = index.searcher()
         self.watermark = watermark
@@ -108,51 +95,44 @@ class LexicalIndex:
         if folder is None:
             raise IndexUnusable(f"{home.index} holds no index", _LATER)
         try:
-            with IndexErrors(f"{folder} cannot be opened"):
-                return cls._open_folder(folder)
+            return cls._open_folder(folder)
         except IndexUnusable:
             if (newer := current_folder(home)) in (None, folder):
                 raise
-            with IndexErrors(f"{newer} cannot be opened"):  # another process has swapped it in between
-                return cls._open_folder(newer)
+            return cls._open_folder(newer)  # another process has swapped it in between
 
     @classmethod
     def _open_folder(cls, folder: str) -> LexicalIndex:
         reached = _read_watermark(folder)  # read before the index: a commit in between is indexed once more
-        index = tantivy.Index.open(folder)
-        for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, SHORT, SPELLED_OUT):
-            tantivy.Query.term_query(index.schema, field, "")  # an error for a field that is not there
-        return cls(index, folder, reached)
+        with IndexErrors(f"{folder} cannot be opened"):
+            index = tantivy.Index.open(folder)
+            for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, SHORT, SPELLED_OUT):
+                tantivy.Query.term_query(index.schema, field, "")  # an error for a field that is not there
+            return cls(index, folder, reached)
 
     def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, int]]:
         """Return the best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
-        with IndexErrors(f"{self.description} cannot be searched"):
+        with self._errors:
             hits = self._searcher.search(query, limit, count=False).hits
             seqs = self._searcher.fast_field_values("seq", [address for _, address in hits])
         return [(score, int(seq)) for (score, _), seq in zip(hits, seqs, strict=True) if seq]
 
     def count(self, query: tantivy.Query) -> int:
         """Return how many memories match. Raises IndexUnusable."""
-        with IndexErrors(f"{self.description} cannot be searched"):
+        with self._errors:
             return int(self._searcher.search(query, 1, count=True).count)  # type: ignore[attr-defined]  # missing in its stubs
 
     def document_frequency(self, field: str, term: str) -> int:
-        """Return how many documents hold `term`, including replaced documents and other projects' documents.
-
-        Raises IndexUnusable.
-        """
+        """Return how many documents hold `term`, replaced ones and those of all projects. Raises IndexUnusable."""
         frequency = self._frequencies.get((field, term))
         if frequency is None:
-            with IndexErrors(f"{self.description} cannot be read"):
+            with self._errors:
                 frequency = self._searcher.doc_freq(field, term)
             self._frequencies[field, term] = frequency  # a prompt of 25 words asks 300 times
         return frequency
 
     def rarity(self, field: str, term: str) -> float:
-        """Return BM25's inverse document frequency of `term`.
-
-        It is the score of the term in a memory of average length that has it once.
-        """
+        """Return BM25's inverse document frequency of `term`, its score in a memory of average length that has it once."""
         # replaced documents are counted until a merge
         frequency = min(self.document_frequency(field, term), self._searcher.num_docs)
         return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
@@ -172,7 +152,7 @@ class LexicalIndex:
         return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
-        with IndexErrors(f"{self.description} cannot be read"):
+        with self._errors:
             terms = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
         return [(term, count) for term, count in terms if count]
 
@@ -221,7 +201,7 @@ class LexicalIndex:
         """Load the latest commit. Raises IndexUnusable."""
         if self.folder:
             self.watermark = max(self.watermark, _read_watermark(self.folder))
-        with IndexErrors(f"{self.description} cannot be read"):
+        with self._errors:
             self.tantivy_index.reload()
             self._searcher = self.tantivy_index.searcher()
         self._frequencies.clear()

@@ -10,27 +10,9 @@ import tantivy
 
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import make_private_folder, replace_file
+from subcog_hooks.store import index as lexical
 from subcog_hooks.store.home_files import ProcessLock
-from subcog_hooks.store.index import (
-    ANY,
-    ASKED,
-    ASKED_AT,
-    EXPLAINED,
-    INDEX_FORMAT,
-    LABEL,
-    LABELS,
-    MAX_SEGMENTS,
-    PLACE,
-    SHORT,
-    SPELLED_OUT,
-    WATERMARK,
-    WELL_KNOWN,
-    IndexBusy,
-    IndexErrors,
-    IndexUnusable,
-    LexicalIndex,
-    current_folder,
-)
+from subcog_hooks.store.index import IndexBusy, IndexErrors, IndexUnusable, LexicalIndex
 from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text import analysis, languages, names
 
@@ -54,15 +36,12 @@ ATTEMPTS = 3  # the index may be swapped or damaged between opening and writing
 
 
 class IndexWriter:
-    """The writer of an index; nothing is visible before `commit`. Every method raises IndexUnusable.
-
-    Making it raises IndexBusy when another process has the index.
-    """
+    """The writer of an index. Making it raises IndexBusy when another process has the index; all raises IndexUnusable."""
 
     __slots__ = ("_errors", "_index", "_writer")
 
     def __init__(self, index: LexicalIndex, heap: int = SMALL_HEAP) -> None:
-        self._errors = IndexErrors(f"{index.description} cannot be written")
+        self._errors = IndexErrors(f"{index.folder} cannot be written")
         self._index = index
         with self._errors:
             self._writer = index.tantivy_index.writer(heap, 1)
@@ -73,7 +52,7 @@ class IndexWriter:
         after: -1 for a new index of the whole store. progress: is called with the size of each chunk.
         """
         from_seq = 0
-        while after < until and (chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE)):
+        while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
             with self._errors:
                 for memory in chunk:
                     if after >= 0:
@@ -83,23 +62,17 @@ class IndexWriter:
             from_seq = chunk[-1].seq + 1
             if progress:
                 progress(len(chunk))
-        if after < until:
-            with self._errors:
-                for seq in store.purged_after(after) if after >= 0 else ():
-                    self._writer.delete_documents_by_term("seq", seq)
-            self.commit(until)
-        self.finish()
-
-    def commit(self, revision: int) -> None:
-        """Make all changes visible, then record the store revision that they reach. Raises OSError."""
         with self._errors:
+            for seq in store.purged_after(after):
+                self._writer.delete_documents_by_term("seq", seq)
             self._writer.commit()
-            self._index.watermark = revision
+            self._index.watermark = until  # recorded once all changes are visible
             if self._index.folder:
-                path = os.path.join(self._index.folder, WATERMARK)
+                path = os.path.join(self._index.folder, lexical.WATERMARK)
                 with open(f"{path}.partial", "w", encoding="ascii") as file:
-                    file.write(f"{revision}\n")
+                    file.write(f"{until}\n")
                 replace_file(f"{path}.partial", path)
+        self.finish()
 
     def finish(self) -> None:
         """Wait for merges, so that segments stay few, and release the lock."""
@@ -114,22 +87,19 @@ def _make_schema() -> tantivy.Schema:
     builder.add_text_field(analysis.BODY, tokenizer_name="subcog_body")
     builder.add_text_field(analysis.EXACT, tokenizer_name="subcog_exact")
     builder.add_text_field(analysis.CJK, tokenizer_name="whitespace")
-    builder.add_text_field(LABELS, tokenizer_name="subcog_body")
-    for name in (ASKED, *ASKED_AT):
+    builder.add_text_field(lexical.LABELS, tokenizer_name="subcog_body")
+    for name in (lexical.ASKED, *lexical.ASKED_AT):
         builder.add_text_field(name, tokenizer_name="subcog_body", index_option="basic")
-    for name in ("audience", "status", "namespace", "tag", LABEL, SHORT, PLACE):
+    for name in ("audience", "status", "namespace", "tag", lexical.LABEL, lexical.SHORT, lexical.PLACE):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field(SPELLED_OUT, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field(lexical.SPELLED_OUT, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_integer_field("expires", indexed=True, fast=True)
     return builder.build()
 
 
 def index_in_memory(store: Store) -> LexicalIndex:
-    """Return an index of the whole store that leaves no trace.
-
-    It is for folders that cannot be written: tantivy cannot open an index there.
-    """
+    """Return an index of the whole store for folders that cannot be written: tantivy cannot open one there."""
     index = LexicalIndex(tantivy.Index(_make_schema()))
     IndexWriter(index).write_changes(store, -1, store.revision(), None)
     return index
@@ -153,29 +123,22 @@ def bring_up_to_date(home: Home, store: Store, progress: Progress | None = None)
 
 
 def _open_usable(home: Home, store: Store) -> LexicalIndex | None:
-    """Return the current index, None where a rebuild is needed.
-
-    A rebuild is needed when the index is missing, damaged, of another store, or has too many segments.
-    """
+    """Return the current index, None where it is missing, damaged, of another store, or has too many segments."""
     try:
         index = LexicalIndex.open(home)
         made_here = store.has_revision(index.watermark) and (index.watermark > 0 or not index.documents)
     except IndexUnusable:
         return None
-    return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None
+    return index if made_here and index.segments <= 4 * lexical.MAX_SEGMENTS else None
 
 
 def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
     give_up_at = time.monotonic() + LOCK_WAIT_S
-    pause = 0.005
-    while index.watermark < store.revision():
+    while index.watermark < store.revision() and time.monotonic() < give_up_at:
         try:
             writer = IndexWriter(index)
         except IndexBusy:
-            if time.monotonic() > give_up_at:
-                return
-            time.sleep(pause)
-            pause = min(0.1, pause * 2)
+            time.sleep(0.02)
             index.refresh()
         else:
             index.refresh()  # under the lock: the previous writer may have done the work
@@ -193,8 +156,8 @@ def rebuild_index(
     with ProcessLock(os.path.join(home.index, "rebuild.lock"), REBUILD_WAIT_MS, "rebuilding the index"):
         if only_if_needed and (index := _open_usable(home, store)) is not None:
             return index
-        before = os.path.basename(current_folder(home) or "")
-        folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
+        before = os.path.basename(lexical.current_folder(home) or "")
+        folder = os.path.join(home.index, f"lexical-{lexical.INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         try:
             make_private_folder(folder)
             with IndexErrors(f"{folder} cannot be written"):
@@ -224,17 +187,17 @@ def _remove_indexes(home: Home, keep: tuple[str, ...]) -> None:
 def check_index(index: LexicalIndex) -> None:
     """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
     searcher = index.tantivy_index.searcher()
-    with IndexErrors(f"{index.description} is damaged"):
+    with IndexErrors(f"{index.folder} is damaged"):
         everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
         addresses = [address for _, address in everything]
         for field in ("seq", "created", "expires"):
             searcher.fast_field_values(field, addresses)
-        for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, ASKED):
+        for field in (analysis.BODY, analysis.EXACT, lexical.LABELS, analysis.CJK, lexical.ASKED):
             for first in "abcdefghijklmnopqrstuvwxyz0123456789":
                 terms = [term for term, _ in searcher.terms_with_prefix(field, first, limit=20)]
                 for term in terms:
                     searcher.search(tantivy.Query.term_query(index.schema, field, term), 1, count=False)
-                if len(terms) > 1 and field not in (analysis.CJK, ASKED):  # they keep no positions
+                if len(terms) > 1 and field not in (analysis.CJK, lexical.ASKED):  # they keep no positions
                     searcher.search(tantivy.Query.phrase_query(index.schema, field, [*terms[:2]]), 1, count=False)
 
 
@@ -264,17 +227,17 @@ def _make_document(memory: Memory) -> tantivy.Document:
     if cjk:
         document.add_text(analysis.CJK, cjk)
     if memory.tags or memory.keywords:
-        document.add_text(LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
+        document.add_text(lexical.LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
     for position, question in enumerate(memory.questions, 1):
         words = f"{add_stems(question.text)} {cjk_view(analysis.fold(question.text))}"
-        document.add_text(PLACE, str(position))
-        document.add_text(ASKED, words)
-        document.add_text(ASKED_AT[position - 1], words)
+        document.add_text(lexical.PLACE, str(position))
+        document.add_text(lexical.ASKED, words)
+        document.add_text(lexical.ASKED_AT[position - 1], words)
     for tag in memory.tags:
         document.add_text("tag", tag.lower())
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
         if label:
-            document.add_text(LABEL, label)
+            document.add_text(lexical.LABEL, label)
     _add_acronyms(document, memory.content)
     document.add_text("audience", audience_of(memory.scope, memory.project))
     document.add_text("status", memory.status)
@@ -292,13 +255,13 @@ def _add_acronyms(document: tantivy.Document, text: str) -> None:
     shorts = {short for short, _ in explained}
     used = [(short, long) for short, long in used if short not in shorts]
     if explained or used or spelled:
-        document.add_text(SHORT, ANY)
+        document.add_text(lexical.SHORT, lexical.ANY)
     for short in dict.fromkeys(short for short, _ in (*explained, *spelled)):
-        document.add_text(SHORT, short)
-    for mark, rows in ((EXPLAINED, explained), (WELL_KNOWN, dict.fromkeys((*used, *spelled)))):
+        document.add_text(lexical.SHORT, short)
+    for mark, rows in ((lexical.EXPLAINED, explained), (lexical.WELL_KNOWN, dict.fromkeys((*used, *spelled)))):
         for short, long in rows:
-            document.add_text(SPELLED_OUT, f"{short}{mark}{long}")
+            document.add_text(lexical.SPELLED_OUT, f"{short}{mark}{long}")
     for short, long in (*explained, *used):
         pair = " ".join(analysis.bare_words(long)[:2])
-        document.add_text(SHORT, pair)
-        document.add_text(SPELLED_OUT, f"{pair}{EXPLAINED}{short}{EXPLAINED}{long}")
+        document.add_text(lexical.SHORT, pair)
+        document.add_text(lexical.SPELLED_OUT, f"{pair}{lexical.EXPLAINED}{short}{lexical.EXPLAINED}{long}")
