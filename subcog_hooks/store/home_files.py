@@ -1,7 +1,6 @@
 """Small JSON files of the home, and the lock under which processes change them and other files.
 
-The files hold the results of background jobs, the imports that are repeated, and the rules of Claude Code that notes own. A
-damaged file counts as empty.
+They hold the results of jobs, repeated imports, and the rules of Claude Code that notes own. A damaged one counts as empty.
 """
 
 from __future__ import annotations
@@ -175,11 +174,10 @@ def is_due(home: Home, now_ms: int) -> bool:
 
 @record
 class RecordedImport:
-    """An import of Markdown, or from another program.
+    """An import of Markdown, or from another program. trusted, keeps_users, waits: as in ImportOptions.
 
     project, root: the project's identity and worktree, "" where it is for all projects; path: of the file or folder, "" for a
-    program's usual place; source: the program's name, "" for Markdown; trusted, keeps_users, waits: as in ImportOptions;
-    stamp: a digest of the files.
+    program's usual place; source: the program's name, "" for Markdown; stamp: a digest of the files.
     """
 
     project: str = ""

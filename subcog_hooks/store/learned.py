@@ -19,8 +19,6 @@ READ, ASKED = "transcripts", "asked_transcripts"  # tables of positions
 TEACH_EVERY_MS = 30 * 60_000  # ms between two runs
 MAX_WAIT_MS = 30 * 86_400_000  # of a proposal for an answer; then it is dropped
 
-_PROPOSAL_COLUMNS = "certainty, sessions, since, alone"
-
 
 @record
 class ReadPosition:
@@ -35,7 +33,7 @@ class ReadPosition:
 class HeardTurn:
     """A turn whose statement is too uncertain to be proposed by itself.
 
-    path: the transcript; position: the row's, in bytes; at_ms: milliseconds since the epoch. is_compared: with all other turns.
+    path: the transcript; position: the row's, in bytes; at_ms: since the epoch. is_compared: with all other turns.
     """
 
     path: str
@@ -47,7 +45,7 @@ class HeardTurn:
 
 @record
 class ProposalRecord:
-    """The origin of a proposal. sessions: how many said it; since: the first time, milliseconds since the epoch, 0 for unknown.
+    """The origin of a proposal. sessions: how many said it; since: the first time, ms since the epoch, 0 for unknown.
 
     alone: the certainty from its own session only, 0 for unknown.
     """
@@ -60,11 +58,7 @@ class ProposalRecord:
 
 @record
 class Progress:
-    """How far the work at rest has come: the row of the table `progress`.
-
-    asked_revision: of the store, up to which an LLM was asked about every memory; taught_stamp: a checksum of the material
-    that teaching has gone through.
-    """
+    """How far the work at rest has come: the row of the table `progress`. Its columns are explained in `state.sql`."""
 
     asked_revision: int
     taught_stamp: int | None
@@ -112,10 +106,7 @@ def note_turns_compared(state: State) -> None:
 def find_heard_turns(state: State, limit: int) -> list[HeardTurn]:
     """Return the latest heard turns."""
     sql = "SELECT path, place, at, certainty, compared FROM heard ORDER BY at DESC, path, place LIMIT ?"
-    return [
-        HeardTurn(path, position, at_ms, certainty, is_compared=bool(compared))
-        for path, position, at_ms, certainty, compared in state.run(sql, (limit,))
-    ]
+    return [HeardTurn(*row) for row in state.run(sql, (limit,))]
 
 
 # proposals
@@ -132,13 +123,13 @@ def note_proposed(state: State, memory: str, proposal: ProposalRecord) -> None:
 
 def find_proposal(state: State, memory: str) -> ProposalRecord | None:
     """Return the origin of a proposal, None where it is unknown."""
-    rows = state.run(f"SELECT {_PROPOSAL_COLUMNS} FROM proposed WHERE memory = ?", (memory,))  # noqa: S608 - constant
+    rows = state.run("SELECT certainty, sessions, since, alone FROM proposed WHERE memory = ?", (memory,))
     return ProposalRecord(*rows[0]) if rows else None
 
 
 def find_proposals(state: State) -> dict[str, ProposalRecord]:
     """Return the origin of each proposal, by the memory's id."""
-    rows = state.run(f"SELECT memory, {_PROPOSAL_COLUMNS} FROM proposed")  # noqa: S608 - constant
+    rows = state.run("SELECT memory, certainty, sessions, since, alone FROM proposed")
     return {id_: ProposalRecord(*columns) for id_, *columns in rows}
 
 
@@ -172,7 +163,6 @@ def is_teaching_due(state: State, now_ms: int) -> bool:
 
 def take_teaching(state: State, now_ms: int) -> bool:
     """Return whether teaching may begin, since the last run is TEACH_EVERY_MS ago; note its start if so."""
-    may_begin = is_due(state, "teaching", now_ms, TEACH_EVERY_MS)
-    if may_begin:
+    if may_begin := is_due(state, "teaching", now_ms, TEACH_EVERY_MS):
         set_due(state, "teaching", now_ms + TEACH_EVERY_MS)
     return may_begin

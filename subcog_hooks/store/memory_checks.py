@@ -3,22 +3,8 @@
 from __future__ import annotations
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.store.memory import (
-    FIRST_TIME,
-    ID_CHARACTERS,
-    LAST_TIME,
-    MAX_QUESTION,
-    MAX_QUESTIONS,
-    NAMESPACES,
-    ORIGINS,
-    PERSON,
-    SCOPES,
-    STATUSES,
-    TRUSTS,
-    AnsweredQuestion,
-    Memory,
-    now_ms,
-)
+from subcog_hooks.store import memory as fields
+from subcog_hooks.store.memory import ID_CHARACTERS, MAX_QUESTION, MAX_QUESTIONS, ORIGINS, AnsweredQuestion, Memory, now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +34,9 @@ def check_memory(memory: Memory) -> Memory:
             "split it; `subcog import FOLDER` splits Markdown by heading",
         )
     if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
-        examples = ", ".join(NAMESPACES[:3])
+        examples = ", ".join(fields.NAMESPACES[:3])
         raise InvalidMemory(f"namespace is {memory.namespace!r}", f"use up to 64 of a-z 0-9 . _ -, for instance {examples}")
-    for field, allowed in (("scope", SCOPES), ("status", STATUSES), ("trust", TRUSTS)):
+    for field, allowed in (("scope", fields.SCOPES), ("status", fields.STATUSES), ("trust", fields.TRUSTS)):
         if getattr(memory, field) not in allowed:
             raise InvalidMemory(f"{field} is {getattr(memory, field)!r}", "expected one of " + ", ".join(allowed))
     if (memory.scope == "project") != bool(memory.project):
@@ -59,7 +45,7 @@ def check_memory(memory: Memory) -> Memory:
         raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
     for field in ("created_at", "updated_at", "expires_at"):
         time_ms = getattr(memory, field)
-        if time_ms is not None and not FIRST_TIME <= time_ms <= LAST_TIME:
+        if time_ms is not None and not fields.FIRST_TIME <= time_ms <= fields.LAST_TIME:
             raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
     if memory.superseded_by is not None:
         check_id(memory.superseded_by, "superseded_by")
@@ -130,7 +116,7 @@ def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
     values: list[object] = []
     for question in questions:
         record = {"decision": question.verdict} if question.verdict else {}
-        values.append(question.text if question.by == PERSON else {"text": question.text, "by": question.by, **record})
+        values.append(question.text if question.by == fields.PERSON else {"text": question.text, "by": question.by, **record})
     return values
 
 

@@ -11,28 +11,13 @@ from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import read_regular
 from subcog_hooks.core.records import record
+from subcog_hooks.store import verdicts
 from subcog_hooks.store.state import BUCKETS
-from subcog_hooks.store.verdicts import (
-    COLUMNS,
-    FAILED,
-    FIELDS,
-    HANDED_OVER,
-    LOOK_EVENT,
-    MOVED_ON,
-    NOTHING_FOUND,
-    SECOND_LOOK,
-    SECOND_LOOKS_TOTAL,
-    WAITING,
-    Candidate,
-    PromptIntent,
-    RecordedVerdict,
-    Thresholds,
-    forget_texts,
-)
+from subcog_hooks.store.verdicts import LOOK_EVENT, MOVED_ON, RecordedVerdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any  # of JSON
 
     import apsw
@@ -43,12 +28,12 @@ if TYPE_CHECKING:
 MAX_LOOKED_THROUGH = 200  # the latest verdicts, among which a second look is searched
 LOOK_MS = 10_000  # from the prompt to the end of the look
 MAX_RUNNING = 5
-LOOK_OUTCOMES = (HANDED_OVER, MOVED_ON, NOTHING_FOUND, FAILED)
+LOOK_OUTCOMES = (verdicts.HANDED_OVER, MOVED_ON, verdicts.NOTHING_FOUND, verdicts.FAILED)
 WAITS_MS = 30 * 60_000  # an answer older than this is out of date
 MAX_TRACE_BYTES = 128 * 1024  # of a file of traces; the hook begins a new one, or stops writing, at half of that or before
 KEPT_DAYS = 30  # of runs that were cut off
 
-_COLUMNS = "id, at, event, session, project, outcome, units, micros"  # COLUMNS of a verdict
+_COLUMNS = "id, at, event, session, project, outcome, units, micros"  # `verdicts.COLUMNS`
 _DAY_MS = 86_400_000
 _BEFORE = ".before"
 
@@ -59,17 +44,14 @@ _BEFORE = ".before"
 def find_verdict(state: State, id_or_prefix: str | None = None) -> RecordedVerdict | None:
     """Return the verdict with this id, else the latest with this prefix; without an id, the latest of all."""
     prefix = id_or_prefix or ""
-    past_verdicts = _select_verdicts(
-        state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(prefix), prefix, prefix)
-    )
-    return past_verdicts[0] if past_verdicts else None
+    condition = "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1"
+    return next(iter(_select_verdicts(state, condition, (len(prefix), prefix, prefix))), None)
 
 
 def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[RecordedVerdict]:
     """Return the latest verdicts since a time, the newest first by insertion. event: only verdicts of this event."""
-    return _select_verdicts(
-        state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit)
-    )
+    condition = "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?"
+    return _select_verdicts(state, condition, (since_ms, event, limit))
 
 
 def find_openings(state: State) -> list[tuple[str, str]]:
@@ -80,7 +62,7 @@ def find_openings(state: State) -> list[tuple[str, str]]:
 def forget_prompt_texts(state: State) -> None:
     """Delete the texts of prompts from verdicts, topics and LLM answers, also from free pages of the file."""
     state.begin()
-    forget_texts(state, -1)
+    verdicts.forget_texts(state, -1)
     state.commit()
     state.run("VACUUM")
     state.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -88,11 +70,8 @@ def forget_prompt_texts(state: State) -> None:
 
 def find_second_look(state: State, verdict: RecordedVerdict) -> RecordedVerdict | None:
     """Return the second look at the prompt of a verdict, None where there was none."""
-    looks = _select_verdicts(
-        state,
-        "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?",
-        (LOOK_EVENT, verdict.session, verdict.at_ms, MAX_LOOKED_THROUGH),
-    )
+    condition = "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?"
+    looks = _select_verdicts(state, condition, (LOOK_EVENT, verdict.session, verdict.at_ms, MAX_LOOKED_THROUGH))
     return next((look for look in looks if look.looked_at == verdict.id), None)
 
 
@@ -101,28 +80,26 @@ def find_prompt_of_late_memory(state: State, verdict: RecordedVerdict, memory: s
 
     verdict: of the later run that handed the memory over; memory: its id, or the beginning of its id.
     """
-    is_late = any(candidate.id.startswith(memory) and SECOND_LOOK in candidate.ranks for candidate in verdict.candidates)
-    if not is_late:
+    if not any(candidate.id.startswith(memory) and verdicts.SECOND_LOOK in candidate.ranks for candidate in verdict.candidates):
         return None
-    looks = _select_verdicts(
-        state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, verdict.session, HANDED_OVER)
-    )
+    values = LOOK_EVENT, verdict.session, verdicts.HANDED_OVER
+    looks = _select_verdicts(state, "WHERE event = ? AND session = ? AND outcome = ?", values)
     return next((find_verdict(state, look.looked_at) for look in looks if look.reason == verdict.id), None)
 
 
 def _select_verdicts(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[RecordedVerdict]:
     rows = state.run(f"SELECT {_COLUMNS}, record FROM verdicts {condition}", values)  # noqa: S608 - the functions' own words
-    return [read_verdict(text, **dict(zip(COLUMNS, columns, strict=True))) for *columns, text in rows]
+    return [read_verdict(text, **dict(zip(verdicts.COLUMNS, columns, strict=True))) for *columns, text in rows]
 
 
 def read_verdict(text: str, **columns: Any) -> RecordedVerdict:  # each of its column's type
     """Return the verdict that `to_text` has written; a damaged record leaves the columns."""
     try:
         fields: Any = light_json.loads(text)
-        values: dict[str, Any] = {name: fields[name] for name in FIELDS}
-        for name, kind in (("intent", PromptIntent), ("settings", Thresholds)):
+        values: dict[str, Any] = {name: fields[name] for name in verdicts.FIELDS}
+        for name, kind in (("intent", verdicts.PromptIntent), ("settings", verdicts.Thresholds)):
             values[name] = kind(**_with_tuples(values[name])) if values[name] else None
-        values["candidates"] = [Candidate(**_with_tuples(candidate)) for candidate in values["candidates"]]
+        values["candidates"] = [verdicts.Candidate(**_with_tuples(candidate)) for candidate in values["candidates"]]
         return RecordedVerdict(**columns, **_with_tuples(values))
     except (ValueError, TypeError, KeyError):
         return RecordedVerdict(**columns)
@@ -139,8 +116,8 @@ def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
 class WaitingAnswer:
     """The answer of a second look that waits to be handed over.
 
-    verdict: the id of the verdict on its prompt; look: the id of its own verdict; at_ms: when the prompt was typed, in
-    milliseconds since the epoch; findings: ids and relevances of the memories, the best first.
+    verdict, look: the ids of the verdicts on its prompt and on itself; at_ms: when the prompt was typed, milliseconds since the
+    epoch; findings: ids and relevances of the memories, the best first.
     """
 
     verdict: str
@@ -205,10 +182,10 @@ def _settle_verdict(state: State, id: str, outcome: str, why: str) -> None:
     row = state.run(
         "UPDATE verdicts SET outcome = ?, record = json_set(record, '$.reason', ?) WHERE id = ? AND outcome = ?"
         " AND json_valid(record) AND number > (SELECT max(number) FROM verdicts) - ? RETURNING 1",
-        (outcome, why, id, WAITING, MAX_LOOKED_THROUGH),
+        (outcome, why, id, verdicts.WAITING, MAX_LOOKED_THROUGH),
     )
     if row:
-        state.increase_counter(SECOND_LOOKS_TOTAL, f'outcome="{outcome}"')
+        state.increase_counter(verdicts.SECOND_LOOKS_TOTAL, f'outcome="{outcome}"')
 
 
 # runs that were cut off, and silent tool calls, in files beside state.db
@@ -216,10 +193,7 @@ def _settle_verdict(state: State, id: str, outcome: str, why: str) -> None:
 
 @record
 class CutOff:
-    """A run that was cut off.
-
-    at_ms: milliseconds since the epoch; event: the client's name of it, `hook` where it was not read; session: "" for none.
-    """
+    """A run that was cut off. at_ms: since the epoch; event: `hook` where it was not read; session: "" for none."""
 
     at_ms: int
     event: str
@@ -238,10 +212,10 @@ def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
 
 @record
 class SilentCall:
-    """A tool call at which nothing was handed over.
+    """A tool call at which nothing was handed over. about: the file or the names that were looked up.
 
-    at_ms: milliseconds since the epoch; about: the file or the names that were looked up. given: ids of memories about them
-    that the session had been given before; lines: of the others, which had had a line, or which no line was left for.
+    given: ids of memories about them that the session had been given before; lines: of the others, which had had a line, or
+    which no line was left for.
     """
 
     at_ms: int
@@ -275,11 +249,11 @@ def forget_silent_calls(home: Home) -> None:
             raise StoreError(f"{path} cannot be deleted: {error.strerror}", "delete it") from None
 
 
-def _trace_lines(path: str) -> Iterator[str]:
+def _trace_lines(path: str) -> list[str]:
     try:
-        yield from read_regular(path, MAX_TRACE_BYTES).decode("utf-8", "replace").splitlines()
+        return read_regular(path, MAX_TRACE_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
-        return
+        return []
 
 
 # counters

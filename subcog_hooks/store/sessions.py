@@ -58,10 +58,8 @@ def prune_sessions(state: State, now_ms: int) -> None:
     state.run("DELETE FROM sessions WHERE last_at < ?", (now_ms - SESSION_DAYS * _DAY_MS,))
     ((count,),) = state.run("SELECT count(*) FROM sessions")
     if count > MAX_SESSIONS:  # finding the oldest takes .5 ms
-        state.run(
-            "DELETE FROM sessions WHERE session IN (SELECT session FROM sessions ORDER BY last_at DESC LIMIT -1 OFFSET ?)",
-            (MAX_SESSIONS,),
-        )
+        oldest = "SELECT session FROM sessions ORDER BY last_at DESC LIMIT -1 OFFSET ?"
+        state.run(f"DELETE FROM sessions WHERE session IN ({oldest})", (MAX_SESSIONS,))  # noqa: S608 - a constant
 
 
 def find_session(state: State, session: str) -> Session | None:
@@ -77,10 +75,8 @@ def count_units(state: State, session: str) -> int:
 
 def add_units(state: State, session: str, project: str, units: int, now_ms: int) -> None:
     """Add to the UTF-16 units given to a session; an unknown session begins with it."""
-    state.run(
-        "INSERT INTO sessions VALUES (?, ?, '', ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
-        (session, project, now_ms, units, units),
-    )
+    sql = "INSERT INTO sessions VALUES (?, ?, '', ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?"
+    state.run(sql, (session, project, now_ms, units, units))
 
 
 @record
@@ -121,9 +117,8 @@ def has_second_look(state: State, session: str) -> bool:
 def record_given(state: State, session: str, memories: Sequence[str], now_ms: int, verdict_id: str) -> None:
     """Record that this verdict gives these memories to this session. The oldest surplus entries are deleted.
 
-    A memory that the session has been given before keeps its time: a resumed session repeats its first block.
-
-    Times always increase, even after a clock that was ahead: its entries are followed by later ones and push none out.
+    A memory that the session has been given before keeps its time: a resumed session repeats its first block. Times always
+    increase, even after a clock that was ahead.
     """
     ((latest_ms,),) = state.run("SELECT max(at) FROM ledger")
     written_ms = max(now_ms, (latest_ms or 0) + 1)

@@ -1,8 +1,4 @@
-"""state.db: its tables, opening, transactions, counters and single values. Hooks write it; anyone may delete it at any time.
-
-Single values are the pause, what is due again, sessions that ask nobody, and compiled settings. Sessions, verdicts and
-lessons have a module each.
-"""
+"""state.db: its tables, opening, transactions, counters and single values. Hooks write it; anyone may delete it at any time."""
 
 from __future__ import annotations
 
@@ -27,9 +23,6 @@ LONG_WAL = 256
 MADE_ANEW = "it is made anew, without the ledger, flags and a pause"
 BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
-_SUFFIXES = ("", "-wal", "-shm")  # the files of a database
-
-
 SCHEMA = database.Schema(os.path.join(os.path.dirname(__file__), "state.sql"), version=16, synchronous="NORMAL")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
@@ -53,11 +46,7 @@ class State:
         tell: Callable[[str], None] | None = None,
         discarded: tuple[type[StoreError], ...] = (StoreCorrupt, StoreTooOld),
     ) -> State:
-        """Return state.db, made as needed. Raises StoreError.
-
-        A file that is damaged, too old or another program's is made anew. tell: is called with a message about it. discarded:
-        the errors of such files.
-        """
+        """Return state.db. Raises StoreError. tell: is called when a file with one of the errors `discarded` is made anew."""
         path = home.state_db
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
@@ -71,8 +60,7 @@ class State:
     def open_in_any_case(cls, home: Home, busy_ms: float, tell: Callable[[str], None]) -> State:
         """Return a state for a hook, even where state.db cannot be used. tell: is called with the reason.
 
-        A file of a later version is deleted. A file that cannot be written is copied to memory, for this process only.
-        Where it cannot be read either, the state is empty.
+        A file of a later version is deleted; one that cannot be written is copied to memory, or the state is empty.
         """
         try:
             return cls.open(home, busy_ms, tell, (StoreCorrupt, StoreTooOld, StoreTooNew))
@@ -121,17 +109,11 @@ class State:
     def observe_duration(self, name: str, labels: str, seconds: float) -> None:
         """Add one duration to a histogram."""
         bound = next((bound for bound in BUCKETS if seconds <= bound), float("inf"))
-        sql = (
-            "INSERT INTO histograms VALUES (?, ?, ?, 1, ?)"
-            " ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum"
-        )
-        self.run(sql, (name, labels, bound, seconds))
+        added = "ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum"
+        self.run(f"INSERT INTO histograms VALUES (?, ?, ?, 1, ?) {added}", (name, labels, bound, seconds))  # noqa: S608 - a constant
 
     def begin(self, wait_ms: float | None = None) -> None:
-        """Take the write lock, so that reads stay valid until `commit`.
-
-        wait_ms: how long to wait for another writer; None for the default of the connection. Raises StoreBusy.
-        """
+        """Take the write lock, so that reads stay valid until `commit`. Raises StoreBusy. wait_ms: as in `run`."""
         self.run("BEGIN IMMEDIATE", wait_ms=None if wait_ms is None else max(BRIEF_MS, wait_ms))
 
     def begin_briefly(self) -> None:
@@ -155,7 +137,7 @@ def discard(home: Home) -> None:
     except OSError:
         header = b""
     is_others = header.startswith(b"SQLite format 3") and int.from_bytes(header[68:], "big") != database.APPLICATION_ID
-    for suffix in _SUFFIXES:
+    for suffix in ("", "-wal", "-shm"):
         path = home.state_db + suffix
         try:
             os.replace(path, f"{home.state_db}.other{suffix}") if is_others else os.unlink(path)
@@ -180,14 +162,10 @@ def _shorten_log(connection: apsw.Connection, name: str, pages: int) -> int:
 
 REMIND_EVERY_MS = 164 * 3_600_000  # once a week, also where a day begins some hours earlier
 MAX_STEP_MS = 60_000  # a normal correction of a clock, as by the network's time
-MAX_FILES = 1_000  # settings files
 
 
 def is_paused(state: State, now_ms: int) -> bool:
-    """Return whether the hooks are paused.
-
-    A pause of some length that begins in the future was set by a wrong clock, and is none.
-    """
+    """Return whether the hooks are paused; a pause of some length that begins in the future comes from a wrong clock."""
     sql = "SELECT 1 FROM pause WHERE until IS NULL OR until > ? AND since <= ?"
     return bool(state.run(sql, (now_ms, now_ms + MAX_STEP_MS)))
 
@@ -223,4 +201,3 @@ class CompiledSettings:
     def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
         """Store the compiled form of a file. Raises StoreBusy soon when another process is writing."""
         self._state.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, stamp, size, settings))
-        self._state.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - ?", (MAX_FILES,))

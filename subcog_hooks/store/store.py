@@ -142,9 +142,9 @@ class Store(StoreReader):
     def write_unless_changed(
         self, since: int, *, new: Sequence[Memory] = (), changed: Sequence[Memory] = (), purged: Sequence[str] = ()
     ) -> bool:
-        """Add, replace and purge memories in one transaction, if all are still as they were at revision `since`.
+        """Add, replace and purge memories in one transaction. Raises InvalidMemory.
 
-        Return False without a change if another process has written or purged any of them. Raises InvalidMemory.
+        Return False without a change if another process has written or purged any of them after revision `since`.
         """
         replaced = {*(memory.id for memory in changed), *purged}
         ids = light_json.dumps([*(memory.id for memory in new), *replaced])
@@ -242,24 +242,21 @@ class Store(StoreReader):
         connection.execute("INSERT OR IGNORE INTO audiences (name) VALUES (?)", (name,))
         ((audience,),) = connection.execute("SELECT number FROM audiences WHERE name = ?", (name,)).fetchall()
         if memory.triggers:
-            self._put_triggers(memory, int(audience))  # type: ignore[arg-type]  # the STRICT table says so
+            from subcog_hooks.cues import triggers
+
+            for pattern in dict.fromkeys(memory.triggers):
+                literals = triggers.required_literals(pattern)
+                row = (memory.seq, pattern, memory.priority, " ".join(map(triggers.EITHER.join, literals)))
+                connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
+                number = connection.last_insert_rowid()
+                keyed = [(triggers.key_of_literal(word), word, number, audience) for best in literals[:1] for word in best]
+                connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
         if memory.paths:
             from subcog_hooks.cues import globs
 
             rows = [(globs.key_of_glob(glob), audience, memory.seq, glob) for glob in dict.fromkeys(memory.paths)]
             connection.executemany("INSERT INTO path_globs VALUES (?, ?, ?, ?)", rows)
         connection.executemany("INSERT INTO governed VALUES (?, ?, ?)", [(action, audience, memory.seq) for action in governed])
-
-    def _put_triggers(self, memory: Memory, audience: int) -> None:
-        from subcog_hooks.cues import triggers
-
-        for pattern in dict.fromkeys(memory.triggers):
-            literals = triggers.required_literals(pattern)
-            row = (memory.seq, pattern, memory.priority, " ".join(map(triggers.EITHER.join, literals)))
-            self._connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
-            number = self._connection.last_insert_rowid()
-            keyed = [(triggers.key_of_literal(literal), literal, number, audience) for best in literals[:1] for literal in best]
-            self._connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
 
 
 class _Transaction:
@@ -271,36 +268,28 @@ class _Transaction:
         self._store = store
 
     def __enter__(self) -> int:
-        connection = self._store._connection  # noqa: SLF001 - one room, two classes
+        self._store.run("BEGIN IMMEDIATE")
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            last_revision = self._store.revision()
             # microseconds, so that a store restored from a backup never reuses a number that a cache has seen
-            revision = max(last_revision + 1, now_ms() * 1000)
-            connection.execute("INSERT INTO revisions VALUES (?)", (revision,))
+            revision = max(self._store.revision() + 1, now_ms() * 1000)
+            self._store.run("INSERT INTO revisions VALUES (?)", (revision,))
             oldest_kept = "SELECT number FROM revisions ORDER BY number DESC LIMIT 1 OFFSET ?"
-            connection.execute(f"DELETE FROM revisions WHERE number <= ({oldest_kept})", (KEPT_REVISIONS,))  # noqa: S608 - constants
-        except apsw.Error as error:
-            self._rollback()
-            raise database.translate_error(error, self._store.path) from error
+            self._store.run(f"DELETE FROM revisions WHERE number <= ({oldest_kept})", (KEPT_REVISIONS,))  # noqa: S608 - constants
+        except StoreError as error:
+            self.__exit__(StoreError, error, None)
+            raise
         return revision
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            try:
-                self._store._connection.execute("COMMIT")  # noqa: SLF001 - one room, two classes
-            except apsw.Error as failure:
-                self._rollback()
-                raise database.translate_error(failure, self._store.path) from failure
-            return
-        self._rollback()
+        connection = self._store._connection  # noqa: SLF001 - one room, two classes
+        try:
+            if error is None:
+                self._store.run("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         if isinstance(error, apsw.Error):
             raise database.translate_error(error, self._store.path) from error
-
-    def _rollback(self) -> None:
-        connection = self._store._connection  # noqa: SLF001 - one room, two classes
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def _row_of_memory(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:

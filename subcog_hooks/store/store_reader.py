@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 SCHEMA = Schema(os.path.join(os.path.dirname(__file__), "memories.sql"), version=9, synchronous="FULL")
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 
-_READ_CHUNK = 500  # bound parameters in one statement
 _COLUMNS = (
     "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
     "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash, questions, standing"
@@ -65,10 +64,7 @@ def audiences_of(*projects: str) -> tuple[str, ...]:
 
 
 def reach_of(audience: str) -> int:
-    """Return an audience as a number of 62 bits (FNV-1a), for a cache.
-
-    Two audiences with one number are distinguished by the store's row.
-    """
+    """Return an audience as a number of 62 bits (FNV-1a), for a cache; the store's row separates two of one number."""
     number = 0xCBF29CE484222325
     for byte in audience.encode("utf-8", "surrogatepass"):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -85,10 +81,28 @@ class Mark:
     made_at: int
 
 
-class StoreReader:
+class Closing:
+    """An open database file, closed at the end of a `with` block."""
+
+    __slots__ = ("_connection", "path")
+
+    _connection: apsw.Connection
+    path: str
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class StoreReader(Closing):
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "home", "path")
+    __slots__ = ("home",)
 
     def __init__(self, connection: apsw.Connection, home: Home) -> None:
         self._connection = connection
@@ -101,22 +115,15 @@ class StoreReader:
         """Open the store read-only. Raises StoreError, also when there is none yet."""
         return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home)
 
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def by_ids(self, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories among `ids` that exist, by id."""
-        return {memory.id: memory for memory in self._in_chunks("id", ids)}
+        rows = self._memories("WHERE id IN (SELECT value FROM json_each(?))", (light_json.dumps(ids),))
+        return {memory.id: memory for memory in rows}
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return the memories among these row numbers that exist, by row number."""
-        return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
+        rows = self._memories("WHERE seq IN (SELECT value FROM json_each(?))", (light_json.dumps(seqs),))
+        return {memory.seq: memory for memory in rows}
 
     def ages(self, seqs: Sequence[int]) -> dict[int, tuple[int, str]]:
         """Return the creation time (milliseconds since 1970) and the id of each of these memories, by row number."""
@@ -137,7 +144,7 @@ class StoreReader:
         return int(self.run("SELECT count(*) FROM memories WHERE status = 'pending'")[0][0])
 
     def count_active(self, projects: tuple[str, ...]) -> int:
-        """Return how many active memories a session in a project of these names has, expired ones too: an index counts them."""
+        """Return how many active memories a session in a project of these names has, expired ones, too."""
         sql = "SELECT count(*) FROM memories WHERE project IS ? AND status = 'active'"
         return sum(int(self.run(sql, (project,))[0][0]) for project in (None, *projects))
 
@@ -193,11 +200,6 @@ class StoreReader:
     def unreadable(self, error: ValueError) -> StoreCorrupt:
         """Return the error for a text that is no UTF-8, or a list that is no JSON."""
         return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
-
-    def _in_chunks(self, column: str, keys: Sequence[int] | Sequence[str]) -> Iterator[Memory]:
-        for start in range(0, len(keys), _READ_CHUNK):
-            chunk = keys[start : start + _READ_CHUNK]
-            yield from self._memories(f"WHERE {column} IN ({','.join('?' * len(chunk))})", tuple(chunk))
 
 
 def filter_sql(wanted: Filter, now_ms: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:

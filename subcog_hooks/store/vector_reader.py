@@ -10,7 +10,7 @@ import apsw
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.store.memory import MAX_QUESTIONS, STATUSES
-from subcog_hooks.store.store_reader import reach_of
+from subcog_hooks.store.store_reader import Closing, reach_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,10 +72,9 @@ class TranslatedErrors:
 
 
 def prepare_connection(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
-    """Return the connection with sqlite-vec loaded.
+    """Return the connection with sqlite-vec loaded, or close it. Raises VectorsUnusable, ExtensionMissing.
 
-    A connection that cannot be used is closed. Raises VectorsUnusable, ExtensionMissing. may_make: write down the dimension in
-    a new file.
+    may_make: write down the dimension in a new file.
     """
     try:
         load_extension(connection)
@@ -99,33 +98,26 @@ def vectors_path(home: Home, space: str) -> str:
 
 
 def load_extension(connection: apsw.Connection) -> None:
-    """Load sqlite-vec into a connection. Raises ExtensionMissing.
+    """Load sqlite-vec into a connection, from beside apsw's folder: its own package imports the standard sqlite3.
 
-    The library lies beside apsw's folder. sqlite-vec's own package is imported only where it does not, because it imports the
-    standard sqlite3.
+    Raises ExtensionMissing.
     """
     file = os.path.join(os.path.dirname(os.path.dirname(apsw.__file__)), "sqlite_vec", "vec0")
     if not os.path.exists(file + _SUFFIX):
-        try:
-            import sqlite_vec  # 8 ms: see the docstring
-
-            file = sqlite_vec.loadable_path()
-        except ImportError as error:
-            raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec") from error
+        raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
     try:
         connection.enable_load_extension(True)
         connection.load_extension(file)
         connection.enable_load_extension(False)
     except (apsw.Error, AttributeError) as error:  # a build of SQLite without extensions lacks the method
-        raise ExtensionMissing(
-            f"sqlite-vec cannot be loaded ({error}); search is by words alone", "reinstall subcog"
-        ) from error
+        message = f"sqlite-vec cannot be loaded ({error}); search is by words alone"
+        raise ExtensionMissing(message, "reinstall subcog") from error
 
 
-class VectorReader:
+class VectorReader(Closing):
     """The open vectors of one space. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "_finals_made_by", "dimension", "path")
+    __slots__ = ("_finals_made_by", "dimension")
 
     def __init__(self, connection: apsw.Connection, path: str, dimension: int) -> None:
         self._connection = connection
@@ -140,15 +132,6 @@ class VectorReader:
         with TranslatedErrors(path):
             connection = database.open_reader(path, VECTORS_SCHEMA, busy_ms)
         return cls(prepare_connection(connection, path, dimension), path, dimension)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def watermark(self) -> int:
         """Return the store revision that the vectors have reached, -1 for none."""

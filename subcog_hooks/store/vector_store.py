@@ -20,23 +20,11 @@ from contextlib import contextmanager
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.files import make_private_folder
+from subcog_hooks.store import vector_reader
 from subcog_hooks.store.home_files import ProcessLock
 from subcog_hooks.store.memory import Memory, hash_content
 from subcog_hooks.store.store_reader import audience_of, reach_of
-from subcog_hooks.store.vector_reader import (
-    ACTIVE,
-    DELETED,
-    FIRST_QUESTION,
-    LAST_KEY,
-    NUMBER_OF_STATUS,
-    PASSAGES,
-    VECTORS_SCHEMA,
-    TranslatedErrors,
-    VectorReader,
-    VectorsUnusable,
-    prepare_connection,
-    vectors_path,
-)
+from subcog_hooks.store.vector_reader import DELETED, FIRST_QUESTION, PASSAGES, TranslatedErrors, VectorReader, VectorsUnusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,26 +62,31 @@ class VectorStore(VectorReader):
     def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> VectorStore:
         """Open the vectors for writing; the file is made as needed. Raises StoreError as `reader` does."""
         make_private_folder(home.index)
-        path = vectors_path(home, space)
-        connection = _open_to_write(path, busy_ms)
-        return cls(prepare_connection(connection, path, dimension, may_make=True), path, dimension)
+        path = vector_reader.vectors_path(home, space)
+        connection = vector_reader.prepare_connection(_open_to_write(path, busy_ms), path, dimension, may_make=True)
+        return cls(connection, path, dimension)
 
     @staticmethod
     def remove(home: Home, space: str) -> None:
         """Delete the vectors of a space; its next writer makes them anew. Raises StoreError."""
-        remove_file(vectors_path(home, space))
+        remove_file(vector_reader.vectors_path(home, space))
 
     @staticmethod
     def purge(home: Home, seqs: Sequence[int]) -> None:
-        """Erase memories, and their bytes on the disk, from the vectors of every space, used or not.
+        """Erase memories, and their bytes on the disk, from the vectors of every space, used or not, without sqlite-vec.
 
-        It needs no sqlite-vec. A file that is damaged, or of another version, is deleted: it can be made anew. Raises StoreBusy
-        when another process still reads the old bytes, StoreError; the other files are done all the same.
+        A file that is damaged, or of another version, is deleted: it can be made anew. Raises StoreError; StoreBusy when
+        another process still reads the old bytes.
         """
         failure: StoreError | None = None
         for path in find_vector_files(home):
             try:
-                _purge_file(path, seqs)
+                with VectorStore(_open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
+                    with vectors.transaction():
+                        vectors.remove_memories(seqs)
+                    vectors.overwrite_log()
+            except VectorsUnusable:
+                remove_file(path)
             except StoreError as error:
                 failure = error
         if failure:
@@ -158,7 +151,7 @@ class VectorStore(VectorReader):
             present: dict[str, tuple[bool, list[bytes]]] = {}
             for content_hash, is_final, vector in self._execute(sql, _keys_of(memory.seq)):
                 present.setdefault(content_hash, (bool(is_final), []))[1].append(vector)
-            owner = NUMBER_OF_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
+            owner = vector_reader.NUMBER_OF_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
             self._drop(*_keys_of(memory.seq))
             for key, (_, content_hash) in texts.items():
                 is_final, vectors = present.get(content_hash, (False, []))
@@ -197,17 +190,14 @@ class VectorStore(VectorReader):
     # the document model's vectors
 
     def counts(self) -> tuple[int, int]:
-        """Return how many memories have final vectors, and how many wait for one, of their text or of a question.
-
-        Deleted memories are not counted.
-        """
+        """Return how many undeleted memories have final vectors, and how many wait for one, of their text or of a question."""
         total = self._execute("SELECT count(*) FROM vectors WHERE status <> ? AND NOT key % ?", (DELETED, PASSAGES))[0][0]
         sql = f"SELECT count(DISTINCT key / ?) FROM vectors WHERE {_WAITING_SQL}"  # noqa: S608 - a constant
         waiting = self._execute(sql, (PASSAGES, *_WAITING_VALUES))[0][0]
         return int(total - waiting), int(waiting)
 
     def pending(self, limit: int = -1) -> list[tuple[int, str]]:
-        """Return (key, content hash) of the memories, and of the questions, that wait for their final vectors, in row order."""
+        """Return (key, content hash) of the memories and questions that wait for their final vectors, in row order."""
         sql = f"SELECT key, content_hash FROM vectors WHERE {_WAITING_SQL} ORDER BY key LIMIT ?"  # noqa: S608 - a constant
         return [(key, content_hash) for key, content_hash in self._execute(sql, (*_WAITING_VALUES, limit))]
 
@@ -221,7 +211,7 @@ class VectorStore(VectorReader):
         sql = (
             "SELECT key, vector FROM vectors WHERE NOT key % ? AND is_final AND status = ? AND vector IS NOT NULL ORDER BY key"
         )
-        return [(key // PASSAGES, vector) for key, vector in self._execute(sql, (PASSAGES, ACTIVE))]
+        return [(key // PASSAGES, vector) for key, vector in self._execute(sql, (PASSAGES, vector_reader.ACTIVE))]
 
     def final_vectors(self, content_hash: str) -> list[bytes]:
         """Return the final vectors of a text: the whole text's and then its passages', made for any memory.
@@ -255,40 +245,24 @@ class VectorStore(VectorReader):
         return count
 
     def problems(self) -> list[str]:
-        """Return the faults of the file, [] for a sound one. Raises VectorsUnusable when a table is missing."""
-        faults = [str(row[0]) for row in self._execute("PRAGMA integrity_check(5)")]
-        if faults != ["ok"]:
-            return faults
-        sql = "SELECT count(*) FROM vectors WHERE vector IS NOT NULL AND length(vector) <> ?"
-        wrong = self._execute(sql, (self.dimension,))[0][0]
-        if wrong:
-            return [f"{wrong} vectors of another length"]
-        lost = self._execute(
-            "SELECT count(*) FROM vectors LEFT JOIN codes USING (status, reach, key) "
-            "WHERE vector IS NOT NULL AND status <> ? AND code IS NULL",
-            (DELETED,),
-        )[0][0]
-        return [f"{lost} vectors without a code"] if lost else []
+        """Return the faults that SQLite's own check finds, [] for a sound file."""
+        rows = [str(row[0]) for row in self._execute("PRAGMA integrity_check(5)")]
+        return [] if rows == ["ok"] else rows
 
     # inside
 
     def _drop(self, first_key: int, last_key: int) -> None:
-        keys = first_key, last_key
-        self._execute(
-            "DELETE FROM codes WHERE (status, reach, key) IN "
-            "(SELECT status, reach, key FROM vectors WHERE key BETWEEN ? AND ?)",
-            keys,
-        )
-        self._execute("DELETE FROM vectors WHERE key BETWEEN ? AND ?", keys)
+        places = "SELECT status, reach, key FROM vectors WHERE key BETWEEN ? AND ?"
+        self._execute(f"DELETE FROM codes WHERE (status, reach, key) IN ({places})", (first_key, last_key))  # noqa: S608 - a constant
+        self._execute("DELETE FROM vectors WHERE key BETWEEN ? AND ?", (first_key, last_key))
 
     def _write(
         self, key: int, content_hash: str, owner: tuple[int, int], vectors: Sequence[bytes | None], *, is_final: bool
     ) -> None:
         """Add the rows of a text. owner: its status and reach."""
         for number, vector in enumerate(vectors, key):
-            self._execute(
-                "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?)", (number, content_hash, int(is_final), *owner, vector)
-            )
+            values = number, content_hash, int(is_final), *owner, vector
+            self._execute("INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?)", values)
         self._execute(
             "INSERT OR REPLACE INTO codes SELECT status, reach, key, vec_quantize_binary(vec_int8(vector)) FROM vectors "
             "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL AND status <> ?",
@@ -333,28 +307,14 @@ def texts_of(memory: Memory) -> dict[int, tuple[str, str]]:
 
 
 def _keys_of(seq: int) -> tuple[int, int]:
-    return seq * PASSAGES, seq * PASSAGES + LAST_KEY
+    return seq * PASSAGES, seq * PASSAGES + vector_reader.LAST_KEY
 
 
 def _open_to_write(path: str, busy_ms: float) -> apsw.Connection:
     with TranslatedErrors(path):
-        connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
-        try:
-            connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
-        except BaseException:
-            connection.close()
-            raise
+        connection = database.open_writer(path, vector_reader.VECTORS_SCHEMA, busy_ms)
+        connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
     return connection
-
-
-def _purge_file(path: str, seqs: Sequence[int]) -> None:
-    try:
-        with VectorStore(_open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
-            with vectors.transaction():
-                vectors.remove_memories(seqs)
-            vectors.overwrite_log()
-    except VectorsUnusable:
-        remove_file(path)
 
 
 def lock_path(home: Home, space: str) -> str:

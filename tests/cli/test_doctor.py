@@ -295,7 +295,6 @@ def test_vectors_that_another_process_follows_for_long_are_noted(with_hook: Run,
 
 def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
     done = with_hook("doctor")
     assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -103,7 +102,6 @@ def test_a_batch_is_answered_in_every_mode(with_memories: Run) -> None:
 
 def test_without_sqlite_vec_words_answer_and_it_is_said(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
     answer = with_memories("search", "months.csv", "--fast", "--json").json
     assert [hit["id"] for hit in answer["results"]] == ["words"]
     assert answer["degraded"] is True

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,22 +71,6 @@ def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorSto
     for opened in (VectorStore.reader, VectorStore.writer):
         with pytest.raises(VectorsUnusable, match=r"has vectors of 64 dimensions, expected 384; run `subcog doctor --fix`"):
             opened(home, SMALL, 384)
-
-
-def test_a_vector_of_another_length_is_found(vectors: VectorStore, crowd: list[Memory]) -> None:
-    assert vectors.problems() == []
-    vectors.finish([(*vectors.pending(1)[0], [bytes([1]) * 8])])
-    assert vectors.problems() == ["1 vectors of another length"]
-
-
-def test_codes_that_are_lost_are_missed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    connection = apsw.Connection(vectors.path)
-    connection.execute("DELETE FROM codes WHERE key IN (SELECT key FROM codes LIMIT 3)")
-    assert vectors.problems() == ["3 vectors without a code"]
-    connection.execute("DROP TABLE codes")
-    connection.close()
-    with pytest.raises(VectorsUnusable):
-        vectors.problems()
 
 
 def test_a_damaged_page_is_found(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -166,7 +149,6 @@ def test_without_sqlite_vec_the_vectors_say_what_to_install(
     home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    monkeypatch.setitem(sys.modules, "sqlite_vec", None)  # Python raises ImportError for None
     for opened in (VectorStore.reader, VectorStore.writer):
         with pytest.raises(ExtensionMissing) as raised:
             opened(home, SMALL, SMALL_DIMENSION)
