@@ -52,7 +52,7 @@ class IndexBusy(StoreError):
 
 
 class IndexErrors:
-    """Turns every error of tantivy's binding into IndexUnusable. A damaged file makes it panic, past `Exception` even."""
+    """Turns every error of tantivy's binding into IndexUnusable. A damaged file makes it panic, past even `Exception`."""
 
     __slots__ = ("_what",)
 
@@ -138,17 +138,11 @@ class LexicalIndex:
         return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
 
     def words_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """Return the whole words with this prefix, each with its number of memories, the frequent ones first.
-
-        within: only memories that match this query count. Raises IndexUnusable.
-        """
+        """Return whole words with this prefix and their numbers of memories, the frequent first. within: as in `long_forms`."""
         return self._terms(analysis.EXACT, prefix, limit, within)
 
     def tags_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """Return the tags with this prefix in lower case, each with its number of memories, the frequent ones first.
-
-        within: only memories that match this query count. Raises IndexUnusable.
-        """
+        """Return tags with this prefix in lower case as `words_with` returns words."""
         return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:

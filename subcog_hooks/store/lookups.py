@@ -83,10 +83,7 @@ def find_triggers(
 
 
 def find_globs(store: StoreReader, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
-    """Return the globs of these audiences that have one of these keys, each after its row number.
-
-    keys: `globs.keys_of_path` of a path.
-    """
+    """Return the globs of these audiences with one of these keys (`globs.keys_of_path`), each after its row number."""
     return store.run(
         "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
         f" AND p.audience IN ({_audience_numbers(store, audiences)}){_unexpired_sql('p', now_ms)} ORDER BY p.seq, p.glob",
@@ -150,10 +147,7 @@ def find_sharing(
 def find_conditional(
     store: StoreReader, audiences: tuple[str, ...], limit: int, now_ms: int = 0
 ) -> list[tuple[int, dict[str, object]]]:
-    """Return the active memories of these audiences that have conditions, with the conditions.
-
-    The highest priority comes first, then the newest. A caller that must detect more than `limit` asks for one extra.
-    """
+    """Return the active memories of these audiences with conditions, and these, the highest priority first, then the newest."""
     rows = store.run(
         "SELECT seq, conditions FROM memories INDEXED BY memories_conditional WHERE status = 'active' AND conditions <> '{}'"  # noqa: S608 - marks
         f" AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired_sql('', now_ms)}"
@@ -167,10 +161,7 @@ def find_conditional(
 
 
 def find_pinned(store: StoreReader, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
-    """Return the pinned memories for the start of a session, the highest priority first, then the newest.
-
-    They are the user's own, without triggers and conditions.
-    """
+    """Return the pinned memories for a session's start: the user's own without cues, by priority, then the newest."""
     sql = (
         "SELECT seq FROM memories INDEXED BY memories_pinned WHERE status = 'active'"  # noqa: S608 - constants and marks
         f" AND trust = '{USER}' AND priority >= {PINNING_PRIORITY} AND triggers = '[]' AND conditions = '{{}}'"
@@ -183,10 +174,7 @@ def find_pinned(store: StoreReader, audiences: tuple[str, ...], limit: int, now_
 
 
 def _unexpired_sql(table: str, now_ms: int) -> str:
-    """Return the SQL that leaves expired memories out.
-
-    table: a table with a column `seq`, "" for the memories themselves.
-    """
+    """Return the SQL that leaves expired memories out. table: one with a column `seq`, "" for the memories themselves."""
     live = f"(expires_at IS NULL OR expires_at > {int(now_ms)})"
     return f" AND EXISTS (SELECT 1 FROM memories WHERE memories.seq = {table}.seq AND {live})" if table else f" AND {live}"  # noqa: S608 - constants and a number
 

@@ -29,10 +29,8 @@ def check_memory(memory: Memory) -> Memory:
     if not memory.content.strip():
         raise InvalidMemory("content is empty", "give the text to remember")
     if len(memory.content) > MAX_CONTENT:
-        raise InvalidMemory(
-            f"content has {len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept",
-            "split it; `subcog import FOLDER` splits Markdown by heading",
-        )
+        length = f"{len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept"
+        raise InvalidMemory(f"content has {length}", "split it; `subcog import FOLDER` splits Markdown by heading")
     if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
         examples = ", ".join(fields.NAMESPACES[:3])
         raise InvalidMemory(f"namespace is {memory.namespace!r}", f"use up to 64 of a-z 0-9 . _ -, for instance {examples}")
@@ -71,10 +69,8 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
         if not question.text.strip():
             raise InvalidMemory("a question is empty", "give its words")
         if len(question.text) > MAX_QUESTION:
-            raise InvalidMemory(
-                f"the question {question.text[:40]!r}… has {len(question.text)} characters, at most {MAX_QUESTION} are kept",
-                "put it shorter",
-            )
+            length = f"{len(question.text)} characters, at most {MAX_QUESTION} are kept"
+            raise InvalidMemory(f"the question {question.text[:40]!r}… has {length}", "put it shorter")
         if question.by not in ORIGINS:
             raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
 

@@ -24,7 +24,6 @@ _HEADS = "ref: refs/heads/"
 
 # A forge tells its users by their keys.
 _SHARED_LOGINS = ("", "git", "gitea", "forgejo", "gitlab", "gogs", "gitolite", "gitolite3", "vcs", "hg", "aur")
-_SSH = ("ssh", "git+ssh", "ssh+git")
 _LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
 _HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
     "ssh.github.com": "github.com",
@@ -95,10 +94,7 @@ def names_of(here: Project | None, folder: str) -> tuple[str, ...]:
 
 
 def find_branch(root: str) -> str | None:
-    """Return the branch that a worktree is on, whether it has a commit or not.
-
-    None where the branch is unknown, as during a rebase. root: the root of a project, or any folder in it.
-    """
+    """Return the branch that the worktree around a folder is on, even without a commit; None where unknown, as in a rebase."""
     try:
         _, git = _walk_up(os.path.realpath(root))
         head = _read_git_file(os.path.join(git, "HEAD")).strip() if git else ""
@@ -243,9 +239,7 @@ def _resolve_alias(url: str) -> str:
 
 
 def resolve_identity(name: str) -> str:
-    """Return the project identity for a name that a person gives.
-
-    The person gives a remote's URL in any spelling, an identity in any case, or a path.
+    """Return the project identity for a person's name of it: a remote's URL in any spelling, an identity in any case, a path.
 
     >>> [resolve_identity(name) for name in ("git@github.com:Acme/shop.git", "www.GitHub.com/Acme/Shop", "/srv/Shop")]
     ['github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop']
@@ -273,7 +267,7 @@ def normalise_url(url: str, root: str) -> str:
         if scheme.lower() == "file":
             return os.path.normpath(after)
         host, slash, path = _without_login(after).partition("/")
-        start = after.partition("/")[0].lower() if scheme.lower() in _SSH else ""
+        start = after.partition("/")[0].lower() if "ssh" in scheme.lower() else ""
         login = start.rpartition("@")[0].partition(":")[0]
         host = host.lower().partition("?")[0].partition("#")[0]
         if not host.startswith(("[", "localhost:", "127.0.0.1:")):  # Each port of this machine can be a server of its own.

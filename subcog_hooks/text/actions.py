@@ -28,9 +28,7 @@ RELEASE, DEPLOY, INSTALL, MIGRATE = "release", "deploy", "install", "migrate"
 TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog", "delete"
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 
-GOVERNED = frozenset(
-    (RELEASE, DEPLOY, MERGE, DELETE, MIGRATE, "rotate", "upgrade")
-)  # actions that an order names before any call
+GOVERNED = frozenset((RELEASE, DEPLOY, MERGE, DELETE, MIGRATE, "rotate", "upgrade"))  # An order names them before any call.
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
 _OTHER_MATTER = frozenset("same last previous latest next this that whose".split())  # "the same commit"
 
@@ -59,11 +57,8 @@ _NAMED_RELEASES = (("git", "tag"), ("npm", "version"), ("pnpm", "version"), ("po
 _INSTALLING = frozenset("install add i require get inject".split())
 _RUNNERS = frozenset("make just task npm pnpm yarn bun rake rails php python python3 poetry uv invoke nox tox".split())
 _TARGETS = {"deploy": DEPLOY, "release": RELEASE, "publish": RELEASE, "migrate": MIGRATE, "makemigrations": MIGRATE}
-_NEW_BRANCH = {  # git's commands that make a branch with these options
-    "checkout": frozenset(("-b", "-B")),
-    "switch": frozenset(("-c", "-C", "--create")),
-    "worktree": frozenset(("-b", "-B")),
-}
+# git's commands that make a branch with these options
+_NEW_BRANCH = {"checkout": {"-b", "-B"}, "switch": {"-c", "-C", "--create"}, "worktree": {"-b", "-B"}}
 _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  # In a note, they install or run a script.
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = frozenset(  # options with a value behind them

@@ -173,10 +173,7 @@ def _close_apostrophes(text: str) -> str:
 
 
 def separate_scripts(text: str) -> str:
-    """Return `text` with blanks where a script without spaces meets another.
-
-    `Redis` in `キャッシュにはRedisを使う` is a word.
-    """
+    """Return `text` with blanks where a script without spaces meets another, as around `Redis` in `にはRedisを使う`."""
     if not any(map(is_unspaced, set(text))):
         return text
     pieces: list[str] = []

@@ -165,9 +165,7 @@ def is_unspaced(c: str) -> bool:
 
 
 def bigrams(run: str) -> list[str]:
-    """Return each character with the next, and the last alone.
-
-    Every substring of two is a term, every character begins one.
+    """Return each character with the next, and the last alone: every substring of two is a term, every character begins one.
 
     >>> bigrams("東京都")
     ['東京', '京都', '都']

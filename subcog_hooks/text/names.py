@@ -45,8 +45,10 @@ def definitions(text: str) -> list[tuple[str, str]]:
     []
     """
     pairs: dict[tuple[str, str], None] = {}
-    for paragraph in _without_code(text.replace(" * ", " ^ ").replace("*", "")).split("\n\n"):
-        tokens = paragraph.split()
+    prose = "\n\n".join(text.replace(" * ", " ^ ").replace("*", "").split("```")[::2])
+    for paragraph in prose.split("\n\n"):
+        # A lone backtick stands for each piece of code; an unclosed piece ends with its paragraph.
+        tokens = " ` ".join(paragraph.replace("``", "`").split("`")[::2]).split()
         for position, token in enumerate(tokens):
             if not token.islower() and (short := _acronym_in(token)):
                 spans = (*_spans_before(tokens, position), *_spans_behind(short, tokens, position))
@@ -85,14 +87,6 @@ def _read_acronyms() -> tuple[dict[str, list[str]], dict[tuple[str, str], list[t
         by_short.setdefault(short, []).append(long)
         by_pair.setdefault((words[0], words[1]), []).append((short, long, words))
     return by_short, by_pair
-
-
-def _without_code(text: str) -> str:
-    """Return `text` with a lone backtick for each piece of code; an unclosed backtick ends with its paragraph."""
-    if "`" not in text:
-        return text
-    paragraphs = "\n\n".join(text.split("```")[::2]).split("\n\n")
-    return "\n\n".join([" ` ".join(paragraph.replace("``", "`").split("`")[::2]) for paragraph in paragraphs])
 
 
 def _acronym_in(token: str) -> str:
@@ -183,9 +177,12 @@ def _spans_behind(short: str, tokens: list[str], position: int) -> list[list[_Wo
     return [run[:count] for count in ends if not (count < len(run) and run[count].follows_hyphen)]
 
 
-def _words_of(token: str) -> list[_Word]:
-    parts = _parts_between_hyphens(token)
-    return [_Word(part, i > 0, i == len(parts) - 1 and not token[-1].isalnum()) for i, part in enumerate(parts)]
+def _words_of(text: str) -> list[_Word]:
+    """Return the parts of a token between hyphens, none for code or a number with a point."""
+    parts = ["and"] if text == "&" else text.strip(_EDGES).translate(_HYPHENS).split("-")
+    if not all(part.translate(_APOSTROPHES).isalnum() for part in parts):
+        return []
+    return [_Word(part, i > 0, i == len(parts) - 1 and not text[-1].isalnum()) for i, part in enumerate(parts)]
 
 
 def _is_long_form(short: str, words: Sequence[_Word]) -> bool:
@@ -199,16 +196,6 @@ def _is_long_form(short: str, words: Sequence[_Word]) -> bool:
 
 def _text_of(words: Sequence[_Word]) -> str:
     return " ".join([word.text.replace("\u2019", "'").removesuffix("'s") for word in words]).lower()
-
-
-def _parts_between_hyphens(word: str) -> list[str]:
-    """Return the parts of a word between hyphens, none for code or a number with a point."""
-    if word.isalpha():
-        return [word]
-    if word == "&":
-        return ["and"]
-    parts = word.strip(_EDGES).translate(_HYPHENS).split("-")
-    return parts if all(part.translate(_APOSTROPHES).isalnum() for part in parts) else []
 
 
 EDGES = "\"'`()[],;:!?.…“”‘’"  # around a word

@@ -166,10 +166,7 @@ _TIME_LETTERS = "[](){}<>0123456789:.,-/+tz"
 
 
 def is_pasted(line: str, stripped: str) -> bool:
-    """Return whether a line belongs to a log, a program, a shell or a quotation.
-
-    stripped: the line without its edges, not empty.
-    """
+    """Return whether a line is of a log, a program, a shell or a quotation. stripped: without its edges, not empty."""
     if stripped.isalnum():
         return stripped.endswith(("Error", "Exception"))
     bare = stripped.lower()
@@ -230,10 +227,7 @@ def _is_import(bare: str) -> bool:
 
 
 def _is_element(bare: str) -> bool:
-    """Return whether a line is HTML.
-
-    Its last tag closes, or no plain word follows the first tag as in `<Nav> overlaps the <Map>`.
-    """
+    """Return whether a line is HTML: its last tag closes, or no plain word follows the first: `<Nav> overlaps the <Map>`."""
     if bare[0] != "<" or bare[-1] != ">":
         return False
     last = bare[bare.rfind("<") :]

@@ -13,26 +13,15 @@ _C1_TO_ESCAPES = {code: "\x1b" + chr(code - 0x40) for code in (0x90, 0x98, 0x9B,
 _ESCAPES = frozenset(map(chr, _C1_TO_ESCAPES)) | {"\x1b"}
 _DROP_CONTROLS = dict.fromkeys(map(ord, _CONTROLS))
 
-_INVISIBLE = _CONTROLS | frozenset(
-    map(
-        chr,
-        (  # Unicode's Default_Ignorable_Code_Point below plane 14 with annotations and noncharacters
-            *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0),
-            *range(0x180B, 0x1810),
-            *range(0x200B, 0x2010),
-            *range(0x202A, 0x202F),
-            *range(0x2060, 0x2070),
-            *range(0xFDD0, 0xFDF0),
-            *range(0xFE00, 0xFE10),
-            *range(0xFFF0, 0xFFFC),
-            *(0xFFFE, 0xFFFF),
-            *range(0x1BCA0, 0x1BCA4),
-            *range(0x1D173, 0x1D17B),
-            *(0x1D159, 0x16FE4, 0x16FF0, 0x16FF1),  # invisible in any class: a note's missing head, fillers
-            *range(0x13430, 0x13456),  # joiners and blanks of hieroglyphs
-        ),
-    )
+_UNSEEN_CODES = (  # Unicode's Default_Ignorable_Code_Point below plane 14 with annotations and noncharacters
+    *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0, 0xFFFE, 0xFFFF),
+    *(*range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)),
+    *(*range(0xFDD0, 0xFDF0), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFFC), *range(0x1BCA0, 0x1BCA4)),
+    *range(0x1D173, 0x1D17B),
+    *(0x1D159, 0x16FE4, 0x16FF0, 0x16FF1),  # invisible in any class: a note's missing head, fillers
+    *range(0x13430, 0x13456),  # joiners and blanks of hieroglyphs
 )
+_INVISIBLE = _CONTROLS | frozenset(map(chr, _UNSEEN_CODES))
 
 # The harness's own tags, with "-" for "_". These names may be incomplete: anything may follow.
 _HARNESS_NAMES = (
@@ -57,13 +46,9 @@ _IN_BOXES = {  # letters in squares, circles and brackets, and flags' letters; n
     for index in range(26)
 }
 _ENTITIES = {
-    "lt": "<",
-    "LT": "<",
-    "gt": ">",
-    "GT": ">",
-    "nvlt": "<",
-    "amp": "&",
-    "AMP": "&",
+    **dict.fromkeys(("lt", "LT", "nvlt"), "<"),
+    **dict.fromkeys(("gt", "GT"), ">"),
+    **dict.fromkeys(("amp", "AMP"), "&"),
     "shy": "",
     "ordf": "a",
     "ordm": "o",
@@ -241,10 +226,7 @@ def _is_role(before: str, between: str, tag_text: str, closed: bool) -> bool:
 
 
 def _fold_lookalikes(text: str) -> str | None:
-    """Return `text` with entities resolved, and compatibility forms, accents and look-alikes made plain.
-
-    None if it is nested too deep to judge.
-    """
+    """Return `text` with entities resolved and odd forms, accents and look-alikes made plain; None if nested too deep."""
     for _ in range(_MAX_FOLDS):
         plain = _resolve_entities(text) if "&" in text else text
         if plain is None:

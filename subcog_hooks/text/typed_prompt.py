@@ -42,12 +42,7 @@ _PLAIN = str.maketrans(
         "\u00a0": " ",
         "\u2026": "...",
         # In Chinese and Japanese no blank follows them.
-        "\uff1f": "? ",
-        "\uff01": "! ",
-        "\uff1a": ": ",
-        "\uff0c": ", ",
-        "\u3001": ", ",
-        "\u3002": ". ",
+        **{ord(sign): f"{plain} " for sign, plain in zip("\uff1f\uff01\uff1a\uff0c\u3001\u3002", "?!:,,.", strict=True)},
     }
 )
 
@@ -66,9 +61,7 @@ class Prompt:
 
 
 def ends_of(prompt: str) -> str:
-    """Return the prompt, or head and tail of a long one.
-
-    Detection and recall read no more of it.
+    """Return the prompt, or head and tail of a long one; detection and recall read no more of it.
 
     >>> len(ends_of("x" * 10_000)), ends_of("short")
     (4001, 'short')
@@ -131,9 +124,7 @@ def is_from_client(text: str) -> bool:
 
 
 def runs_between_signs(text: str) -> list[str]:
-    """Return the texts between a text's signs, in one case.
-
-    Letters with their marks, digits and blanks of any script are no signs.
+    """Return the texts between a text's signs, in one case. Letters, their marks, digits and blanks are no signs.
 
     >>> runs_between_signs("Да, Спасибо!"), runs_between_signs("好的、继续"), runs_between_signs("...")
     (['да', 'спасибо'], ['好的', '继续'], [])
@@ -272,9 +263,7 @@ _FENCE = "```"
 
 
 def quoted_phrases(text: str) -> list[str]:
-    """Return the texts in balanced double quotes, straight or typographic, in order.
-
-    Each has a word of two letters or more.
+    """Return the texts in balanced double quotes, straight or typographic, that have a word of two letters, in order.
 
     A pair is balanced within its line; of nested ones the outer counts. A straight mark opens only where a word begins and
     closes only where one ends, so an inch is no quote. Strings of code are syntax and no phrases: fences, backticks, arguments
