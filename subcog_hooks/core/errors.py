@@ -1,16 +1,16 @@
 """The errors, as a tree. Every error carries the fact, the remedy and the terminal's exit code.
 
 SubcogError                    exit code
-├── UsageError                 2
+├── UsageError                 2   an argument that does not hold
 │   ├── NoMemory               1   an id that is not in the store
 │   ├── NoVerdict              1   a run of the hook of which nothing is known
 │   └── InvalidMemory          2   a field that does not hold
-├── StoreError                 3
+├── StoreError                 3   a store that cannot be used
 │   ├── StoreBusy              3   another writer held the store too long
 │   ├── StoreCorrupt           3   memories.db is not a sound database
 │   ├── StoreTooNew            3   written by a later version
 │   └── StoreTooOld            3   written by a version before 0.1.0
-├── ConfigError                4
+├── ConfigError                4   a setting that is unknown or outside its range
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
 ├── ExtraMissing               5   a package of an optional extra is not installed
 ├── ServerError                5   the team's server cannot be reached, or refuses, or has another schema
@@ -57,88 +57,62 @@ class SubcogError(Exception):
 
 
 class UsageError(SubcogError):
-    """The command was called with an invalid argument."""
-
     exit_code = EXIT_USAGE
 
 
 class NoMemory(UsageError):
-    """No memory has this id."""
-
     exit_code = EXIT_NOTHING_FOUND
 
 
 class NoVerdict(UsageError):
-    """No decision has this id, or there is none yet."""
-
     exit_code = EXIT_NOTHING_FOUND
 
 
-class InvalidMemory(UsageError):
-    """A field of a memory has a value outside of the model's range."""
+class InvalidMemory(UsageError): ...
 
 
-class StoreError(SubcogError):
-    """The store cannot be used."""
+class StoreError(SubcogError): ...
 
 
-class StoreBusy(StoreError):
-    """Another process held the write lock longer than the bounded wait."""
+class StoreBusy(StoreError): ...
 
 
-class StoreCorrupt(StoreError):
-    """The database file is damaged or is not a database."""
+class StoreCorrupt(StoreError): ...
 
 
-class StoreTooNew(StoreError):
-    """The database was written by a later version of subcog."""
+class StoreTooNew(StoreError): ...
 
 
-class StoreTooOld(StoreError):
-    """The database was written by a version before 0.1.0, and has no upgrade."""
+class StoreTooOld(StoreError): ...
 
 
 class ConfigError(SubcogError):
-    """A setting is unknown or outside its range."""
-
     exit_code = EXIT_CONFIG
 
 
 class ModelError(SubcogError):
-    """An embedding model is missing, incomplete or of another shape."""
-
     exit_code = EXIT_MODEL
 
 
 class ExtraMissing(SubcogError):
-    """A package of an optional extra is not installed."""
-
     exit_code = EXIT_MODEL
 
 
 class ServerError(SubcogError):
-    """The team's server cannot be reached, refuses the request, or has another schema."""
-
     exit_code = EXIT_MODEL
 
 
-class NotAgreedTo(ServerError):
-    """The team's server is another one than the person agreed to share with."""
+class NotAgreedTo(ServerError): ...
 
 
 class ProviderError(SubcogError):
-    """An LLM cannot be reached, or answers with an error or with nothing that can be used."""
-
     exit_code = EXIT_MODEL
 
 
-class UnusableAnswer(ProviderError):
-    """The LLM works, but refuses this question, or answers in another form than was asked for."""
+class UnusableAnswer(ProviderError): ...
 
 
-class ProviderTimeout(ProviderError):
-    """The LLM did not answer in time."""
+class ProviderTimeout(ProviderError): ...
 
 
-class ProviderGone(ProviderError):
-    """The connection to the LLM broke before the answer was complete."""
+class ProviderGone(ProviderError): ...
