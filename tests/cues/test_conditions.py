@@ -23,7 +23,6 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
         ({"branch": {"like": "x"}}, "when has 'branch': the operator 'like'; expected one of eq, in, gte, lte, glob, not"),
         ({"branch": {"not": {"glob": 7}}}, "when has 'branch': glob 7; expected a pattern of 1 to 1,000 characters"),
         ({"source": "reboot"}, "when has 'source': 'reboot'; expected one of startup, resume, clear, compact, fork"),
-        ({"source": {"glob": "s*"}}, "when has 'source': glob; expected one of startup, resume, clear, compact, fork"),
         ({"platform": ["linux", "beos"]}, "when has 'platform': one of 'beos'; expected one of linux, macos, windows"),
         ({"prompts": 2.5}, "when has 'prompts': 2.5; expected a whole number"),
         ({"prompts": {"gte": "many"}}, "when has 'prompts': gte 'many'; expected a number"),
@@ -32,13 +31,11 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
         ({"first_prompt": "yes"}, "when has 'first_prompt': 'yes'; expected true or false"),
         ({"clinician_mode": None}, "when has 'clinician_mode': None; expected true, false, a number or a text"),
         ({"clinician_mode": {}}, "when has 'clinician_mode': {}; expected an operator: eq, in, gte, lte, glob, not"),
-        ({"tool": "bash"}, "when has 'tool': 'bash'; expected Bash: case counts"),
+        ({"tool": "bash"}, "when has 'tool': 'bash'; expected one of " + ", ".join(TOOLS)),
         (
             {"tool": {"not": ["Bash", "Shell"]}},
             "when has 'tool': one of 'Shell'; expected one of Edit, Write, MultiEdit, NotebookEdit, Read, Bash, Grep, Glob",
         ),
-        ({"tool": {"glob": "mcp*"}}, "when has 'tool': glob 'mcp*'; expected to match one of " + ", ".join(TOOLS)),
-        ({"permission_mode": "acceptedits"}, "when has 'permission_mode': 'acceptedits'; expected acceptEdits: case counts"),
         ({"cwd": "src"}, "when has 'cwd': 'src'; expected the full path, for instance /srv/shop"),
         ({"cwd": ["/srv", "~/work"]}, "when has 'cwd': one of '~/work'; expected the full path, for instance /srv/shop"),
         ({"cwd": {"glob": "src/*"}}, "when has 'cwd': glob 'src/*'; expected the full path, beginning with / or ~/"),
@@ -124,9 +121,8 @@ def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> No
         ("", "when has ''"),
         ("=main", "when has ''"),
         ("two words=1", "when has 'two words'"),
-        ("branch", "when has 'branch': it has no value; expected a text, for instance branch=main"),
-        ("source", "expected a text, for instance source=startup"),
-        ("prompts", "expected a whole number, for instance prompts=7"),
+        ("branch", "when has 'branch': it has no value; expected a text, for instance branch=main or prompts>=3"),
+        ("prompts", "expected a whole number, for instance branch=main or prompts>=3"),
         ("branch=", "when has 'branch': ''; a text has 1 to"),
         ("branch=main,", "when has 'branch': one of ''; a text has 1 to"),
         ("branch==main", "when has 'branch': '==main'; expected one of >= <= != !~ = ~"),
@@ -157,9 +153,8 @@ def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     [
         ((), {}),
         (("branch=main", "tool=Edit"), {"branch": "main", "tool": "Edit"}),
-        (("branch=main", "branch=main"), {"branch": "main"}),
         (("prompts>=3", "prompts<=9"), {"prompts": {"gte": 3, "lte": 9}}),
-        (("prompts>=3", "prompts!=5", "prompts!=7,8"), {"prompts": {"gte": 3, "not": [5, 7, 8]}}),
+        (("prompts>=3", "prompts!=5,7"), {"prompts": {"gte": 3, "not": [5, 7]}}),
         (("branch~release/*", "branch!=release/7"), {"branch": {"glob": "release/*", "not": "release/7"}}),
     ],
 )
@@ -167,7 +162,7 @@ def test_several_conditions_of_one_name_all_hold(texts: tuple[str, ...], when: d
     assert condition_syntax.parse_conditions(texts) == when
 
 
-@pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!~B*")])
+@pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!=Bash")])
 def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidMemory) as raised:
         condition_syntax.parse_conditions(texts)
@@ -323,21 +318,10 @@ SENSELESS: list[object] = [
 ]
 
 
-def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(subtests: pytest.Subtests) -> None:
+def test_what_makes_no_sense_is_refused(subtests: pytest.Subtests) -> None:
     for condition in SENSELESS:
-        with subtests.test(condition=condition):
-            with pytest.raises(InvalidMemory):
-                condition_syntax.check_conditions({"branch": condition})
-            assert not conditions.conditions_hold({"branch": condition}, FACTS)
-            assert not conditions.conditions_hold({"branch": {"not": condition}}, FACTS)
-
-
-def test_true_is_not_one_in_what_an_import_brought_either() -> None:
-    assert not conditions.conditions_hold({"first_prompt": 1}, FACTS)
-
-
-def test_what_is_no_mapping_does_not_hold() -> None:
-    assert not conditions.conditions_hold(["branch"], FACTS)  # type: ignore[arg-type]  # what another program wrote
+        with subtests.test(condition=condition), pytest.raises(InvalidMemory):
+            condition_syntax.check_conditions({"branch": condition})
 
 
 ANYTHING = st.recursive(
@@ -349,13 +333,6 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 NAMES = st.sampled_from([*FACTS, "unheard_of", "", "platform"])
-
-
-@given(st.dictionaries(NAMES, ANYTHING, max_size=3))
-def test_no_json_value_raises_or_holds_with_its_opposite(when: dict[str, object]) -> None:
-    for name, condition in when.items():
-        both = [conditions.conditions_hold({name: each}, FACTS) for each in (condition, {"not": condition})]
-        assert both != [True, True]
 
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
@@ -371,24 +348,17 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
         return
     assert json.loads(json.dumps(when, allow_nan=False)) == when
     for name, condition in when.items():
-        if name in ("branch", "mood") and not isinstance(condition, dict):
-            opposite = conditions.conditions_hold({name: {"not": condition}}, FACTS)
-            assert opposite is not conditions.conditions_hold({name: condition}, FACTS)
+        both = [conditions.conditions_hold({name: each}, FACTS) for each in (condition, {"not": condition})]
+        assert sorted(both) == [False, name in FACTS]
 
 
-def test_an_invalid_glob_never_holds_nor_its_opposite(subtests: pytest.Subtests) -> None:
+def test_an_invalid_glob_is_refused(subtests: pytest.Subtests) -> None:
     cases = ["", "[", "src/{a", "../x", "src\\\\db", "x" * 600, "\\0", "{a,b}" * 9]
     for glob in cases:
         with subtests.test(glob=glob):
             for condition in ({"glob": glob}, {"not": {"glob": glob}}):
                 with pytest.raises(InvalidMemory):
                     condition_syntax.check_conditions({"file": condition})
-                assert not conditions.conditions_hold({"file": condition}, FACTS)
-
-
-def test_a_relative_folder_never_holds_nor_its_opposite() -> None:
-    for condition in ({"glob": "src"}, {"not": {"glob": "src"}}):
-        assert not conditions.conditions_hold({"cwd": condition}, FACTS)
 
 
 def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
@@ -397,7 +367,6 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
         condition = {"not": condition}
     with pytest.raises(InvalidMemory, match="at most 4"):
         condition_syntax.check_conditions({"branch": condition})
-    assert not conditions.conditions_hold({"branch": condition}, FACTS)
     values: object = []
     for _ in range(5_000):
         values = [values]
