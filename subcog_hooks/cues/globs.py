@@ -31,6 +31,7 @@ _ANY_FILES = (
 )
 _HINT = "for instance src/db/**, *.sql or docs/*.md"
 _WILD = frozenset("*?[")
+_STARS = frozenset("*?")  # A last part with one means files alone, not all files below a folder.
 _NOT_SPELLED_OUT = frozenset("*?[]{},/")
 
 
@@ -42,8 +43,6 @@ def check_glob(glob: str) -> None:
         raise _invalid(glob, f"{len(glob):,} characters, at most {MAX_GLOB} are taken", _HINT)
     if "\\" in glob:
         raise _invalid(glob, "it has a backslash", "use / between folders, on Windows too")
-    if "\0" in glob:
-        raise _invalid(glob, "it has a NUL", _HINT)
     if glob.startswith("!"):
         raise _invalid(glob, "it begins with !, which takes nothing away here", "name the files that are meant")
     alternatives = _expand_braces(glob)
@@ -83,7 +82,7 @@ def expand_home(glob: str, home: str = "") -> str:
 def matches(glob: str, path: str) -> bool:
     """Return whether `glob` matches the file `path`.
 
-    path: with slashes, absolute if the glob is. A text that is no glob matches nothing.
+    path: with slashes, absolute if the glob is.
 
     >>> matches("src/db/**", "src/db/a/pool.py"), matches("src/**/x.py", "src/x.py"), matches("src/*", "src/a/b")
     (True, True, False)
@@ -132,9 +131,7 @@ def key_of_glob(glob: str) -> str:
     ('database', '.test.ts', '.go', '')
     """
     keys_of_each = [_keys_of_normalised(whole_glob) for whole_glob in _normalise(glob)]
-    shared_keys = (
-        [key for key in dict.fromkeys(keys_of_each[0]) if all(key in keys for keys in keys_of_each)] if keys_of_each else []
-    )
+    shared_keys = [key for key in dict.fromkeys(keys_of_each[0]) if all(key in keys for keys in keys_of_each)]
     parts = [key for key in shared_keys if not key.startswith("/")]
     return max(reversed(parts), key=len) if parts else max(shared_keys, key=len, default="").strip("/")
 
@@ -213,11 +210,16 @@ def _expand_braces(glob: str) -> list[str]:
 
 def _normalise(glob: str) -> list[str]:
     """Return the glob's alternatives as globs for whole paths, without redundant parts."""
-    if len(glob) > MAX_GLOB or "\\" in glob:
-        return []
-    glob = _compose(glob)
-    alternatives = _expand_braces(glob) if "{" in glob else [glob]
-    return [_whole_path_glob(alternative) for alternative in alternatives] if len(alternatives) <= MAX_ALTERNATIVES else []
+    wholes = []
+    for alternative in _expand_braces(_compose(glob)):
+        parts = [part for part in alternative.split("/") if part and part != "."]
+        if alternative.endswith("/"):
+            parts.append("**")
+        if len(parts) == 1 + alternative.endswith("/") and not alternative.startswith(("/", "./")):
+            parts.insert(0, "**")
+        needed = [part for part, before in zip(parts, ("", *parts), strict=False) if part != "**" or before != "**"]
+        wholes.append("/" * alternative.startswith("/") + "/".join(needed))
+    return wholes
 
 
 def _compose(text: str) -> str:
@@ -227,16 +229,6 @@ def _compose(text: str) -> str:
     from unicodedata import normalize  # .2 ms, and most paths are ASCII
 
     return normalize("NFC", text)
-
-
-def _whole_path_glob(glob: str) -> str:
-    parts = [part for part in glob.split("/") if part and part != "."]
-    if glob.endswith("/"):
-        parts.append("**")
-    if len(parts) == 1 + glob.endswith("/") and not glob.startswith(("/", "./")):
-        parts.insert(0, "**")
-    needed = [part for part, before in zip(parts, ("", *parts), strict=False) if part != "**" or before != "**"]
-    return "/" * glob.startswith("/") + "/".join(needed)
 
 
 def _matches_whole(glob: str, path: str) -> bool:
@@ -249,7 +241,7 @@ def _matches_whole(glob: str, path: str) -> bool:
         parts.append("*")  # The file's name still has to follow.
     if _match_in_order(parts, names, "**", _matches_name):
         return True
-    return not _is_file_alone(parts[-1]) and _match_in_order([*parts, "**", "*"], names, "**", _matches_name)
+    return _STARS.isdisjoint(parts[-1]) and _match_in_order([*parts, "**", "*"], names, "**", _matches_name)
 
 
 def _match_in_order(pattern: Sequence[str], items: Sequence[str], star: str, matches_one: Callable[[str, str], bool]) -> bool:
@@ -313,11 +305,6 @@ def _matches_character(token: str, char: str) -> bool:
     return negated
 
 
-def _is_file_alone(name: str) -> bool:
-    """Return whether the last part of a glob means files alone, not all files below a folder."""
-    return not {"*", "?"}.isdisjoint(name)
-
-
 def _name_endings(name: str) -> list[str]:
     """Return a name's last suffix and its last two, the longer first."""
     last = name.rfind(".")
@@ -330,5 +317,5 @@ def _keys_of_normalised(glob: str) -> list[str]:
     parts = [part for part in glob.split("/") if part]
     keys = [part for part in parts if _WILD.isdisjoint(part)]
     name = parts[-1] if parts else ""
-    tail = name[max(name.rfind("*"), name.rfind("?"), name.rfind("]")) + 1 :] if _is_file_alone(name) else ""
+    tail = name[max(name.rfind("*"), name.rfind("?"), name.rfind("]")) + 1 :] if not _STARS.isdisjoint(name) else ""
     return keys + ["/" + ending for ending in _name_endings(tail)]

@@ -24,19 +24,13 @@ MAX_PROGRAM = 1_500  # RE2's instructions; `\pL+` has 1,200, a usual trigger 20 
 # RE2's instructions times bytes of text that `search_trigger` may spend, at worst 25 ns each: 10 KB for a usual trigger.
 MAX_WORK = 4_000_000
 MAX_MEMORY = 512 << 10  # bytes for RE2's states of a pattern; with 8 MiB the worst takes twice as long to fill them in vain
-KEY = 4  # characters of a key
+KEY = 4  # characters: the beginning of a literal
 
 _SMALLER = "count repeats lower, or leave out Unicode classes like \\pL"
 _HINT = "use the RE2 syntax: https://github.com/google/re2/wiki/Syntax"
 _APOSTROPHES, _QUOTES, _BLANKS = "\u2018\u2019\u02bc", "\u201c\u201d", "\u00a0\u2007\u202f"
 # Single characters in no word: a trigger that one of them matches is true of nearly every text.
 _SINGLES = "\0".join(map(chr, (*range(97, 127), 9, 10, 233, 1080, 30340, *range(65, 97), *range(34, 65), 32, 33)))
-_HINTS = (  # the beginnings of unsupported parts, and the remedy
-    (("(?=", "(?!", "(?<"), "RE2 has no look-around: match the words themselves, with \\b at their ends"),
-    (("\\1", "\\2", "\\k", "\\g", "(?P="), "RE2 has no back-references: write the words out"),
-    (("\\Z",), "the end of the text is \\z"),
-    (("\\u", "\\U"), "a character by its number is \\x{00e9}"),
-)
 
 
 def check_trigger(pattern: str) -> None:
@@ -52,15 +46,15 @@ def check_trigger(pattern: str) -> None:
     except UnicodeEncodeError as error:
         raise _invalid(pattern, f"no text at character {error.start + 1}", "write it in UTF-8") from error
     except re2.error as error:
-        raise _invalid(pattern, *_describe_error(error)) from error
+        message = error.args[0]
+        text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise _invalid(pattern, text[:80], _SMALLER if text.startswith("pattern too large") else _HINT) from error
     if regexp.programsize > MAX_PROGRAM:
         problem = f"{regexp.programsize:,} steps when it is compiled, at most {MAX_PROGRAM:,} are taken"
         raise _invalid(pattern, problem, _SMALLER)
     if _has_blind_boundary(pattern):
         problem = "\\b stands beside a letter beyond ASCII, which RE2 takes for no letter there"
         raise _invalid(pattern, problem, "leave that \\b out")
-    if "\\C" in pattern:
-        raise _invalid(pattern, "\\C is a byte, which may be part of a letter", "a character is .")
     if regexp.search("") or regexp.search(_SINGLES):
         raise _invalid(pattern, "it matches nearly every text", "ask for at least one word")
 
@@ -126,15 +120,6 @@ def search_trigger(pattern: str, data: bytes) -> re2._Match[bytes] | None:
     return next(filter(None, map(regexp.search, parts)), None)
 
 
-def key_of_literal(literal: str) -> str:
-    """Return the key of a literal: its first four characters.
-
-    >>> key_of_literal("migration"), key_of_literal("sql"), key_of_literal("日本")
-    ('migr', 'sql', '日本')
-    """
-    return literal[:KEY]
-
-
 def keys_in_text(text: str) -> list[str]:
     """Return the keys of all literals that may stand in `text`, each once, to ask a store for. Linear in the text.
 
@@ -157,16 +142,6 @@ def keys_in_text(text: str) -> list[str]:
 
 def _invalid(pattern: str, reason: str, hint: str) -> InvalidMemory:
     return InvalidMemory(f"triggers has {pattern[:80]!r}: {reason}", hint)
-
-
-def _describe_error(error: re2.error) -> tuple[str, str]:
-    """Return the problem of a pattern that RE2 refuses, in its words, and a hint."""
-    message = error.args[0]
-    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-    if text.startswith("pattern too large"):
-        return "it is too large when it is compiled", _SMALLER
-    detail = text.partition(": ")[2]
-    return text[:80], next((hint for beginnings, hint in _HINTS if detail.startswith(beginnings)), _HINT)
 
 
 MIN_LITERAL, MIN_WIDE_LITERAL = 3, 2  # characters of a literal, in ASCII and beyond it, where two may be a word

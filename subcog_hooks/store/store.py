@@ -249,7 +249,7 @@ class Store(StoreReader):
                 row = (memory.seq, pattern, memory.priority, " ".join(map(triggers.EITHER.join, literals)))
                 connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", row)
                 number = connection.last_insert_rowid()
-                keyed = [(triggers.key_of_literal(word), word, number, audience) for best in literals[:1] for word in best]
+                keyed = [(word[: triggers.KEY], word, number, audience) for best in literals[:1] for word in best]
                 connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
         if memory.paths:
             from subcog_hooks.cues import globs

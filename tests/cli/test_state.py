@@ -176,10 +176,10 @@ def test_pages_and_batches_are_of_that_state_too(with_memories: Run) -> None:
 def test_what_states_nothing_is_one_clear_line(with_memories: Run) -> None:
     for states, message in (
         (["prompts=many"], "prompts is 'many'; expected a whole number"),
-        (["tool=bash"], "tool is 'bash'; expected Bash: case counts"),
+        (["tool=bash"], "tool is 'bash'; expected one of Edit, Write"),
         (["source=begin"], "source is 'begin'; expected one of startup, resume, clear, compact"),
         (["branch"], "'branch' does not state a fact; for instance branch=main"),
-        (["prompts>=3"], "'prompts>=3' does not state a fact; for instance prompts=7"),
+        (["prompts>=3"], "'prompts>=3' does not state a fact; for instance branch=main"),
         (["first_prompt=1"], "first_prompt is 1; expected true or false"),
         (["cwd=shop"], "cwd is 'shop'; expected the full path, for instance /srv/shop"),
         (["mood!=ill"], "'mood!=ill' does not set a flag; for instance mood=true"),

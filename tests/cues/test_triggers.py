@@ -21,18 +21,17 @@ def test_a_fault_is_named_in_re2s_words(subtests: pytest.Subtests) -> None:
         ("a{2}b{1001}", "invalid repetition size: {1001}"),
         ("a\\ya", "invalid escape sequence: \\y"),
         ("é\\p{Foo}", "invalid character class range: \\p{Foo}"),
-        ("x(?=y)", "RE2 has no look-around: match the words themselves"),
-        ("ab(?<!x)c", "RE2 has no look-around"),
-        ("(a)\\1", "RE2 has no back-references: write the words out"),
-        ("ab\\Z", "the end of the text is \\z"),
-        ("é\\u00e9", "a character by its number is \\x{00e9}"),
+        ("x(?=y)", "invalid perl operator: (?=; use the RE2 syntax: https"),
+        ("ab(?<!x)c", "invalid perl operator: (?<!"),
+        ("(a)\\1", "invalid escape sequence: \\1"),
+        ("ab\\Z", "invalid escape sequence: \\Z"),
+        ("é\\u00e9", "invalid escape sequence: \\u"),
         ("ab\ud800", "no text at character 3"),
         ("zu \\büben", "\\b stands beside a letter beyond ASCII"),
         ("слово\\b", "\\b stands beside a letter beyond ASCII"),
         ("x" * 501, "501 characters, at most 500 are taken"),
         ("[^x]{1000}", "9,004 steps when it is compiled, at most 1,500"),
-        ("a\\Cb", "\\C is a byte, which may be part of a letter"),
-        ("((\\pL{10}){10}){9}", "it is too large when it is compiled"),
+        ("((\\pL{10}){10}){9}", "pattern too large - compile failed; count repeats lower"),
     ]
     for pattern, message in cases:
         with subtests.test(pattern=pattern):
@@ -88,7 +87,7 @@ def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtest
             plain = triggers.plain_text(text)
             triggers.check_trigger(pattern)
             assert triggers.search_trigger(pattern, plain.encode())
-            keys = {triggers.key_of_literal(literal) for [literal] in triggers.required_literals(pattern)}
+            keys = {literal[: triggers.KEY] for [literal] in triggers.required_literals(pattern)}
             assert keys <= set(triggers.keys_in_text(plain))
 
 
@@ -277,7 +276,7 @@ def _assert_found(pattern: str, text: str) -> None:
     if matched:
         folded, keys = text.casefold(), set(triggers.keys_in_text(text))
         for literals in required:
-            assert any(literal in folded and triggers.key_of_literal(literal) in keys for literal in literals)
+            assert any(literal in folded and literal[: triggers.KEY] in keys for literal in literals)
 
 
 @given(PATTERNS, st.text(LETTERS, max_size=12))
