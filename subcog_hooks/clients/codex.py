@@ -5,7 +5,7 @@ After a compaction it asks for a new start with the next prompt, but not where t
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings, first_files, read_texts
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings, first_files, read_texts, same
 from subcog_hooks.core import light_json
 
 TYPE_CHECKING = False
@@ -52,14 +52,7 @@ CLIENT = Client(
         has_trust=True,
     ),
     Contract(
-        {
-            "SessionStart": "SessionStart",
-            "UserPromptSubmit": "UserPromptSubmit",
-            "PreToolUse": "PreToolUse",
-            "Stop": "Stop",
-            "PreCompact": TO_BE_COMPACTED,
-            "SessionEnd": "SessionEnd",
-        },
+        same("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd") | {"PreCompact": TO_BE_COMPACTED},
         max_bytes=10_000,
         keeps_start=True,
         sees_person=is_on_terminal,

@@ -19,6 +19,7 @@ from subcog_hooks.clients.description import (
     has_terminal,
     read_texts,
     rule_files,
+    same,
 )
 
 TYPE_CHECKING = False
@@ -55,15 +56,9 @@ CLIENT = Client(
         matchers={"PostToolUse": "Bash|PowerShell"},
     ),
     Contract(
-        {
-            "SessionStart": "SessionStart",
-            "UserPromptSubmit": "UserPromptSubmit",
-            "PreToolUse": "PreToolUse",
-            "PostToolUse": "PostToolUseFailure",  # A command that failed is a success with an exit code.
-            "PostToolUseFailure": "PostToolUseFailure",
-            "PreCompact": COMPACTED,
-            "SessionEnd": "SessionEnd",
-        },
+        # A command that failed is a success with an exit code.
+        same("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SessionEnd")
+        | {"PostToolUse": "PostToolUseFailure", "PreCompact": COMPACTED},
         fields={"path": "file_path", "old_str": "old_string", "new_str": "new_string", "file_text": "content"},
         form=TOP_LEVEL,
         max_bytes=900_000,

@@ -5,7 +5,7 @@ From the hooks reference of docs.factory.ai. A compaction begins a session with 
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, all_files, read_texts
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, all_files, read_texts, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +31,7 @@ CLIENT = Client(
         instead="hooks.json",
     ),
     Contract(
-        {
-            "SessionStart": "SessionStart",
-            "UserPromptSubmit": "UserPromptSubmit",
-            "PostToolUse": "PreToolUse",
-            "Stop": "Stop",
-            "PreCompact": "PreCompact",
-            "SessionEnd": "SessionEnd",
-        },
+        same("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd") | {"PostToolUse": "PreToolUse"},
         tools={"Execute": "Bash", "Create": "Write"},
         fields={"old_str": "old_string", "new_str": "new_string"},
         max_bytes=10_000,

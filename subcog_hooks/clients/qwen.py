@@ -17,6 +17,7 @@ from subcog_hooks.clients.description import (
     has_terminal,
     read_texts,
     rule_files,
+    same,
 )
 
 TYPE_CHECKING = False
@@ -50,14 +51,8 @@ CLIENT = Client(
         has_comments=True,
     ),
     Contract(
-        {
-            "SessionStart": "SessionStart",
-            "UserPromptSubmit": "UserPromptSubmit",
-            "PostToolUse": "PreToolUse",
-            "PostToolUseFailure": "PostToolUseFailure",
-            "PreCompact": "PreCompact",
-            "SessionEnd": "SessionEnd",
-        },
+        same("SessionStart", "UserPromptSubmit", "PostToolUseFailure", "PreCompact", "SessionEnd")
+        | {"PostToolUse": "PreToolUse"},
         tools={
             "edit": "Edit",
             "write_file": "Write",
