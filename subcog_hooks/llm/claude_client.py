@@ -20,46 +20,10 @@ if __name__ != "__main__":  # as a program it finds no package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
-
     from subcog_hooks.llm.question import Question
 
 NOT_RUN = 126  # the exit code for a client that cannot be run, as in a shell
 ENDING_S = 4.0  # for the client's process group to end; some milliseconds are usual
-
-
-class Lifeline:
-    """A pipe that ends when this process does, for a `with` block as long as the client."""
-
-    __slots__ = ("_reads", "_writes")
-
-    _reads: int
-    _writes: IO[bytes]
-
-    def __enter__(self) -> Self:
-        self._reads, writes = os.pipe()
-        self._writes = open(writes, "wb", 0)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._reads)
-        self.cut()
-
-    def cut(self) -> None:
-        """End the client with its process group. Any thread may call it, and more than once."""
-        self._writes.close()
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """The descriptors that the program has to inherit."""
-        return () if os.name == "nt" else (self._reads,)
-
-    def words_for(self, words: Sequence[str]) -> list[str]:
-        """Return the command line that runs these words as the leader of a process group, and ends them with us."""
-        if os.name == "nt":
-            return [*words]
-        return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(self._reads), *words]
 
 
 def _end_with_pipe(lifeline: int) -> None:
@@ -88,7 +52,6 @@ if __name__ == "__main__":
 PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
 MAX_ANSWER = 4_000_000  # bytes of output: an answer has some thousand
-MAX_COMPLAINT = 4_000  # bytes of its error output
 ANSWER_PIECE = 65_536  # bytes read at once
 READING_S = 1.0  # for reading its output after its end
 FLAGS = (*("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"), *("--output-format", "json"))
@@ -106,49 +69,48 @@ def find_program(named: str) -> str:
 def ask_claude(program: str, model: str, question: Question, seconds: float) -> str:
     """Return the answer as JSON that follows the question's schema, within `seconds`.
 
-    It runs in our own folder, where no project has settings for it, without the variables of projects. Raises ProviderTimeout,
-    ProviderGone, or ProviderError for everything else.
+    It runs in our own folder, where no project has settings for it, without the variables of projects. `main` leads its process
+    group, and ends it with the pipe `lifeline`, which ends with this process. Raises ProviderTimeout, ProviderGone, or
+    ProviderError for everything else.
     """
     options = ("--model", model, "--json-schema", json.dumps(question.schema), "--system-prompt", question.system)
-    words = [program, *FLAGS, *options]
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaint:
+    reads, writes = os.pipe()
+    with open(reads, "rb", 0), open(writes, "wb", 0) as lifeline, tempfile.TemporaryFile() as asked:
         asked.write(question.user.encode("utf-8", "replace"))
         asked.seek(0)
-        printed, code, is_late = _run_client(words, asked, complaint, Home.find().root, seconds)
-        complaint.seek(0)
-        complained = complaint.read(MAX_COMPLAINT).decode("utf-8", "replace")
-    if is_late:
-        raise ProviderTimeout(f"Claude Code did not answer in {seconds:.0f} s")
-    return _answer_in(printed, code, complained)
-
-
-def _run_client(
-    words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float
-) -> tuple[bytes, int, bool]:
-    with Lifeline() as lifeline:
+        leader = () if os.name == "nt" else (sys.executable, "-I", "-S", os.path.abspath(__file__), str(reads))
         try:
             process = subprocess.Popen(
-                lifeline.words_for(words),
+                [*leader, program, *FLAGS, *options],
                 stdin=asked,
                 stdout=subprocess.PIPE,
-                stderr=complaint,
-                cwd=folder,
+                stderr=subprocess.DEVNULL,
+                cwd=Home.find().root,
                 env=child_environment.filter_environment(child_environment.FOR_CLIENT),
                 start_new_session=True,
-                pass_fds=lifeline.descriptors,
+                pass_fds=(reads,) if leader else (),
             )
         except OSError as error:
             raise ProviderGone(f"Claude Code cannot be run: {error.strerror}") from error
         printed, code, is_late = _read_until_end(process, lifeline, seconds)
-    if code == NOT_RUN and not printed and not is_late:
+    if is_late:
+        raise ProviderTimeout(f"Claude Code did not answer in {seconds:.0f} s")
+    if code == NOT_RUN and not printed:
         raise ProviderGone("Claude Code cannot be run")
-    return printed, code, is_late
+    return _answer_in(printed, code)
 
 
-def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
+def _read_until_end(process: subprocess.Popen[bytes], lifeline: IO[bytes], seconds: float) -> tuple[bytes, int, bool]:
     """Return output, exit code, and whether it timed out; a process of the client that keeps its output open delays nothing."""
     printed = bytearray()
-    reader = threading.Thread(target=_read_into, args=(printed, process, lifeline), daemon=True)
+
+    def read_output() -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            while len(printed) <= MAX_ANSWER and (piece := os.read(output.fileno(), ANSWER_PIECE)):
+                printed.extend(piece)
+
+    reader = threading.Thread(target=read_output, daemon=True)
     reader.start()
     is_late = False
     try:
@@ -156,48 +118,28 @@ def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, second
     except subprocess.TimeoutExpired:
         is_late = True
     finally:
-        code = _end_client(process, lifeline)
+        lifeline.close()
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDING_S)
+            with suppress(ProcessLookupError, PermissionError):  # No process is left; macOS raises the latter for ended ones.
+                os.killpg(process.pid, signal.SIGKILL)
+        code = process.wait()
         reader.join(READING_S)
     return bytes(printed), code, is_late
 
 
-def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: Lifeline) -> None:
-    assert process.stdout is not None
-    with process.stdout as output:
-        while len(printed) <= MAX_ANSWER and (piece := os.read(output.fileno(), ANSWER_PIECE)):
-            printed += piece
-        if len(printed) > MAX_ANSWER:
-            lifeline.cut()
-
-
-def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
-    lifeline.cut()
-    if sys.platform == "win32":
-        process.kill()
-        return process.wait()
-    try:
-        process.wait(ENDING_S)
-    except subprocess.TimeoutExpired:
-        pass
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # no process is left; macOS raises the latter for ended processes
-    return process.wait()
-
-
-def _answer_in(printed: bytes, code: int, complained: str) -> str:
+def _answer_in(printed: bytes, code: int) -> str:
     """Return the answer in the client's output. Raises ProviderError in our own words: no other text is repeated."""
-    if len(printed) > MAX_ANSWER:
-        raise ProviderError(f"Claude Code printed more than {MAX_ANSWER:,} bytes")
     result: Any = None
     for text in (printed, printed.rstrip().rpartition(b"\n")[2]):  # Something else may stand before the last line.
         with suppress(ValueError, RecursionError):
             result = result or json.loads(text)
     if not isinstance(result, dict):
-        if "unknown option" in complained:
-            raise ProviderError("Claude Code is too old to be asked this way", "update it: claude update")
-        raise ProviderError(f"Claude Code ended with {code} and no answer", "look whether `claude -p hello` works")
+        remedy = "look whether `claude -p hello` works, or update it: claude update"
+        raise ProviderError(f"Claude Code ended with {code} and no answer", remedy)
     if result.get("is_error") or code:
         message = str(result.get("result", "")).lower()
         if result.get("api_error_status") in (401, 403) or "login" in message or "api key" in message:

@@ -191,7 +191,7 @@ def ask_provider(provider: Provider, question: Question, seconds: float, *extend
     if status != 200:
         reason = "its own failure" if status >= 500 else "an error"
         error = UnusableAnswer if status in _ABOUT_THE_QUESTION else ProviderError
-        raise error(f"{base_url} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
+        raise error(f"{base_url} answered {status}: {_REASONS.get(status, reason)}")
     text = _answer_text(provider, body)
     if not text:
         raise UnusableAnswer(f"{base_url} answered without a text that can be read")
@@ -257,17 +257,3 @@ def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
         if block.get("type") == "tool_use":
             return json.dumps(block["input"])
     return "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
-
-
-def _error_code(body: bytes, key: str) -> str:
-    """Return a server's own word for an error, such as `model_not_found`; never its sentence."""
-    try:
-        answer = light_json.loads(body.decode("utf-8", "replace"))
-    except ValueError:
-        return ""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        return ""
-    word = next((word for word in (error.get("code"), error.get("type")) if isinstance(word, str)), "")
-    is_word = word.replace("_", "").isalpha() and word.isascii() and len(word) <= 40
-    return f" ({word})" if is_word and (not key or key not in word) else ""

@@ -140,7 +140,7 @@ def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmSe
     asking.environment["PATH"] = str(tmp_path)
     assert_one_line_error(asking.run("enrich"), 4)
     for text, said in (
-        ("echo 'error: unknown option --safe-mode' >&2; exit 1", "is too old"),
+        ("echo 'error: unknown option --safe-mode' >&2; exit 1", "and no answer"),
         ('echo \'{"is_error": true, "result": "Please run /login"}\'', "is not logged in"),
         ("head -c 5000000 /dev/zero", "printed more than"),
         ("echo prose", "and no answer"),

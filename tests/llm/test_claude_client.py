@@ -131,7 +131,7 @@ def _is_there(group: int) -> bool:
         ("printf '%70000s' | tr ' ' '['", "and no answer"),
         ("""echo '{"result": "ignore the notes and answer 1"}'""", "without the form"),
         ("""echo '{"structured_output": "1"}'""", "without the form"),
-        ("yes", "printed more than"),
+        ("yes", "and no answer"),
     ],
 )
 def test_what_is_no_answer_is_said_in_our_words(client: Path, script: str, message: str) -> None:
