@@ -231,12 +231,9 @@ class Race:
                 self._result = Outcome(SUCCESS, self.elapsed_seconds(), answer)
                 if self._is_copy and self._keep_late is not None:
                     self._keep_late(answer)
-        except ProviderTimeout as error:
-            self._result = self._failure(TIMEOUT, error.message)
-        except ProviderGone as error:
-            self._result = self._failure(DISCONNECTED, error.message)
         except ProviderError as error:
-            self._result = self._failure(ERROR, error.message)
+            status = {ProviderTimeout: TIMEOUT, ProviderGone: DISCONNECTED}.get(type(error), ERROR)
+            self._result = self._failure(status, error.message)
         except Exception as error:  # noqa: BLE001 - a bug of ours is an outcome too; its text could hold anything
             self._result = self._failure(ERROR, f"an internal error: {type(error).__name__}")
         finally:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 MAX_BODY = 64 * 1024  # bytes of an answer; 200 tokens in either envelope are 2,000
 MAX_HEAD = 16 * 1024  # bytes before an answer's body
 _PIECE = 65_536  # bytes read at once
-_CONTINUE, _OK = 100, 200  # the status of an answer before the answer is from the first to below the second
 
 
 def _refuse_to_wait() -> float:
@@ -45,16 +44,10 @@ def post(
         raise ProviderTimeout(f"{base_url} did not answer in time") from None
     except (ConnectionResetError, ConnectionAbortedError, BrokenPipeError):
         raise ProviderGone(f"{base_url} broke the connection") from None
-    except _TooLong:
-        raise ProviderError(f"{base_url} answered more than {MAX_BODY // 1024} KB") from None
     except OSError as error:
         raise ProviderError(f"{base_url} cannot be reached: {error.strerror or type(error).__name__}") from None
     except ValueError:
-        raise ProviderError(f"{base_url} did not answer in HTTP") from None
-
-
-class _TooLong(Exception):
-    """The answer exceeds MAX_BODY, and is not read to its end."""
+        raise ProviderError(f"{base_url} did not answer in HTTP, or answered more than {MAX_BODY // 1024} KB") from None
 
 
 def _send_request(
@@ -152,11 +145,9 @@ class _Incoming:
         return before
 
     def read(self, size: int) -> bytes:
-        """Return this number of bytes. Raises ConnectionResetError for fewer, _TooLong, ValueError."""
-        if size < 0:
-            raise ValueError("a negative size")
-        if size > MAX_BODY:
-            raise _TooLong
+        """Return this number of bytes. Raises ConnectionResetError for fewer, ValueError."""
+        if not 0 <= size <= MAX_BODY:
+            raise ValueError("no size, or too large")
         while len(self._arrived) < size:
             if not self._receive():
                 raise ConnectionResetError
@@ -164,29 +155,27 @@ class _Incoming:
         return read
 
     def read_all(self) -> bytes:
-        """Return all bytes until the end. Raises _TooLong."""
+        """Return all bytes until the end. Raises ValueError for more than MAX_BODY."""
         while len(self._arrived) <= MAX_BODY:
             if not self._receive():
                 return self._arrived
-        raise _TooLong
+        raise ValueError("too large")
 
 
 def _read_answer(incoming: _Incoming) -> tuple[int, bytes]:
-    """Return status and body of an answer. Raises ValueError where it is not HTTP, _TooLong, OSError."""
-    status = _CONTINUE
-    while _CONTINUE <= status < _OK:
-        first, *lines = incoming.read_to(b"\r\n\r\n").split(b"\r\n")
-        version, code, *_ = first.split()
-        if not version.startswith(b"HTTP/1."):
-            raise ValueError("another protocol")
-        status = int(code)
+    """Return status and body of an answer. Raises ValueError where it is not HTTP, OSError."""
+    first, *lines = incoming.read_to(b"\r\n\r\n").split(b"\r\n")
+    version, code, *_ = first.split()
+    if not version.startswith(b"HTTP/1."):
+        raise ValueError("another protocol")
+    status = int(code)
     fields = {name.strip().lower(): value.strip().lower() for name, _, value in (line.partition(b":") for line in lines)}
     if fields.get(b"transfer-encoding") == b"chunked":
         body = b""
         while size := int(incoming.read_to(b"\r\n").partition(b";")[0], 16):
             body += incoming.read(size)
             if len(body) > MAX_BODY:
-                raise _TooLong
+                raise ValueError("too large")
             incoming.read(len(b"\r\n"))
         return status, body
     length = fields.get(b"content-length")
