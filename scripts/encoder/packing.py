@@ -16,6 +16,7 @@ from subcog_hooks.embed.layout import (
     HEADER,
     LANES,
     SCALE,
+    EncoderUnusable,
     PackedEncoder,
     PackedFile,
     hash_head,
@@ -43,7 +44,7 @@ def check_encoder(path: str, kind: type[PackedFile] = PackedEncoder) -> None:
     with open(path, "rb") as file:
         file.seek(HEADER)
         if zlib.crc32(file.read()) != packed.checksum:
-            raise packed.damage("its checksum does not hold")
+            raise EncoderUnusable(f"{path}: its checksum does not hold")
 
 
 def write_encoder(

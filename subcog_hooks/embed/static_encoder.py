@@ -184,7 +184,7 @@ class StaticEncoder(PackedEncoder):
         if not ids:
             return []
         rows = ids + [self.tokens + (a * OF_FIRST + b * OF_SECOND) % self.bigrams for a, b in pairwise(ids)]
-        return layout.sum_records([self.record(row) for row in rows], self)
+        return layout.sum_records([self.record(row) for row in rows])
 
 
 _opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2 ms, and most texts are English

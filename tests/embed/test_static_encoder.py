@@ -258,13 +258,6 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
             layout.PackedEncoder(str(location))
 
 
-def test_an_id_that_has_no_row_is_damage(small_path: str) -> None:
-    content = Path(small_path).read_bytes()
-    Path(small_path).write_bytes(content.replace(b"\xfftoken\xff\x00\x00\x02", b"\xfftoken\xff\x00\x00\x7f"))
-    with pytest.raises(layout.EncoderUnusable, match="there is no token 127"):
-        match(small_path, b"token")
-
-
 TEXT = st.text(st.characters(codec="utf-8").filter(material.is_stable))
 
 
