@@ -371,7 +371,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
         0.0,
         HOUR_S,
         _embed_memories,
-        catch_up.is_enabled,
+        _is_on("embedding.background"),
         lambda home: catch_up.is_embedding_due(home) or catch_up.is_embedding_due(home.sessions),
     ),
 )

@@ -158,7 +158,7 @@ def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
     elif is_held(catch_up.lock_of(home, space)):
         yield good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
     else:
-        is_left = catch_up.is_enabled(loading.load(home)) and detached.may_start()
+        is_left = loading.load(home)["embedding.background"] and detached.may_start()
         next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
         if is_held(home.jobs_lock):
             next_step = "the process at rest"

@@ -53,7 +53,7 @@ def embed_briefly(store: Store, space: Space) -> int:
     They are left to another process that is at work on them and does not give way.
     """
     home = context.home()
-    if not catch_up.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
+    if not loading.load(home)["embedding.background"] or not os.access(home.root, os.W_OK):
         return 0
     ends_at = time.monotonic() + BRIEF_S
     try:
@@ -182,7 +182,7 @@ def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; 
     write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     remark = ""
-    if pending and catch_up.is_enabled(loading.load(home)) and detached.may_start():
+    if pending and loading.load(home)["embedding.background"] and detached.may_start():
         memories = pluralize(pending, "memory is", "memories are")
         remark = f"; {memories} embedded in the background, `subcog models list` counts them"
     elif pending:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.neural_encoder import DocumentEmbedder
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.settings.defaults import Settings
 
     Progress = Callable[[int], None]
 
@@ -42,13 +41,10 @@ PLAIN_TEXT = "The gate is shut."  # a text that every model takes
 
 @record
 class Patience:
-    """Sharing of the work with other processes.
+    """Sharing of the work with other processes."""
 
-    wait_ms: the wait for another process at work; is_urgent: whether that process gives way, within a group.
-    """
-
-    wait_ms: int
-    is_urgent: bool
+    wait_ms: int  # for another process at work
+    is_urgent: bool  # That process gives way, within a group.
 
 
 FOREGROUND = Patience(120_000, is_urgent=True)  # the process at work gives way within its group
@@ -199,16 +195,11 @@ class _Work:
         return [list(islice(vectors, len(of_text))) for of_text in parts]
 
     def _embed_text_alone(self, embedder: DocumentEmbedder, parts: list[str]) -> list[bytes]:
-        whole, *its_passages = parts
         try:
-            vectors = list(embedder.embed([whole]))
+            return list(self._with_pauses(embedder.embed(parts)))
         except ModelError:
             self.refused += 1
             return [bytes(self.space.dimension)]
-        try:
-            return vectors + list(self._with_pauses(embedder.embed(its_passages)))
-        except ModelError:
-            return vectors
 
     def _with_pauses(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
         for vector in vectors:
@@ -230,19 +221,13 @@ def _split_in_groups(
         group.append((content_hash, text, keys))
         characters += min(len(text), max_read)
         if len(text) > LENGTH_WITH_PASSAGES:
-            characters += min(
-                len(text) * neural_encoder.WINDOW // neural_encoder.STEP, neural_encoder.MAX_PASSAGES * LENGTH_WITH_PASSAGES
-            )
+            in_passages = len(text) * neural_encoder.WINDOW // neural_encoder.STEP
+            characters += min(in_passages, neural_encoder.MAX_PASSAGES * LENGTH_WITH_PASSAGES)
         if len(group) == max_texts or characters >= max_characters:
             yield group
             group, characters = [], 0
     if group:
         yield group
-
-
-def is_enabled(settings: Settings) -> bool:
-    """Return whether the user wants memories to be embedded in the background."""
-    return bool(settings["embedding.background"])
 
 
 def is_embedding_due(home: Home) -> bool:

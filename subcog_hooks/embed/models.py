@@ -5,17 +5,16 @@ A model of fastembed's catalogue is pulled, or copied from a folder with its fil
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import tempfile
 from contextlib import closing, suppress
-from dataclasses import dataclass
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
 from subcog_hooks.core.files import make_private_folder, read_regular
 from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
+from subcog_hooks.core.records import record
 from subcog_hooks.embed import static_encoder
 from subcog_hooks.embed.layout import to_int8
 from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
@@ -154,8 +153,6 @@ def size_of(space: Space) -> int:
 
 def remove_model(home: Home, space: Space) -> None:
     """Delete a pulled model, not its vectors; of a linked folder only the link. Raises ModelError."""
-    import tempfile  # rarely needed, and every search loads this module
-
     try:
         aside = tempfile.mkdtemp(prefix=PARTIAL_PREFIX, dir=home.models)
         os.rename(space.folder, os.path.join(aside, "removed"))  # other processes see all of it or nothing
@@ -169,8 +166,6 @@ def delete_folder(path: str) -> None:
     if os.path.islink(path):
         os.unlink(path)
     elif os.path.exists(path):
-        import shutil
-
         shutil.rmtree(path)
 
 
@@ -282,7 +277,7 @@ _HUB = "https://huggingface.co"
 _LIST = "https://qdrant.github.io/fastembed/examples/Supported_Models/"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CatalogueEntry:
     """A model of the catalogue: fastembed's name, the dimension, the repository on the hub, and its own files."""
 
@@ -356,10 +351,7 @@ def _find_entry(name: str) -> CatalogueEntry:
     entry_of_name = entry_by_model.get(name.lower()) or by_slug.get(name.lower())
     if entry_of_name:
         return entry_of_name
-    short = {entry.model.lower().rpartition("/")[2]: entry.model for entry in entry_by_model.values()}
-    close = difflib.get_close_matches(name.lower().rpartition("/")[2], list(short), n=3, cutoff=0.5)
-    hint = f"there are, for instance, {', '.join(short[model] for model in close)}" if close else f"{_LIST} names all"
-    raise UsageError(f"{name[:80]!r} is not a text model of fastembed's catalogue", hint)
+    raise UsageError(f"{name[:80]!r} is not a text model of fastembed's catalogue", f"{_LIST} names all")
 
 
 def find_leftovers(home: Home) -> list[str]:

@@ -11,6 +11,7 @@ import os
 import re
 import warnings
 from contextlib import closing
+from functools import cache
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import first_line, import_onnx_runtime
@@ -67,17 +68,7 @@ class PackagedModel:
         return vector
 
 
-_loaded: dict[tuple[object, ...], PackagedModel] = {}  # this process's model, by its folder and its files' stamps
-
-
-def load_packaged(folder: str) -> PackagedModel:
-    """Return the model of a folder, loaded once in a process while its files are unchanged. Raises like the class."""
-    statuses = [os.stat(os.path.join(folder, name)) for name in (MODEL, TOKENIZER)]
-    stamp = (folder, *[(status.st_size, status.st_mtime_ns) for status in statuses])
-    if stamp not in _loaded:
-        _loaded.clear()
-        _loaded[stamp] = PackagedModel(folder)
-    return _loaded[stamp]
+load_packaged = cache(PackagedModel)
 
 
 # Less than half of the packaged model's length, so that a passage is clearer than the vector of the whole. A shorter text has
@@ -126,7 +117,7 @@ class DocumentEmbedder:
         self._threads = threads
         self._of_document: Callable[[str], NumpyArray]
         self._of_query: Callable[[str], NumpyArray]
-        self._tokenizer: Tokenizer | None
+        self._tokenizer: Tokenizer
         try:
             if space.is_packaged:
                 packaged = load_packaged(space.folder)
@@ -140,9 +131,9 @@ class DocumentEmbedder:
             raise ModelError(
                 f"{space.model} cannot be loaded from {space.folder}: {first_line(error)}", space.remedy
             ) from error
-        truncation = (self._tokenizer.truncation if self._tokenizer else None) or {}  # The packaged model has 256 tokens.
+        truncation = self._tokenizer.truncation or {}  # The packaged model has 256 tokens.
         length = int(truncation.get("max_length", _USUAL_TOKENS))
-        if self._tokenizer is not None and length > MAX_TOKENS:
+        if length > MAX_TOKENS:
             self._tokenizer.enable_truncation(MAX_TOKENS)
         self._reads = min(length, MAX_TOKENS)  # tokens of a text
         self._splitter: Tokenizer | None = None
@@ -160,7 +151,7 @@ class DocumentEmbedder:
                 providers=["CPUExecutionProvider"],
                 threads=1,  # our threads are outside: its own give 85 documents a second on two busy cores, ours 190
             )
-        self._tokenizer = getattr(model.model, "tokenizer", None)  # every text model of fastembed 0.9 has one
+        self._tokenizer = vars(model.model)["tokenizer"]  # Every text model of fastembed 0.9 has one.
         self._of_document = lambda text: next(iter(model.passage_embed([text])))
         self._of_query = lambda text: next(iter(model.query_embed([text])))
 
@@ -180,11 +171,8 @@ class DocumentEmbedder:
     def passages(self, text: str) -> list[str]:
         """Return the passages of a text by the model's own tokens; a text no longer than a passage has none."""
         if self._splitter is None:
-            tokenizer = self._tokenizer
-            if tokenizer is None:
-                return []
             # A copy, 15 ms: another thread may be using the model's tokenizer, which truncates.
-            self._splitter = type(tokenizer).from_str(tokenizer.to_str())
+            self._splitter = type(self._tokenizer).from_str(self._tokenizer.to_str())
             self._splitter.no_truncation()
             self._splitter.no_padding()
         window = min(WINDOW, self._reads - self._splitter.num_special_tokens_to_add(is_pair=False))
@@ -298,8 +286,6 @@ def encode_many(texts: Iterable[str], path: str = static_encoder.PACKAGED) -> li
     with closing(PackedEncoder(path)) as packed:
         records = np.frombuffer(packed.all_records(), np.uint8).reshape(-1, packed.dimension + SCALE)
         scales = np.ascontiguousarray(records[:, -SCALE:]).view("<f4").reshape(-1)
-        if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise packed.bad_scale()
         ids_by_word: dict[str, list[int]] = {}
         encoded = []
         for text in texts:
