@@ -135,10 +135,9 @@ class Key(NamedTuple):
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if self.kind == _SOME and not {part.lower() for part in parts} <= {*self.words}:
             raise self._refusal(text[:MAX_NAME])
-        if self.kind in (_LIST, _NAMES):
-            for name in parts if self.kind == _LIST else ():
-                if is_ambiguous_name(name) or (not os.path.isabs(name) and os.path.isdir(name)):
-                    raise self._refusal(name[:MAX_NAME])
+        for name in parts if self.kind == _LIST else ():
+            if is_ambiguous_name(name) or (not os.path.isabs(name) and os.path.isdir(name)):
+                raise self._refusal(name[:MAX_NAME])
         if self.kind in (_SOME, _NAMES):
             text = ",".join(parts)
         return self.check_value(text.strip().lower() if self.kind in (_ONE, _SOME) else text.strip())
@@ -146,7 +145,7 @@ class Key(NamedTuple):
     def _refusal(self, value: object) -> ConfigError:
         """Return the error of a value. One of `llm` or `share` is not in it: it may be a secret in the wrong setting."""
         if self.name.startswith(("llm.", "share.")):
-            return ConfigError(f"{self.name} {_find_fault(self.kind, str(value))}, expected {self.expected}")
+            return ConfigError(f"{self.name} does not hold, expected {self.expected}")
         return ConfigError(f"{self.name} is {_shorten_value(value)}, expected {self.expected}")
 
 
@@ -158,14 +157,6 @@ def _shorten_value(value: object) -> str:
     except ValueError:  # Python writes no number of more than 4,300 digits
         return "a number of thousands of digits"
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
-
-
-def _find_fault(kind: str, text: str) -> str:
-    if kind == "address":
-        return "has a password or a query in it" if _has_more(text) else "is no address"
-    if kind == "server":
-        return "has a password in it" if _has_password(text) else "is no address"
-    return "is no full path" if kind == "path" else "does not hold"
 
 
 def _is_name(text: str) -> bool:
@@ -180,22 +171,14 @@ def _is_address(text: str) -> bool:
         is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-    return is_server and text.isascii() and _is_name(text) and not _has_more(text)
-
-
-def _has_more(text: str) -> bool:
-    return not set("@?#\\").isdisjoint(text)
+    return is_server and text.isascii() and _is_name(text) and set("@?#\\").isdisjoint(text)
 
 
 def _is_server(text: str) -> bool:
     """Return whether a text is a PostgreSQL server's address, or a service of libpq's, without a password."""
     is_address = text.startswith(("postgresql://", "postgres://", "service=")) and len(text) > len("service=")
-    return is_address and _is_name(text) and not _has_password(text)
-
-
-def _has_password(text: str) -> bool:
-    login = text.partition("://")[2].rpartition("@")[0]
-    return ":" in login or "password" in unquote(text).lower().partition("?")[2]
+    has_password = ":" in text.partition("://")[2].rpartition("@")[0] or "password" in unquote(text).lower().partition("?")[2]
+    return is_address and _is_name(text) and not has_password
 
 
 def _is_path(text: str) -> bool:
@@ -277,13 +260,16 @@ def parse_settings(raw: bytes, name: str, *, is_own: bool) -> Settings:
         if long_line := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > max_line), 0):
             return _unreadable_file(f"{name} line {long_line} is longer than {max_line:,} bytes", text, is_own=is_own)
         tables = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        return _unreadable_file(f"{name} is not UTF-8 at byte {error.start}", is_own=is_own)
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
         return _unreadable_file(f"{name} is not TOML: {error}", text, is_own=is_own)
     values: dict[str, Value] = {}
     problems: list[str] = []
-    pairs = _flatten(tables)
+    pairs: list[tuple[str, object]] = []
+    for key_name, value in tables.items():
+        if isinstance(value, dict):
+            pairs += [(f"{key_name}.{member}", inner) for member, inner in value.items()]
+        else:
+            pairs.append((key_name, value))
     line_numbers = _line_numbers(text)
     for key_name, value in pairs:
         try:
@@ -315,16 +301,6 @@ def _check_value(name: str, value: object, *, is_own: bool) -> Value:
     if KEYS[name].is_personal and not is_own:
         raise ConfigError(f"{name} is left to your own config.toml")
     return KEYS[name].check_value(value)
-
-
-def _flatten(tables: dict[str, object]) -> list[tuple[str, object]]:
-    pairs: list[tuple[str, object]] = []
-    for name, value in tables.items():
-        if isinstance(value, dict):
-            pairs += [(f"{name}.{inner}", inner_value) for inner, inner_value in value.items()]
-        else:
-            pairs.append((name, value))
-    return pairs
 
 
 def _line_numbers(text: str) -> dict[str, int]:

@@ -60,9 +60,9 @@ def test_a_text_is_written_read_and_taken_back(subcog: Run, home: Home, monkeypa
 
 def test_what_does_not_hold_is_refused_without_a_secret(subcog: Run, home: Home) -> None:
     for key, value, message in (
-        ("llm.base_url", "localhost:11434", "llm.base_url is no address, expected an address such as"),
-        ("llm.base_url", "https://me:hunter2@llm.example.org", "llm.base_url has a password or a query in it, expected an"),
-        ("llm.key_file", "sk-hunter2", "llm.key_file is no full path, expected that of a file, such as ~/.keys/llm"),
+        ("llm.base_url", "localhost:11434", "llm.base_url does not hold, expected an address such as"),
+        ("llm.base_url", "https://me:hunter2@llm.example.org", "llm.base_url does not hold, expected an"),
+        ("llm.key_file", "sk-hunter2", "llm.key_file does not hold, expected the full path of a file, such as ~/.keys/llm"),
         ("llm.provider", "ollama", "llm.provider does not hold, expected none, anthropic or openai"),
         ("llm.model", "two words", "llm.model does not hold, expected the name that the provider has for it"),
         ("embedding.model", "", "embedding.model is '', expected a model of `subcog models list`"),

@@ -179,7 +179,7 @@ def test_a_name_is_one_printable_word(text: str) -> None:
 def test_invalid_server_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         KEYS["llm.base_url"].from_text(text)
-    assert refused.value.message.startswith("llm.base_url is no address, expected an address such as http://")
+    assert refused.value.message.startswith("llm.base_url does not hold, expected an address such as http://")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_invalid_server_address_is_refused(text: str) -> None:
 def test_address_with_a_possible_secret_is_refused_unshown(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         KEYS["llm.base_url"].check_value(text)
-    assert refused.value.message.startswith("llm.base_url has a password or a query in it, expected an address such as ")
+    assert refused.value.message.startswith("llm.base_url does not hold, expected an address such as ")
     assert "hunter2" not in refused.value.message
 
 
@@ -198,7 +198,7 @@ def test_address_with_a_possible_secret_is_refused_unshown(text: str) -> None:
 def test_invalid_path_may_be_the_key_and_is_not_shown(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         KEYS["llm.key_file"].check_value(text)
-    assert refused.value.message == "llm.key_file is no full path, expected that of a file, such as ~/.keys/llm"
+    assert refused.value.message == "llm.key_file does not hold, expected the full path of a file, such as ~/.keys/llm"
 
 
 @pytest.mark.parametrize("name", ["llm.model", "llm.base_url", "llm.key_file", "llm.provider"])
