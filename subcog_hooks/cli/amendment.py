@@ -1,12 +1,11 @@
 """Changes of stored memories: as a text in $EDITOR; made, replaced, forgotten and erased."""
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from subcog_hooks.capture import jsonl
@@ -51,9 +50,10 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
         raise UsageError("no editor is set, and no terminal is there", "give options, or set EDITOR")
     command = command or ("notepad" if os.name == "nt" else "vi")
     edits = context.home().edits
-    fields = _fields(memory, keeps_status=keeps_status)
-    lines = [f"{name}: {value}" for name, value in fields.items()]
-    lines += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
+    fields = _shown_fields(memory)
+    if keeps_status:
+        del fields["status"]
+    lines = [f"{name}: {line}" for name, shown in fields.items() for line in shown or [""]]
     make_private_folder(edits)
     with ExitStack() as cleanup:
         try:
@@ -63,21 +63,13 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
             create_private_file(path)
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write("\n".join([_HEADER, *lines, _DASHES, memory.content]) + "\n")
-        except OSError as error:
-            raise UsageError(
-                f"no file to edit can be made in {edits}: {error.strerror}", "check its permissions and the disk"
-            ) from error
-        try:
             done = subprocess.run([*_split_command(command, is_windows=os.name == "nt"), path], check=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"the editor {command!r} cannot be started: {error}", "set EDITOR") from error
-        if done.returncode:
-            raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
-        try:
+            if done.returncode:
+                raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
             with open(path, "rb") as file_read:
                 written = file_read.read()
-        except OSError as error:
-            raise UsageError(f"{path} is gone: {error.strerror}", "nothing was changed") from error
+        except (OSError, ValueError) as error:
+            raise UsageError(f"the editor {command!r} failed: {error}", "set EDITOR, or check the disk") from error
         try:
             yield _read_changes(inputs.decode(written, "the edited text"), memory, fields, origin)
         except SubcogError as error:
@@ -106,24 +98,11 @@ def find_edit_folders(home: Home) -> list[str]:
         return []
 
 
-def remove_edits(home: Home, ids: Iterable[str]) -> None:
-    """Remove the edited texts of these memories. Raises StoreError."""
-    name_pattern = re.compile(f"({'|'.join(map(re.escape, ids))})-[a-z0-9_]{{8}}")
-    for folder in find_edit_folders(home):
-        if name_pattern.fullmatch(os.path.basename(folder)):
-            try:
-                shutil.rmtree(folder)
-            except OSError as error:
-                raise StoreError(f"{folder} cannot be removed: {error.strerror}", "delete it") from error
-
-
 def describe_changes(before: Memory, after: Memory) -> list[str]:
     """Return a line for each field of a memory that an edit changed, with its old value; of a text with the new one alone."""
     old, new = (
         {
-            **_fields(memory, keeps_status=True),
-            **{name: "; ".join(entries) for name, entries in _entries(memory).items()},
-            "status": memory.status,
+            **{name: "; ".join(lines) for name, lines in _shown_fields(memory).items()},
             "trust": memory.trust,
             "expires": "" if memory.expires_at is None else day(memory.expires_at),
         }
@@ -137,58 +116,66 @@ def _shorten(text: str) -> str:
     return cut(safe(text), MAX_SHOWN) or "none"
 
 
-def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
-    lists = {name: ", ".join(map(_one_line_entry, getattr(memory, name))) for name in _JOINED}
+def _shown_fields(memory: Memory) -> dict[str, list[str]]:
+    """Return the lines of each field that can be edited: one line, or one for each entry of a field in `_REPEATED`."""
     standing = next(word for word, value in _STANDING.items() if value is memory.standing)
-    numbers = {"priority": str(memory.priority), "standing": standing}
-    status = {} if keeps_status else {"status": memory.status}
-    return {"namespace": memory.namespace, **status, **numbers, **lists}
-
-
-def _entries(memory: Memory) -> dict[str, list[str]]:
-    return {
-        "trigger": list(map(_one_line_entry, memory.triggers)),
-        "path": list(map(_one_line_entry, memory.paths)),
-        "when": list(map(_one_line_entry, inputs.condition_texts(memory.when))),
+    fields: dict[str, Sequence[str]] = {
+        "namespace": [memory.namespace],
+        "status": [memory.status],
+        "priority": [str(memory.priority)],
+        "standing": [standing],
+        **{name: [", ".join(getattr(memory, name))] for name in _JOINED},
+        "trigger": memory.triggers,
+        "path": memory.paths,
+        "when": inputs.condition_texts(memory.when),
         "question": [question.text for question in memory.questions],
     }
+    return {name: list(map(_one_line, lines)) for name, lines in fields.items()}
 
 
-def _one_line_entry(entry: str) -> str:
-    return entry.strip() if entry.isprintable() else " ".join(entry.split())
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _read_changes(text: str, memory: Memory, before: Mapping[str, str], origin: str) -> dict[str, object]:
-    """Return the fields that a text changes. before: the fields of one value that the text began with."""
+def _read_changes(text: str, memory: Memory, before: Mapping[str, list[str]], origin: str) -> dict[str, object]:
+    """Return the fields that a text changes. before: the lines of each field that the text began with."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # The editor wrote line ends of its own.
     head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
     if not dashes:
         raise InvalidMemory("the line of dashes is gone")
-    entries_before = _entries(memory)
-    entries: dict[str, list[str]] = {name: [] for name in _REPEATED}
-    changes: dict[str, object] = {}
+    fields: dict[str, list[str]] = {name: [] for name in before}
     for line in head.split("\n"):
-        name, colon, value = (part.strip() for part in line.partition(":"))
         if line.startswith("#") or not line.strip():
             continue
-        if not colon or name not in (*before, *entries):
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon or name not in fields:
             raise InvalidMemory(f"{name!r} is not a field that can be edited here")
-        if name in entries:
-            entries[name] += [value] if value else []
-        elif value != before[name]:
-            changes[name] = _parse_field(name, value)
-    for name, lines in entries.items():
-        if lines != entries_before[name]:
-            changes[_REPEATED[name]] = _parse_entries(name, lines, memory, origin)
+        if name not in _REPEATED:
+            fields[name] = [value]
+        elif value:
+            fields[name].append(value)
+    changes = {
+        _REPEATED.get(name, name): _parse_lines(name, lines, memory, origin)
+        for name, lines in fields.items()
+        if lines != before[name] and (lines or name in _REPEATED)  # Without its line, another field stays as it is.
+    }
     if content.strip() and content.removesuffix("\n") not in (memory.content, memory.content.replace("\r\n", "\n")):
         changes["content"] = content.removesuffix("\n")
     return changes
 
 
-def _parse_field(name: str, text: str) -> object:
+def _parse_lines(name: str, lines: list[str], memory: Memory, origin: str) -> object:
+    if name == "when":
+        return condition_syntax.parse_conditions(lines)
+    if name == "question":
+        return memory_checks.questions_by(lines, origin, memory.questions)
+    if name in _REPEATED:
+        stored = {_one_line(entry): entry for entry in reversed(getattr(memory, _REPEATED[name]))}
+        return tuple(dict.fromkeys(stored.get(line, line) for line in lines))  # An unchanged line is the stored entry.
+    (text,) = lines
     if name == "priority":
-        if not (text.isascii() and text.isdecimal() and len(text) <= 3):
+        if not (text.isdecimal() and len(text) <= 3):
             raise InvalidMemory(f"priority is {text[:80]!r}", "expected a whole number, 0 to 100")
         return int(text)
     if name == "standing":
@@ -198,21 +185,14 @@ def _parse_field(name: str, text: str) -> object:
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
 
 
-def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
-    if name == "when":
-        return condition_syntax.parse_conditions(lines)
-    if name == "question":
-        return memory_checks.questions_by(lines, origin, memory.questions)
-    stored = {_one_line_entry(entry): entry for entry in reversed(getattr(memory, _REPEATED[name]))}
-    return tuple(dict.fromkeys(stored.get(line, line) for line in lines))  # An unchanged line is the entry as it was stored.
-
-
 def erase(store: Store, memories: Sequence[Memory]) -> None:
     """Erase memories from the store, its log, the index, the vectors and edited texts. Raises StoreError."""
-    home = store.home
-    store.purge([memory.id for memory in memories])
+    home, ids = store.home, [memory.id for memory in memories]
+    store.purge(ids)
     with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
-        cleanup.callback(remove_edits, home, [memory.id for memory in memories])
+        for folder in find_edit_folders(home):
+            if os.path.basename(folder).rpartition("-")[0] in ids:
+                cleanup.callback(shutil.rmtree, folder)
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)

@@ -1,6 +1,7 @@
 """`subcog edit`, `forget` and `supersede`."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -33,9 +34,7 @@ def _replacing(flag: str, metavar: str, name: str) -> Any:
 
 def edit(
     ids: _Ids,
-    content: Annotated[
-        str | None, Option("--content", metavar="TEXT", help="The new text, or - to read it from standard input.")
-    ] = None,
+    content: Annotated[str | None, Option(help="The new text, or - to read it from standard input.")] = None,
     namespace: Annotated[str | None, namespace_option("The new namespace.")] = None,
     tag: Annotated[
         Texts, tag_option("A tag, given several times for several. They replace all old tags; '' removes them.")
@@ -48,16 +47,15 @@ def edit(
     standing: Annotated[
         bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
-    priority: Annotated[int | None, Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")] = None,
+    priority: Annotated[int | None, Option(metavar="NUMBER", min=0, max=100, help="The new priority.")] = None,
     trust: Annotated[
-        str | None,
-        Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
+        str | None, Option(metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more.")
     ] = None,
     status: Annotated[str | None, status_option("The new status: " + ", ".join(STATUSES) + ".")] = None,
     project: Annotated[str | None, project_option("Move it to this project; `here` is the project of this folder.")] = None,
     user: Annotated[bool, Option("--user", help="Make it count in all your projects.")] = False,
     expires: Annotated[
-        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
+        str | None, Option(metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
     as_user: AsUser = False,
 ) -> None:
@@ -96,13 +94,31 @@ def edit(
 
 
 def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool) -> None:
+    """Change memories by the fields given, one in the editor without any."""
+    asked_by = author.origin(as_user=as_user)
+    removed: list[Removed] = []
+
+    def change(stored: Memory, edits: Mapping[str, object] | None = None) -> Memory:
+        if edits is not None:
+            after = amendment.apply_edits(memories[0], stored, edits)
+        else:
+            fields = dict(changes)
+            if isinstance(texts := fields.get("questions"), tuple):
+                fields["questions"] = memory_checks.questions_by(texts, asked_by, stored.questions)
+            after = amendment.apply_changes(stored, fields)
+        is_agents = author.is_agent() and not as_user and after.content_hash != stored.content_hash
+        return after.with_changes(trust=AGENT) if is_agents else after
+
     with context.writing() as store:
         memories = context.find_memories(store, ids)
         author.require_consent(memories, as_user=as_user, status=status)
         for memory in memories:
             author.require_storing_rights(memory, as_user=as_user)
-        removed: list[Removed] = []
-        edited = _change_memories(memories, changes, store, removed, as_user=as_user)
+        if changes:
+            edited = amendment.amend_all(memories, change, store, removed)
+        else:
+            with edit_in_editor(memories[0], asked_by) as edits:
+                edited = amendment.amend_all(memories, partial(change, edits=edits), store, removed)
         if not edited:
             terminal.say("nothing changed")
             return
@@ -119,35 +135,6 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
     embedding.start_background_jobs()
 
 
-def _change_memories(
-    memories: list[Memory], changes: Mapping[str, object], store: Store, removed: list[Removed], *, as_user: bool
-) -> list[tuple[Memory, Memory]]:
-    """Change memories by the fields given, one in the editor without any. Return the changed ones, before and after."""
-    asked_by = author.origin(as_user=as_user)
-
-    def change(stored: Memory) -> Memory:
-        fields = dict(changes)
-        if isinstance(texts := fields.get("questions"), tuple):
-            fields["questions"] = memory_checks.questions_by(texts, asked_by, stored.questions)
-        return _lower_trust(stored, amendment.apply_changes(stored, fields), as_user=as_user)
-
-    if changes:
-        return amendment.amend_all(memories, change, store, removed)
-    (shown,) = memories
-    with edit_in_editor(shown, asked_by) as edits:
-        return amendment.amend_all(
-            memories,
-            lambda stored: _lower_trust(stored, amendment.apply_edits(shown, stored, edits), as_user=as_user),
-            store,
-            removed,
-        )
-
-
-def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
-    return after.with_changes(trust=AGENT) if is_agents else after
-
-
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else () if values == [""] else tuple(values)
 
@@ -155,8 +142,7 @@ def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
 def forget(
     ids: Annotated[list[str] | None, Argument(metavar="ID...", help="The ids of the memories, or their beginnings.")] = None,
     session: Annotated[
-        str | None,
-        Option("--session", metavar="ID", help="Purge all that can be searched of this past session, which is not read again."),
+        str | None, Option(metavar="ID", help="Purge all that can be searched of this past session, which is not read again.")
     ] = None,
     purge: Annotated[bool, Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")] = False,
     everywhere: Annotated[
@@ -182,6 +168,7 @@ def forget(
         return
     if not ids:
         raise UsageError("no id was given", "`subcog list` shows the ids")
+    purge = purge or everywhere
     with context.writing() as store:
         memories = context.find_memories(store, ids)
         lost_versions: list[Memory] = []
@@ -190,21 +177,21 @@ def forget(
 
             sharing.require_shared(memories)
             lost_versions = _find_kept_versions(store, memories, LOST_PREFIX)
-        kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge or everywhere else []
+        kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge else []
         author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
-        if (purge or everywhere) and not yes:
-            _confirm_purge([*memories, *kept_versions])
+        if purge and not yes:
+            _confirm_purge([*memories, *kept_versions], count_memories(len(memories) + len(kept_versions)))
         memories += lost_versions
         if everywhere:
             sharing.erase_on_server(memories)  # the server first: if it fails, the command can be repeated
         memories += kept_versions
-        if purge or everywhere:
+        if purge:
             amendment.erase(store, memories)
         else:
             amendment.mark_forgotten(store, [memory for memory in memories if memory.status != "deleted"])
     for memory in memories:
         forgotten = "already forgotten" if memory.status == "deleted" else "forgotten"
-        terminal.say(f"{'purged' if purge or everywhere else forgotten}: {memory.id} {safe(memory.content)[:80]}")
+        terminal.say(f"{'purged' if purge else forgotten}: {memory.id} {safe(memory.content)[:80]}")
 
 
 def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user: bool) -> None:
@@ -221,7 +208,7 @@ def _forget_episodes(ids: list[str], session: str | None, *, yes: bool, as_user:
                 f"nothing is kept of a session {safe(session or '')[:80]!r}", "`search --sessions --json` names them"
             )
         if not yes:
-            _confirm_purge(episodes, "exchange")
+            _confirm_purge(episodes, pluralize(len(episodes), "exchange"))
         if session is not None:
             store.never_read(session)
         amendment.erase(store, episodes)
@@ -236,9 +223,7 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
     return [version for version in versions if version.superseded_by in ids and version.id not in ids]
 
 
-def _confirm_purge(memories: list[Memory], noun: str = "") -> None:
-    """Ask whether to purge. noun: for episodes, in the singular."""
-    count = pluralize(len(memories), noun) if noun else count_memories(len(memories))
+def _confirm_purge(memories: list[Memory], count: str) -> None:
     if not terminal.interactive:
         raise UsageError(f"purging {count} cannot be undone", "give --yes")
     for memory in memories:

@@ -251,7 +251,7 @@ def test_no_editor_opens_where_nobody_types(subcog: Run, monkeypatch: MonkeyPatc
     assert subcog("edit", id_, "--content", "-", stdin=b"Sessions last a day").code == 0
     assert show_json(subcog, id_)["content"] == "Sessions last a day"
     monkeypatch.setenv("EDITOR", "/nowhere/ed")
-    assert "the editor '/nowhere/ed' cannot be started" in subcog("edit", id_).err
+    assert "the editor '/nowhere/ed' failed" in subcog("edit", id_).err
 
 
 def test_several_memories_are_edited_all_or_none(subcog: Run, store: Store, make: Maker) -> None:
