@@ -37,30 +37,23 @@ def remember(
     ] = DEFAULT_NAMESPACE,
     tag: Annotated[Texts, tag_option("A tag; may be given several times.")] = None,
     keyword: Annotated[
-        Texts,
-        Option("--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."),
+        Texts, Option(metavar="WORD", help="A word to find it by that is not in the text; may be given several times.")
     ] = None,
     trigger: Annotated[
         Texts,
         Option(
-            "--trigger",
             metavar="REGEX",
-            help="Give it to the agent when a prompt or a command matches this regular expression (RE2). It matches inside "
-            "words too; \\b stands for a word's edge.",
+            help="Give it when a prompt or a command matches this regular expression (RE2). It matches inside words too; "
+            "\\b stands for a word's edge.",
         ),
     ] = None,
     path: Annotated[
         Texts,
-        Option(
-            "--path",
-            metavar="GLOB",
-            help="Give it to the agent when a tool touches a file that matches this glob, such as src/db/** or *.sql.",
-        ),
+        Option(metavar="GLOB", help="Give it when a tool touches a file that matches this glob, such as src/db/** or *.sql."),
     ] = None,
     when: Annotated[
         Texts,
         Option(
-            "--when",
             metavar="CONDITION",
             help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql. "
             "Without a trigger or a path, it is given as soon as it holds.",
@@ -68,46 +61,28 @@ def remember(
     ] = None,
     question: Annotated[
         Texts,
-        Option(
-            "--question",
-            metavar="TEXT",
-            help="A question that it answers, in other words than its own; up to "
-            f"{MAX_QUESTIONS}, of {MAX_QUESTION} characters each.",
-        ),
+        Option(help=f"A question that it answers, in other words; up to {MAX_QUESTIONS}, of {MAX_QUESTION} characters each."),
     ] = None,
     standing: Annotated[
-        bool | None,
-        Option(
-            "--standing/--no-standing",
-            help="Say that it holds in every session, or that it does not; otherwise its text tells.",
-        ),
+        bool | None, Option(help="Say that it holds in every session, or that it does not; otherwise its text tells.")
     ] = None,
     priority: Annotated[
         int | None,
-        Option(
-            "--priority",
-            metavar="NUMBER",
-            min=0,
-            max=100,
-            help="With 90 or more it is always given when one of its triggers matches.",
-        ),
+        Option(metavar="NUMBER", min=0, max=100, help="With 90 or more it is always given when one of its triggers matches."),
     ] = None,
     ask_before: Annotated[
         Texts,
         Option(
-            "--ask-before",
             metavar="COMMAND",
             help='Let Claude Code ask you before a command that begins so, such as "git push*", until the note ends.',
         ),
     ] = None,
     deny: Annotated[
-        Texts, Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so, until the note ends.")
+        Texts, Option(metavar="COMMAND", help="Let Claude Code run no command that begins so, until the note ends.")
     ] = None,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[str | None, project_option("Remember it for this project, not for this folder's.")] = None,
-    expires: Annotated[
-        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
-    ] = None,
+    expires: Annotated[str | None, Option(metavar="DATE", help="Forget it on this date, or after days such as 30d.")] = None,
     supersedes: Annotated[str | None, id_option("--supersedes", "The id of an older memory that it replaces.")] = None,
     json_: Annotated[bool, Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
