@@ -41,8 +41,6 @@ from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import project
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import RecordedVerdict
 from subcog_hooks.text.sanitise import utf16_units
 
 INTENT_WAIT_MS = 200
@@ -58,7 +56,16 @@ def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
     with open_examiner() as examine:
         examined = examine(text)
     with context.reading() as store:
-        verdict = _decide(text, settings, store)
+        verdict = None
+        if store is None:
+            terminal.say("there are no memories yet, so the hook is silent; `subcog remember` makes the first")
+        else:
+            context.index_of(store)  # a hook without an index is silent
+            try:
+                with context.open_state(terminal.say) as state:
+                    verdict = decide_dry(text, context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
+            except StoreError as error:
+                terminal.say_once(error.message)
         if as_json:
             record = intent_record(text, examined, settings if explain else None)
             terminal.json({**record, "decision": verdict and lookup.verdict_fields(verdict)}, indent=1)
@@ -68,20 +75,6 @@ def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
             memories = store.by_ids([candidate.id for candidate in verdict.candidates])
             parts = [*verdict_view.outcome_view(verdict, verdict_view.ViewData(memories, is_explained=explain)), ""]
     terminal.page(Group(*parts, intent_view(text, examined, explain=explain)))
-
-
-def _decide(text: str, settings: Settings, store: Store | None) -> RecordedVerdict | None:
-    """Return the hook's decision on a prompt at the beginning of a session; None without a store or a usable state."""
-    if store is None:
-        terminal.say("there are no memories yet, so the hook is silent; `subcog remember` makes the first")
-        return None
-    context.index_of(store)  # a hook without an index is silent
-    try:
-        with context.open_state(terminal.say) as state:
-            return decide_dry(text, context.home(), context.here(), settings, state, Deadline(DECIDING_MS))
-    except StoreError as error:
-        terminal.say_once(error.message)
-        return None
 
 
 @contextmanager
@@ -101,17 +94,7 @@ def open_examiner() -> Iterator[Callable[[str], Intent]]:
             terminal.say_once(error.message)
         store = opened.enter_context(context.reading())
         rarity_of = words.rarity_in_index(context.index_of(store)) if store else None
-
-        def examine(text: str, usable_state: State | None = state) -> Intent:
-            try:
-                return examine_prompt(text, settings, context.home(), usable_state, rarity_of)
-            except StoreError as error:
-                if usable_state is None:
-                    raise
-                terminal.say_once(error.message)
-                return examine(text, None)
-
-        yield examine
+        yield lambda text: examine_prompt(text, settings, context.home(), state, rarity_of)
 
 
 def examine_prompt(
@@ -171,22 +154,18 @@ def intent_record(text: str, examined: Intent, explain: Settings | None = None) 
 
 def intent_view(text: str, examined: Intent, *, explain: bool = False) -> RenderableType:
     """Return an intent for people; explain: with the signals and the LLM's answer."""
-    line = Text()
-    line.append(examined.type, style=DIM if examined.type == NONE else ACCENT)
-    line.append(f"  {examined.confidence:.2f}")
-    if examined.topics:
-        line.append("  topics: " + ", ".join(map(safe, examined.topics)))
-    about = [f"told by {examined.source}", f"llm {examined.llm_status}", f"{classify_query(text)} query"]
-    about.append(f"{examined.seconds * 1000:.1f} ms")
-    if examined.keywords and not explain:
-        about.insert(0, "signals: " + ", ".join(examined.keywords))
-    parts: list[RenderableType] = [line, Text("; ".join(about), style=DIM)]
-    if explain:
-        parts += ["", *_explanation_rows(examined)]
-    return Group(*parts)
-
-
-def _explanation_rows(examined: Intent) -> list[RenderableType]:
+    topics = f"  topics: {', '.join(map(safe, examined.topics))}" if examined.topics else ""
+    style = DIM if examined.type == NONE else ACCENT
+    signs = f"signals: {', '.join(examined.keywords)}; " if examined.keywords and not explain else ""
+    about = (
+        f"told by {examined.source}; llm {examined.llm_status}; {classify_query(text)} query; {examined.seconds * 1000:.1f} ms"
+    )
+    parts: list[RenderableType] = [
+        Text.assemble((examined.type, style), f"  {examined.confidence:.2f}{topics}"),
+        Text(signs + about, style=DIM),
+    ]
+    if not explain:
+        return Group(*parts)
     reading = examined.reading
     assert reading is not None
     signals = plain_table()
@@ -195,13 +174,11 @@ def _explanation_rows(examined: Intent) -> list[RenderableType]:
         signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=is_short, overflow="fold")
     for signal in reading.fired:
         signals.add_row(Text(signal.name), Text(signal.family, style=ACCENT), f"{signal.weight:+.2f}", Text(safe(signal.text)))
-    return [
-        signals if reading.fired else Text("no signal fired"),
-        "",
-        Text("shape  ", style=DIM) + Text(", ".join(reading.cues) or "none"),
-        Text("llm    ", style=DIM) + Text(_llm_summary(examined)),
-        Text("merge  ", style=DIM) + Text(examined.row),
-    ]
+    parts += ["", signals if reading.fired else Text("no signal fired"), ""]
+    shape, llm = ", ".join(reading.cues) or "none", _llm_summary(examined)
+    for name, line in (("shape", shape), ("llm", llm), ("merge", examined.row)):
+        parts.append(Text.assemble((f"{name:<7}", DIM), line))
+    return Group(*parts)
 
 
 def _llm_summary(examined: Intent) -> str:
@@ -219,11 +196,7 @@ def intent(
     words: Annotated[Texts, Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")] = None,
     batch: Annotated[
         str | None,
-        Option(
-            "--batch",
-            metavar="FILE",
-            help='Read prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.',
-        ),
+        Option(metavar="FILE", help='Read prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.'),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     explain: Annotated[bool, Option("--explain", help="Add the signals, the LLM's answer, and the result of both.")] = False,

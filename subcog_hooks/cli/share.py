@@ -46,10 +46,8 @@ def init(
     project: Annotated[
         Texts, project_option("A project to share, given several times for several; without it, this folder's.")
     ] = None,
-    grant: Annotated[
-        Texts, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
-    ] = None,
-    grant_read: Annotated[Texts, Option("--grant-read", metavar="ROLE", help="A role that may read them.")] = None,
+    grant: Annotated[Texts, Option(metavar="ROLE", help="A role that may read and write the team's memories.")] = None,
+    grant_read: Annotated[Texts, Option(metavar="ROLE", help="A role that may read them.")] = None,
     yes: _Yes = False,
 ) -> None:
     """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks. Each role

@@ -25,7 +25,7 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, Memory, now_ms
 from subcog_hooks.store.past_runs import CutOff, SilentCall
 from subcog_hooks.store.state import State, is_paused
 from subcog_hooks.store.store_reader import Mark
-from subcog_hooks.store.verdicts import GIVEN, MAX_VERDICTS, PAUSED, RecordedVerdict
+from subcog_hooks.store.verdicts import MAX_VERDICTS, PAUSED, RecordedVerdict
 from subcog_hooks.text.typed_prompt import query_text
 
 TYPE_CHECKING = False
@@ -61,8 +61,6 @@ def mark_bad(id_: MemoryId, decision: DecisionId = "", undo: Undo = False) -> No
         raise UsageError(fact, lookup.why_not_stored())
     with context.reading() as store:
         memory = context.find_memory(store, id_)
-    if memory.status == "deleted":
-        raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
     with context.writing() as store:
         text = "\n".join((query_text(marked.prompt), *marked.borrowed))
         terms = alike.prompt_terms(text, context.index_of(store))
@@ -128,8 +126,6 @@ def _unmark(id_: str, decision: str) -> None:
         if not removed:
             fact = f"{memory.id} is not marked for {safe(decision)[:80]}"
             raise UsageError(fact, f"it is marked for the prompts of {', '.join(verdicts)}")
-        if decision and len(removed) > 1:
-            raise context.ambiguous_prefix(decision, removed)
         store.unmark(memory.seq, removed)
     terminal.say(f"no longer marked as wrong ({', '.join(removed)}): {lookup.memory_line(memory)}")
 
@@ -282,9 +278,9 @@ def _run_fields(run: RecordedVerdict | SilentCall | CutOff) -> dict[str, object]
 def _show_verdict(id_: str, *, everywhere: bool, as_json: bool, is_explained: bool) -> None:
     with lookup.open_state() as state:
         selected = lookup.find_verdict(state, id_) if id_ else lookup.find_prompt(state, everywhere=everywhere)
-        repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        giver_by_id = dict(state.run("SELECT memory, verdict FROM ledger WHERE session = ?", (selected.session,)))
-        givers = {memory: giver_by_id.get(memory, "") for memory in repeated_ids}
+        # A later verdict that has given a memory is one after a compaction.
+        sql = "SELECT memory, verdict FROM ledger WHERE session = ? AND verdict < ?"
+        givers = dict(state.run(sql, (selected.session, selected.id)))
         look = past_runs.find_second_look(state, selected)
         opened = {memory for memory, verdict in past_runs.find_openings(state) if verdict == selected.id}
         is_still_paused = selected.outcome == PAUSED and is_paused(state, now_ms())
@@ -297,9 +293,7 @@ def _show_verdict(id_: str, *, everywhere: bool, as_json: bool, is_explained: bo
     with context.reading() as store:
         data = verdict_view.ViewData(
             memories=store.by_ids([candidate.id for candidate in selected.candidates]) if store else {},
-            given={
-                memory: giver for memory, giver in givers.items() if giver < selected.id
-            },  # A later one is after a compaction.
+            given=givers,
             is_explained=is_explained,
             look=look,
             opened=opened,

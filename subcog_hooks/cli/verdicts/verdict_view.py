@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from subcog_hooks.recall import relevance
 from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.store import verdicts as outcomes
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.verdicts import Candidate, RecordedVerdict
+from subcog_hooks.store.verdicts import Candidate, PromptIntent, RecordedVerdict
 from subcog_hooks.text.sanitise import cut
 
 MAX_EXPLAINED = 3  # candidates
@@ -31,9 +32,8 @@ FACTORS = ("for its namespace", "for marks (`why bad`)")  # in the order of a ca
 def arithmetic_view(verdict: RecordedVerdict) -> Iterator[RenderableType]:
     """Yield the computation of the relevance of the best candidates."""
     with_terms = [candidate for candidate in verdict.candidates if candidate.terms]
-    explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
     bar = verdict.settings.needed if verdict.settings else 0.0
-    for candidate in explained:
+    for candidate in sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]:
         weights = relevance.model_weights(tuple(candidate.terms))
         yield ""
         yield Text.assemble((safe(candidate.id), ACCENT), f"  relevance {candidate.relevance:.4f}, {bar:.4f} needed")
@@ -63,12 +63,10 @@ def product(candidate: Candidate) -> str:
     >>> product(Candidate("a", "b", 0.5, 0.5, "injected", factors=(1.0, 1.0)))
     '0.5000: no factor changes it'
     """
-    if len(candidate.factors) != len(FACTORS):
-        return f"{candidate.relevance:.4f}, by factors that were not kept"
-    applied = [f" x {factor:g} {why}" for factor, why in zip(candidate.factors, FACTORS, strict=True) if factor != 1.0]
+    applied = [f" x {factor:g} {why}" for factor, why in zip(candidate.factors, FACTORS, strict=False) if factor != 1.0]
     if not applied:
         return f"{candidate.raw:.4f}: no factor changes it"
-    capped = ", at most 1" if candidate.raw * candidate.factors[0] * candidate.factors[1] > 1.0 else ""
+    capped = ", at most 1" if candidate.raw * math.prod(candidate.factors) > 1.0 else ""
     return f"{candidate.raw:.4f}{''.join(applied)} = {candidate.relevance:.4f}{capped}"
 
 
@@ -107,9 +105,9 @@ def verdict_view(verdict: RecordedVerdict, data: ViewData) -> RenderableType:
     if verdict.candidates:
         parts += ["", *_candidates(verdict, data)]
     if verdict.intent:
-        parts += ["", *_intent(verdict)]
+        parts += ["", *_intent(verdict, verdict.intent, is_explained=data.is_explained)]
     if data.is_explained:
-        parts += [*_signals(verdict), *_stages(verdict), *arithmetic_view(verdict)]
+        parts += [*_stages(verdict), *arithmetic_view(verdict)]
     return Group(*parts)
 
 
@@ -131,10 +129,7 @@ def _outcome_line(verdict: RecordedVerdict) -> Text:
     return Text(lookup.sentence(verdict), style=RIGHT if verdict.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
 
 
-def _intent(verdict: RecordedVerdict) -> Iterator[Text]:
-    intent = verdict.intent
-    if intent is None:
-        return
+def _intent(verdict: RecordedVerdict, intent: PromptIntent, *, is_explained: bool) -> Iterator[Text]:
     threshold = f", {verdict.settings.min_confidence:.2f} needed" if verdict.settings else ""
     yield _label_line(
         "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
@@ -143,11 +138,7 @@ def _intent(verdict: RecordedVerdict) -> Iterator[Text]:
         yield _label_line("topics", ", ".join(map(safe, intent.topics)))
     if verdict.borrowed:
         yield _label_line("borrowed", ", ".join(map(safe, verdict.borrowed)) + ", from the prompt before")
-
-
-def _signals(verdict: RecordedVerdict) -> Iterator[Text]:
-    intent = verdict.intent
-    if intent is None:
+    if not is_explained:
         return
     fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
     if fired:
